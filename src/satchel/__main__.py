@@ -1,0 +1,21 @@
+"""The command `satchel`. `serve` starts without click, because clients wait for it; everything else is click's."""
+
+import sys
+
+
+def main() -> int:
+    """Run the command line; the exit status."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["serve"]:
+        from satchel.cli.serve import run
+
+        status = run(arguments[1:])
+        if status is not None:
+            return status
+    from satchel.cli.main import cli
+
+    cli.main(arguments, prog_name="satchel")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""The only wiring place: settings in, a serving process out."""
+
+import sys
+
+from satchel.config import Settings
+from satchel.contracts import load
+from satchel.contracts.runner import Runner
+from satchel.errors import NotFound, StoreUnusable
+from satchel.model import Scope
+from satchel.services import projects
+from satchel.storage.database import open_database
+
+
+def serve(settings: Settings) -> int:
+    """Serve a contract over stdio until the client leaves; the exit status of the process."""
+    assert settings.contract is not None
+    contract = load(settings.contract)
+    scope = Scope(project=settings.project)
+    try:
+        database = open_database(settings.database)
+    except StoreUnusable as error:
+        return complain(str(error), 1)
+    try:
+        projects.require(database, scope)
+    except NotFound:
+        return complain(
+            f"project '{scope.project}' does not exist. Make it with: satchel project create {scope.project}", 3
+        )
+    if sys.stdin is not None and sys.stdin.isatty():
+        complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
+    runner = Runner(contract, database, scope)
+    from satchel.transports import stdio  # behind the checks: a refusal needs no transport
+
+    stdio.serve(runner.offer, runner.answer)
+    database.close()
+    return 0
+
+
+def complain(what: str, status: int) -> int:
+    """Say on stderr what is wrong, and give the exit status."""
+    print(f"satchel: {what}", file=sys.stderr)  # noqa: T201
+    return status

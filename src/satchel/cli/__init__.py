@@ -1,0 +1,1 @@
+"""The command line: one module per noun, each loaded only when its command is called."""

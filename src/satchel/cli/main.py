@@ -1,0 +1,47 @@
+"""The command `satchel` as click sees it: a group whose commands are imported when they are called."""
+
+from importlib import import_module
+
+import click
+
+from satchel import __version__
+from satchel.cli.serve import OPTIONS, serve
+
+# name → (module, help). The module has a click command or group called `cli`.
+COMMANDS: dict[str, tuple[str, str]] = {}
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            command: click.Command = import_module(COMMANDS[cmd_name][0]).cli
+            return command
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="satchel")
+def cli() -> None:
+    """Prompts, documents and tasks for AI agents, in one store, served over MCP."""
+
+
+@click.pass_context
+def _serve(ctx: click.Context, /, **flags: str | None) -> None:
+    ctx.exit(serve(flags))
+
+
+cli.add_command(
+    click.Command(
+        "serve",
+        callback=_serve,
+        help="Serve a contract over stdio, until the client leaves.",
+        params=[
+            click.Option([option.name, *option.flags], metavar=option.metavar, help=option.help) for option in OPTIONS
+        ],
+    )
+)

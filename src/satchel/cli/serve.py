@@ -1,0 +1,66 @@
+"""`satchel serve`: its options as a table that a few lines here read, and that click reads when help is needed."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+
+class Option(Struct, frozen=True):
+    """One option of `serve`; each takes a value."""
+
+    name: str
+    flags: tuple[str, ...]
+    metavar: str
+    help: str
+
+
+OPTIONS = (
+    Option("contract", ("--contract", "-c"), "NAME", "The contract to serve. [env: SATCHEL_CONTRACT]"),
+    Option("project", ("--project", "-p"), "NAME", "The project to work in; default: default. [env: SATCHEL_PROJECT]"),
+    Option(
+        "database",
+        ("--database", "-d"),
+        "PATH|URL",
+        "The store: a file, or postgresql://… ; default: satchel.db in the data folder. [env: SATCHEL_DATABASE]",
+    ),
+)
+
+
+def run(arguments: Sequence[str]) -> int | None:
+    """Serve, if the arguments are plain enough to be understood here; None leaves them to click."""
+    flags = parse(arguments)
+    return None if flags is None else serve(flags)
+
+
+def parse(arguments: Sequence[str]) -> dict[str, str | None] | None:
+    """The options given, or None for anything but known options with a value each."""
+    names = {flag: option.name for option in OPTIONS for flag in option.flags}
+    flags: dict[str, str | None] = {}
+    rest = list(arguments)
+    while rest:
+        flag, has_value, value = rest.pop(0).partition("=")
+        if flag not in names or (has_value and not flag.startswith("--")):
+            return None
+        if not has_value:
+            if not rest or rest[0].startswith("-"):
+                return None
+            value = rest.pop(0)
+        flags[names[flag]] = value
+    return flags
+
+
+def serve(flags: dict[str, str | None]) -> int:
+    """Serve with these options."""
+    from satchel import app, config
+    from satchel.contracts import CONTRACTS
+
+    try:
+        settings = config.load(flags)
+    except config.SettingsError as error:
+        return app.complain(str(error), 1)
+    known = ", ".join(CONTRACTS)
+    if settings.contract is None:
+        return app.complain(f"which contract? Name one with --contract: {known}.", 2)
+    if settings.contract not in CONTRACTS:
+        return app.complain(f"there is no contract '{settings.contract}'. There are: {known}.", 2)
+    return app.serve(settings)

@@ -1,0 +1,268 @@
+"""The `prompt-store` contract: eight tools over the prompts of one project, read beside its document."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel import clock
+from satchel.contracts.contract import Body, Contract, Tool
+from satchel.contracts.schema import hidden
+from satchel.errors import NotFound, StoreError, Taken, WrongArgument
+from satchel.model import MAX_CONTENT_BYTES, Excerpt, Listed, Page, Scope
+from satchel.services import prompts
+from satchel.storage.database import Tx
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+MAX_TAGS = 100
+MAX_QUERY = 1000
+_TITLE = hidden(is_trimmed=True)
+_CONTENT = hidden(is_blank_refused=True, max_bytes=MAX_CONTENT_BYTES)
+_TAGS = hidden(max_items=MAX_TAGS)
+
+Tag = Annotated[str, Meta(min_length=1, max_length=50, pattern="^[a-zA-Z0-9_-]+$")]
+Limit = Annotated[int, Meta(ge=1, le=100)]
+Offset = Annotated[int, Meta(ge=0)]
+
+
+class AddPrompt(Struct):
+    title: Annotated[str, Meta(min_length=1, max_length=200, description="Unique title for the prompt", extra=_TITLE)]
+    content: Annotated[str, Meta(min_length=1, description="Full prompt content", extra=_CONTENT)]
+    tags: Annotated[list[Tag], Meta(description="Optional array of tag names", extra=_TAGS)] = []
+
+
+class ListPrompts(Struct):
+    limit: Annotated[int, Meta(ge=1, le=100, description="Maximum number of prompts to return")] = 10
+    offset: Annotated[int, Meta(ge=0, description="Number of prompts to skip")] = 0
+
+
+class GetPrompt(Struct):
+    id: Annotated[str, Meta(description="Prompt UUID")]
+
+
+class UpdatePrompt(Struct):
+    id: Annotated[str, Meta(description="Prompt UUID to update")]
+    title: Annotated[str, Meta(min_length=1, max_length=200, description="New title for the prompt", extra=_TITLE)]
+    content: Annotated[str, Meta(min_length=1, description="New prompt content", extra=_CONTENT)]
+    tags: (
+        Annotated[list[Tag], Meta(description="New array of tag names (replaces existing tags)", extra=_TAGS)]
+        | UnsetType
+    ) = UNSET
+
+
+class DeletePrompt(Struct):
+    id: Annotated[str, Meta(description="Prompt UUID to delete")]
+
+
+class SearchPrompts(Struct):
+    query: Annotated[
+        str, Meta(description="Search term (case-insensitive partial match)", extra=hidden(max_length=MAX_QUERY))
+    ]
+    limit: Limit = 10
+    offset: Offset = 0
+
+
+class FilterByTags(Struct):
+    tags: Annotated[list[str], Meta(min_length=1, description="Array of tag names to filter by", extra=_TAGS)]
+    limit: Limit = 10
+    offset: Offset = 0
+
+
+class ListTags(Struct):
+    pass
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def add_prompt(tx: Tx, scope: Scope, args: AddPrompt) -> Body:
+    prompt = prompts.add(tx, scope, title=args.title, content=args.content, tags=args.tags)
+    return {"id": prompt.id, "title": prompt.title, "created_at": prompt.created_at}
+
+
+def list_prompts(tx: Tx, scope: Scope, args: ListPrompts) -> Body:
+    page = prompts.listed(tx, scope, limit=args.limit, offset=args.offset)
+    return paged(page, {}, args)
+
+
+def get_prompt(tx: Tx, scope: Scope, args: GetPrompt) -> Body:
+    prompt = prompts.get(tx, scope, prompt_id(args.id, scope))
+    return {
+        "id": prompt.id,
+        "title": prompt.title,
+        "content": prompt.content,
+        "tags": prompt.tags,
+        "created_at": prompt.created_at,
+        "updated_at": prompt.updated_at,
+    }
+
+
+def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
+    id = prompt_id(args.id, scope)
+    prompt = prompts.update(tx, scope, id, title=args.title, content=args.content, tags=args.tags)
+    return {"id": prompt.id, "title": prompt.title, "updated_at": prompt.updated_at}
+
+
+def delete_prompt(tx: Tx, scope: Scope, args: DeletePrompt) -> Body:
+    id = prompt_id(args.id, scope)
+    prompts.delete(tx, scope, id)
+    return {"deleted": True, "id": id}
+
+
+def search_prompts(tx: Tx, scope: Scope, args: SearchPrompts) -> Body:
+    page = prompts.search(tx, scope, args.query, limit=args.limit, offset=args.offset)
+    return paged(page, {"query": args.query}, args)
+
+
+def filter_by_tags(tx: Tx, scope: Scope, args: FilterByTags) -> Body:
+    tags = list(dict.fromkeys(prompts.fold_tag(tag) for tag in args.tags))
+    page = prompts.tagged(tx, scope, tags, limit=args.limit, offset=args.offset)
+    return paged(page, {"matched_tags": tags}, args)
+
+
+def list_tags(tx: Tx, scope: Scope, _: ListTags) -> Body:
+    tags = prompts.tags(tx, scope)
+    return {"tags": [{"name": tag.name, "prompt_count": tag.prompts} for tag in tags], "total": len(tags)}
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def prompt_id(text: str, scope: Scope) -> str:
+    id = clock.parse_id(text)
+    if id is None:
+        raise NotFound("prompt", text, scope)
+    return id
+
+
+def paged(page: Page, echo: dict[str, Any], args: ListPrompts | SearchPrompts | FilterByTags) -> Body:
+    return {
+        "prompts": [entry(prompt) for prompt in page.items],
+        "total": page.total,
+        **echo,
+        "limit": args.limit,
+        "offset": args.offset,
+        "has_more": args.offset + len(page.items) < page.total,
+    }
+
+
+def entry(prompt: Listed) -> dict[str, Any]:
+    return {
+        "id": prompt.id,
+        "title": prompt.title,
+        "snippet": snippet(prompt.excerpt),
+        "tags": prompt.tags,
+        "created_at": prompt.created_at,
+        "updated_at": prompt.updated_at,
+    }
+
+
+def snippet(excerpt: Excerpt) -> str:
+    before = "..." if excerpt.is_cut_before else ""
+    behind = "..." if excerpt.is_cut_behind else ""
+    return before + excerpt.text + behind
+
+
+# -- failures ---------------------------------------------------------------------------------------------------
+
+
+def error(code: str, message: str) -> Body:
+    return {"error": {"code": code, "message": message}}
+
+
+def not_found(missing: NotFound) -> Body:
+    if missing.kind == "project":
+        return error("NOT_FOUND", f"Project '{missing.key}' does not exist")
+    return error("NOT_FOUND", "Prompt not found")
+
+
+def wrong_argument(wrong: WrongArgument) -> Body:
+    if wrong.field == "title" and wrong.rule in ("minLength", "maxLength"):
+        return error("INVALID_TITLE", "Title must be 1-200 characters")
+    if wrong.field == "tags" and wrong.rule == "pattern":
+        text = "contains invalid characters. Use only letters, numbers, dash, and underscore."
+        return error("INVALID_TAG", f"Tag '{wrong.value}' {text}")
+    if wrong.field == "tags" and wrong.rule in ("minLength", "maxLength"):
+        return error("INVALID_TAG", f"Tag '{wrong.value}' must be 1-50 characters")
+    return error("INVALID_INPUT", f"Invalid {wrong.field}: {COMPLAINTS[wrong.rule].format(wrong.limit)}")
+
+
+COMPLAINTS = {
+    "required": "it is required",
+    "type": "must be of type {} (text without NUL or broken characters)",
+    "minLength": "must not be empty",
+    "maxLength": "must be at most {} characters",
+    "maxBytes": "must be at most {} bytes",
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "minItems": "must have at least {} item",
+    "maxItems": "must have at most {} items",
+}
+
+UNABLE = error("INTERNAL_ERROR", "Unable to complete request. Please try again.")
+
+CONTRACT = Contract(
+    name="prompt-store",
+    server_name="prompt-store",
+    capabilities={"tools": {"listChanged": False}},
+    tools=(
+        Tool(
+            name="add_prompt",
+            description="Store a new AI prompt with optional tags",
+            input=AddPrompt,
+            run=add_prompt,
+            writes=True,
+        ),
+        Tool(
+            name="list_prompts",
+            description="List stored prompts with pagination",
+            input=ListPrompts,
+            run=list_prompts,
+        ),
+        Tool(
+            name="get_prompt",
+            description="Retrieve full prompt content by ID",
+            input=GetPrompt,
+            run=get_prompt,
+        ),
+        Tool(
+            name="update_prompt",
+            description="Update an existing prompt's title, content, and tags",
+            input=UpdatePrompt,
+            run=update_prompt,
+            writes=True,
+        ),
+        Tool(
+            name="delete_prompt",
+            description="Permanently remove a prompt",
+            input=DeletePrompt,
+            run=delete_prompt,
+            writes=True,
+        ),
+        Tool(
+            name="search_prompts",
+            description="Search prompts by keyword in title or content",
+            input=SearchPrompts,
+            run=search_prompts,
+        ),
+        Tool(
+            name="filter_by_tags",
+            description="Filter prompts by one or more tags (OR logic)",
+            input=FilterByTags,
+            run=filter_by_tags,
+        ),
+        Tool(
+            name="list_tags",
+            description="List all available tags with prompt counts",
+            input=ListTags,
+            run=list_tags,
+        ),
+    ),
+    failures={
+        WrongArgument: wrong_argument,
+        NotFound: not_found,
+        Taken: lambda _: error("DUPLICATE_TITLE", "A prompt with this title already exists"),
+        StoreError: lambda _: UNABLE,
+    },
+    apology=UNABLE,
+)

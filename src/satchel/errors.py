@@ -1,0 +1,65 @@
+"""The errors that callers may act on. Facts inside; each door finds its own words for them.
+
+SatchelError
+├── Refused              the request cannot be granted as it stands
+│   ├── WrongArgument    an argument is missing, of the wrong type, or out of bounds
+│   ├── NotFound         there is no such thing in this scope
+│   └── Taken            something else already has this name, title or URI
+└── StoreError           the database, not the request, is at fault
+    ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
+    └── StoreUnusable    it cannot be opened: not ours, newer than we are, corrupt, out of reach
+"""
+
+from satchel.model import Scope
+
+
+class SatchelError(Exception):
+    """Whatever Satchel raises on purpose."""
+
+
+class Refused(SatchelError):
+    """The request cannot be granted as it stands."""
+
+
+class WrongArgument(Refused):
+    """An argument is missing, of the wrong type, or out of bounds."""
+
+    def __init__(self, field: str, rule: str, *, limit: object = None, value: object = None) -> None:
+        super().__init__(f"{field}: {rule}")
+        self.field = field
+        self.rule = rule  # the JSON Schema keyword that it offends, or maxBytes
+        self.limit = limit  # what the keyword demands
+        self.value = value  # what was given; for an item of a list, the item
+
+
+class NotFound(Refused):
+    """There is no such thing in this scope."""
+
+    def __init__(self, kind: str, key: str, scope: Scope) -> None:
+        super().__init__(f"{kind} {key!r} not found")
+        self.kind = kind
+        self.key = key
+        self.scope = scope
+
+
+class Taken(Refused):
+    """Something else already has what should be unique."""
+
+    def __init__(self, kind: str, field: str, key: str, scope: Scope) -> None:
+        super().__init__(f"{kind} with {field} {key!r} already exists")
+        self.kind = kind
+        self.field = field
+        self.key = key
+        self.scope = scope
+
+
+class StoreError(SatchelError):
+    """The database, not the request, is at fault."""
+
+
+class StoreFailed(StoreError):
+    """The database failed while serving."""
+
+
+class StoreUnusable(StoreError):
+    """The database cannot be opened; the message says what, why and what next."""

@@ -1,0 +1,95 @@
+"""The values that travel between the layers: frozen, and without behaviour beyond what follows from them.
+
+They are msgspec Structs rather than dataclasses because a cold start already pays for msgspec.
+"""
+
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+Timestamp = str  # as clock.now() writes it
+
+DEFAULT_PROJECT: Final = "default"
+MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
+
+
+class Scope(Struct, frozen=True, kw_only=True):
+    """On whose behalf and where a call acts. The transport knows it; the caller's arguments never widen it."""
+
+    project: str = DEFAULT_PROJECT
+    user: str | None = None
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """A named corner of the store."""
+
+    number: int
+    id: str
+    name: str
+    created_at: Timestamp
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A text with a name for machines and a title for people."""
+
+    number: int  # order of insertion; never used twice
+    id: str
+    name: str
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    created_at: Timestamp
+    updated_at: Timestamp
+    version: int
+    description: str | None = None
+
+
+class Excerpt(Struct, frozen=True):
+    """A piece of a text, and whether there is more before and behind it."""
+
+    text: str
+    is_cut_before: bool
+    is_cut_behind: bool
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """A prompt as lists show it: everything but the whole of its content."""
+
+    number: int
+    id: str
+    name: str
+    title: str
+    excerpt: Excerpt
+    tags: tuple[str, ...]
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class Page(Struct, frozen=True):
+    """Some of the prompts that were asked for, and how many there are in all, at one moment."""
+
+    items: tuple[Listed, ...]
+    total: int
+
+
+class TagCount(Struct, frozen=True):
+    """A tag in use and the number of prompts that carry it."""
+
+    name: str
+    prompts: int
+
+
+__all__ = [
+    "DEFAULT_PROJECT",
+    "MAX_CONTENT_BYTES",
+    "UNSET",
+    "Excerpt",
+    "Listed",
+    "Page",
+    "Project",
+    "Prompt",
+    "Scope",
+    "TagCount",
+    "Timestamp",
+    "UnsetType",
+]

@@ -1,0 +1,350 @@
+"""One client's conversation: the handshake or per-request metadata, batches, cancellation, subscriptions.
+
+Not thread-safe by itself: whoever writes holds one lock around `Exchange.output` or `announce` and the writing,
+so that messages leave in the order in which they were made.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from satchel.protocol.messages import (
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Call,
+    Id,
+    Json,
+    Message,
+    ProtocolError,
+    check_params,
+    invalid_params,
+    invalid_request,
+    parse,
+    readable_id,
+)
+from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision, complete
+from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, Change, Subscription, announces, subscribe
+from satchel.protocol.wire import MAX_MESSAGE_BYTES, BadJson, decode, encode
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """What a server is and can do, told to every client."""
+
+    server: Json  # name, version, perhaps title
+    capabilities: Json
+    methods: frozenset[str]  # those that the application answers; the rest of the protocol is answered here
+    instructions: str | None = None
+
+    def introduction(self) -> Json:
+        """What `initialize` and `server/discover` both tell."""
+        told: Json = {"capabilities": self.capabilities}
+        if self.instructions is not None:
+            told["instructions"] = self.instructions
+        return told
+
+
+class Exchange:
+    """What one incoming line asks for: calls to settle, then the output to write."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+        self._replies: list[Json | Call | Subscription] = []
+        self._settled: dict[Call, Json] = {}
+        self._is_batch = False
+
+    @property
+    def calls(self) -> list[Call]:
+        """The requests that the application has to answer, in order."""
+        return [reply for reply in self._replies if isinstance(reply, Call) and not reply.is_cancelled]
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether this exchange opened a subscription, so that its stream stays open."""
+        return any(isinstance(reply, Subscription) for reply in self._replies)
+
+    def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
+        """Give the answer to one of the calls."""
+        self._connection._waiting.pop(call.id, None)
+        if isinstance(outcome, ProtocolError):
+            self._settled[call] = _failure(outcome, call.id)
+        else:
+            self._settled[call] = self._connection._success(call.id, call.method, call.revision, outcome)
+
+    def output(self) -> list[bytes]:
+        """The messages to write now: one, several for a new subscription, or none."""
+        messages: list[Json] = []
+        for reply in self._replies:
+            if isinstance(reply, Subscription):
+                if self._connection._open(reply):
+                    messages.append(reply.acknowledgement)
+            elif not isinstance(reply, Call):
+                messages.append(reply)
+            elif not reply.is_cancelled:
+                messages.append(self._settled[reply])
+        if self._is_batch:
+            return [encode(messages)] if messages else []
+        return [encode(message) for message in messages]
+
+
+class Connection:
+    """A conversation with one client, of either generation, or of both at once."""
+
+    def __init__(self, offer: Offer, revision: Revision | None = None) -> None:
+        self.offer = offer
+        self.revision = revision  # what the handshake agreed on; None until then
+        self._waiting: dict[Id, Call] = {}
+        self._opening: set[Id] = set()  # subscriptions not yet acknowledged, so not yet served
+        self._subscriptions: dict[Id, Subscription] = {}
+        self._watched_uris: set[str] = set()  # resources/subscribe of the handshake generation
+
+    def receive(self, raw: bytes) -> Exchange:
+        """Take in one message, or one batch."""
+        exchange = Exchange(self)
+        try:
+            value = decode(raw)
+        except BadJson as bad:
+            error = ProtocolError(PARSE_ERROR, "Parse error")
+            exchange._replies.append(self._refusal(error, readable_id(bad.value)))
+            return exchange
+        if isinstance(value, list):
+            self._receive_batch(exchange, value)
+        else:
+            self._receive_one(exchange, value)
+        return exchange
+
+    def receive_oversized(self) -> Exchange:
+        """Answer a message that was longer than we read."""
+        exchange = Exchange(self)
+        error = invalid_request(f"a message has at most {MAX_MESSAGE_BYTES} bytes")
+        exchange._replies.append(self._refusal(error, None))
+        return exchange
+
+    def announce(self, change: Change) -> list[bytes]:
+        """The notifications by which this client hears of a change: none, one, or one a subscription."""
+        told: list[Json] = []
+        if self.revision is not None and self._hears_by_handshake(change):
+            told.append(change.notification)
+        listeners = [heard for heard in self._subscriptions.values() if heard.wants(change)]
+        told += [heard.tagged(change.notification) for heard in listeners]
+        return [encode(message) for message in told]
+
+    def report_progress(
+        self, call: Call, progress: float, total: float | None = None, message: str | None = None
+    ) -> list[bytes]:
+        """Tell how far a call has come, if its client wants to know."""
+        if call.progress_token is None or call.is_cancelled:
+            return []
+        params: Json = {"progressToken": call.progress_token, "progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message is not None:
+            params["message"] = message
+        return [encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})]
+
+    def close(self) -> list[bytes]:
+        """End every subscription with the answer it has been waiting for."""
+        ended = list(self._subscriptions)
+        self._subscriptions.clear()
+        return [encode(self._listened(identity)) for identity in ended]
+
+    # -- taking in ------------------------------------------------------------------------------------------
+
+    def _receive_batch(self, exchange: Exchange, values: list[Any]) -> None:
+        if self.revision is None or not self.revision.has_batches:
+            exchange._replies.append(self._refusal(invalid_request("batches are not part of this revision"), None))
+        elif not values:
+            exchange._replies.append(self._refusal(invalid_request("an empty batch"), None))
+        else:
+            exchange._is_batch = True
+            for value in values:
+                self._receive_one(exchange, value)
+
+    def _receive_one(self, exchange: Exchange, value: object) -> None:
+        try:
+            message = parse(value)
+        except ProtocolError as error:
+            exchange._replies.append(self._refusal(error, readable_id(value)))
+            return
+        if message.method is None:
+            return  # a response, and we never ask
+        if message.id is None:
+            self._notice(message.method, message.params)
+            return
+        try:
+            reply = self._answer(message.id, message.method, message, is_batched=exchange._is_batch)
+        except ProtocolError as error:
+            reply = _failure(error, message.id)
+        exchange._replies.append(reply)
+
+    def _answer(self, identity: Id, method: str, message: Message, *, is_batched: bool) -> Json | Call | Subscription:
+        params = message.params
+        revision = self._revision_of(method, params)
+        if is_batched and (method == "initialize" or not revision.is_handshake):
+            raise invalid_request("this request cannot be part of a batch")
+        ours = _HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS
+        if method in ours:
+            check_params(method, params)
+            return ours[method](self, identity, params)
+        if method not in self.offer.methods:
+            raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
+        check_params(method, params)
+        token = (params.get("_meta") or {}).get("progressToken")
+        is_token = isinstance(token, str | int) and not isinstance(token, bool)
+        call = Call(
+            id=identity,
+            method=method,
+            params=params,
+            revision=revision,
+            progress_token=token if is_token else None,
+        )
+        self._waiting[identity] = call
+        return call
+
+    def _revision_of(self, method: str, params: Json) -> Revision:
+        meta = params.get("_meta")
+        if meta is None:
+            meta = {}
+        if not isinstance(meta, dict):
+            raise invalid_params("_meta must be an object")
+        if VERSION_KEY in meta:
+            return _named_revision(meta)
+        if CAPABILITIES_KEY in meta or CLIENT_KEY in meta:
+            raise invalid_params(f"_meta lacks {VERSION_KEY}")
+        if self.revision is not None:
+            return self.revision
+        if method in ("initialize", "ping"):
+            return NEWEST_HANDSHAKE
+        raise invalid_params(f"Send initialize first, or name a revision in _meta under {VERSION_KEY}")
+
+    def _notice(self, method: str, params: Json) -> None:
+        if method != "notifications/cancelled":
+            return
+        identity = params.get("requestId")
+        if not isinstance(identity, str | int) or isinstance(identity, bool):
+            return
+        self._opening.discard(identity)
+        self._subscriptions.pop(identity, None)
+        call = self._waiting.pop(identity, None)
+        if call is not None:
+            call.is_cancelled = True
+
+    # -- the methods that are the protocol's own ----------------------------------------------------------------
+
+    def _initialize(self, identity: Id, params: Json) -> Json:
+        wanted = params.get("protocolVersion")
+        if not isinstance(wanted, str):
+            raise invalid_params("protocolVersion must be a string")
+        for name in ("capabilities", "clientInfo"):
+            if not isinstance(params.get(name), dict | None):
+                raise invalid_params(f"{name} must be an object")
+        revision = REVISIONS.get(wanted, NEWEST_HANDSHAKE)
+        self.revision = revision if revision.is_handshake else NEWEST_HANDSHAKE
+        result = {
+            "protocolVersion": self.revision.date,
+            **self.offer.introduction(),
+            "serverInfo": self.offer.server,
+        }
+        return _result(identity, result)
+
+    def _discover(self, identity: Id, params: Json) -> Json:
+        result = {"supportedVersions": PER_REQUEST_DATES, **self.offer.introduction()}
+        return self._success(identity, "server/discover", _version_in(params), result)
+
+    def _ping(self, identity: Id, params: Json) -> Json:
+        return _result(identity, {})
+
+    def _listen(self, identity: Id, params: Json) -> Subscription:
+        if identity in self._subscriptions or identity in self._opening:
+            raise invalid_request("a subscription with this id is open")
+        subscription = subscribe(identity, params, self.offer.capabilities)
+        self._opening.add(identity)
+        return subscription
+
+    def _open(self, subscription: Subscription) -> bool:
+        """Start to announce changes to a subscription, unless its client cancelled it meanwhile."""
+        if subscription.id not in self._opening:
+            return False
+        self._opening.remove(subscription.id)
+        self._subscriptions[subscription.id] = subscription
+        return True
+
+    def _watch_resource(self, identity: Id, params: Json) -> Json:
+        self._require_resource_updates()
+        self._watched_uris.add(params["uri"])
+        return _result(identity, {})
+
+    def _unwatch_resource(self, identity: Id, params: Json) -> Json:
+        self._require_resource_updates()
+        self._watched_uris.discard(params["uri"])
+        return _result(identity, {})
+
+    def _require_resource_updates(self) -> None:
+        if not announces(self.offer.capabilities, "resource"):
+            raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def _success(self, identity: Id, method: str, revision: Revision, result: Json) -> Json:
+        return _result(identity, complete(revision, method, result, self.offer.server))
+
+    def _listened(self, identity: Id) -> Json:
+        revision = REVISIONS[PER_REQUEST_DATES[-1]]
+        return self._success(identity, "subscriptions/listen", revision, {"_meta": {SUBSCRIPTION_KEY: identity}})
+
+    def _refusal(self, error: ProtocolError, identity: Id | None) -> Json:
+        if identity is not None:
+            return _failure(error, identity)
+        has_null_id = self.revision is not None and self.revision.has_null_ids
+        refusal: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
+        return {**refusal, "error": error.body()}
+
+    def _hears_by_handshake(self, change: Change) -> bool:
+        if change.what == "resource":
+            return change.uri in self._watched_uris
+        return announces(self.offer.capabilities, change.what)
+
+
+def _named_revision(meta: Json) -> Revision:
+    date = meta[VERSION_KEY]
+    if not isinstance(date, str):
+        raise invalid_params(f"{VERSION_KEY} must be a string")
+    if date not in PER_REQUEST_DATES:
+        data = {"supported": PER_REQUEST_DATES, "requested": date}
+        raise ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
+    if not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+    if not isinstance(meta.get(CLIENT_KEY), dict | None):
+        raise invalid_params(f"{CLIENT_KEY} must be an object")
+    return REVISIONS[date]
+
+
+def _version_in(params: Json) -> Revision:
+    return REVISIONS[params["_meta"][VERSION_KEY]]
+
+
+def _result(identity: Id, result: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": identity, "result": result}
+
+
+def _failure(error: ProtocolError, identity: Id) -> Json:
+    return {"jsonrpc": "2.0", "id": identity, "error": error.body()}
+
+
+_Method = Callable[[Connection, Id, Json], Json | Subscription]
+
+_HANDSHAKE_METHODS: dict[str, _Method] = {
+    "initialize": Connection._initialize,
+    "ping": Connection._ping,
+    "resources/subscribe": Connection._watch_resource,
+    "resources/unsubscribe": Connection._unwatch_resource,
+}
+_PER_REQUEST_METHODS: dict[str, _Method] = {
+    "server/discover": Connection._discover,
+    "subscriptions/listen": Connection._listen,
+}

@@ -1,0 +1,43 @@
+"""Opaque cursors for the list methods."""
+
+from binascii import Error, a2b_base64, b2a_base64
+from typing import TypeVar
+
+from satchel.protocol.messages import invalid_params
+
+Item = TypeVar("Item")
+
+_MARK = b"satchel:"
+
+
+def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], str | None]:
+    """The page that a cursor points at, and the cursor of the next, None after the last.
+
+    Raises:
+        ProtocolError: we never gave out such a cursor.
+    """
+    start = 0 if cursor is None else _position(cursor)
+    if cursor is not None and not 0 < start < len(items):
+        raise invalid_params("Unknown cursor")
+    end = start + size
+    return items[start:end], _cursor(end) if end < len(items) else None
+
+
+def refuse_cursor(cursor: str | None) -> None:
+    """Refuse any cursor, for a list that is always answered whole."""
+    if cursor is not None:
+        raise invalid_params("Unknown cursor")
+
+
+def _cursor(position: int) -> str:
+    return b2a_base64(_MARK + str(position).encode(), newline=False).decode()
+
+
+def _position(cursor: str) -> int:
+    try:
+        plain = a2b_base64(cursor, strict_mode=True)
+        if not plain.startswith(_MARK):
+            raise invalid_params("Unknown cursor")
+        return int(plain[len(_MARK) :])
+    except (Error, ValueError):
+        raise invalid_params("Unknown cursor") from None

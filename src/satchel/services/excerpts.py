@@ -1,0 +1,65 @@
+"""Cutting the piece of a text that a list shows: the beginning, or the surroundings of a hit."""
+
+import re
+
+from satchel.model import Excerpt
+
+WIDTH = 200
+
+
+def beginning(text: str, *, is_whole: bool) -> Excerpt | None:
+    """The first WIDTH characters with white-space runs as one space.
+
+    None when the text is only the start of a longer one and more of it is needed to tell.
+    """
+    plain = _collapsed(text)
+    if not is_whole and len(plain) <= WIDTH:
+        return None
+    return Excerpt(plain[:WIDTH], is_cut_before=False, is_cut_behind=len(plain) > WIDTH)
+
+
+def surroundings(text: str, start: int, end: int, *, has_start: bool, has_end: bool) -> Excerpt | None:
+    """WIDTH characters around the hit text[start:end], with white-space runs as one space.
+
+    The text may be a slice that lacks the start or the end of the whole; None when more of it is needed to tell.
+    """
+    plain = _collapsed(text)
+    left = _collapsed_offset(text, start)
+    hit = len(_collapsed(text[start:end]))
+    first = left - max(0, WIDTH - hit) // 2
+    if first <= 0:
+        if not has_start:
+            return None
+        first = 0
+    if first + WIDTH >= len(plain):
+        if not has_end:
+            return None
+        first = len(plain) - WIDTH
+        if first <= 0 and not has_start:
+            return None
+        first = max(0, first)
+    last = first + WIDTH
+    return Excerpt(
+        plain[first:last],
+        is_cut_before=first > 0 or not has_start,
+        is_cut_behind=last < len(plain) or not has_end,
+    )
+
+
+def unfolded_offset(text: str, folded_offset: int) -> int:
+    """The place in a text of a place in its folded form, which is longer where ß became ss."""
+    folded = 0
+    for offset, character in enumerate(text):
+        folded += len(character.casefold())
+        if folded > folded_offset:
+            return offset
+    return len(text)
+
+
+def _collapsed(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def _collapsed_offset(text: str, offset: int) -> int:
+    is_inside_run = 0 < offset < len(text) and text[offset - 1].isspace() and text[offset].isspace()
+    return len(_collapsed(text[:offset])) - is_inside_run

@@ -1,0 +1,173 @@
+"""Rules and use cases of prompts."""
+
+from collections.abc import Sequence
+
+from satchel.errors import NotFound, Taken
+from satchel.model import UNSET, Excerpt, Listed, Page, Prompt, Scope, TagCount, UnsetType
+from satchel.services import excerpts, slugs
+from satchel.services.projects import current
+from satchel.storage import prompts as rows
+from satchel.storage.database import Tx, Violation
+
+# What a list reads of a content: enough around a hit for nearly every excerpt, and the longest query.
+_BEFORE, _SIZE = 600, 2400
+
+
+def add(tx: Tx, scope: Scope, *, title: str, content: str, tags: Sequence[str] = ()) -> Prompt:
+    """Keep a new prompt; its name is made from the title.
+
+    Raises:
+        Taken: another prompt of the project has this title.
+    """
+    project = current(tx, scope).number
+    id = tx.new_id()
+    number = None
+    names = slugs.candidates(title, id)
+    try:
+        while number is None:
+            name = next(names)
+            number = rows.add(tx, project, id=id, name=name, title=title, content=content)
+    except Violation as violation:
+        raise _refusal(violation, scope, title) from violation
+    kept = _fold_tags(tags)
+    rows.set_tags(tx, project, number, kept)
+    rows.set_text(tx, number, title=title.casefold(), content=content.casefold())
+    return _get(tx, scope, project, id)
+
+
+def get(tx: Tx, scope: Scope, id: str) -> Prompt:
+    """One prompt, whole.
+
+    Raises:
+        NotFound: the project has no such prompt.
+    """
+    return _get(tx, scope, current(tx, scope).number, id)
+
+
+def update(
+    tx: Tx, scope: Scope, id: str, *, title: str, content: str, tags: Sequence[str] | UnsetType = UNSET
+) -> Prompt:
+    """Give a prompt another title and content, and other tags where some are given. Its name stays.
+
+    Raises:
+        NotFound: the project has no such prompt.
+        Taken: another prompt of the project has this title.
+    """
+    project = current(tx, scope).number
+    try:
+        number = rows.update(tx, project, id, title=title, content=content)
+    except Violation as violation:
+        raise _refusal(violation, scope, title) from violation
+    if number is None:
+        raise NotFound("prompt", id, scope)
+    if tags is not UNSET:
+        rows.set_tags(tx, project, number, _fold_tags(tags))
+    rows.set_text(tx, number, title=title.casefold(), content=content.casefold())
+    return _get(tx, scope, project, id)
+
+
+def delete(tx: Tx, scope: Scope, id: str) -> None:
+    """Remove a prompt for good.
+
+    Raises:
+        NotFound: the project has no such prompt.
+    """
+    if not rows.delete(tx, current(tx, scope).number, id):
+        raise NotFound("prompt", id, scope)
+
+
+def listed(tx: Tx, scope: Scope, *, limit: int, offset: int) -> Page:
+    """The prompts of the project, the last updated first."""
+    project = current(tx, scope).number
+    total = rows.count(tx, project)
+    numbers = rows.recent(tx, project, limit, offset) if offset < total else []
+    return Page(_glimpsed(tx, numbers), total)
+
+
+def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page:
+    """The prompts with a text in title or content, whatever its case. An empty text is in every prompt."""
+    folded = query.casefold()
+    if not folded:
+        return listed(tx, scope, limit=limit, offset=offset)
+    numbers = rows.containing(tx, current(tx, scope).number, folded)
+    return Page(_glimpsed(tx, numbers[offset : offset + limit], folded), len(numbers))
+
+
+def tagged(tx: Tx, scope: Scope, tags: Sequence[str], *, limit: int, offset: int) -> Page:
+    """The prompts that carry at least one of some tags."""
+    numbers = rows.tagged(tx, current(tx, scope).number, tags)
+    return Page(_glimpsed(tx, numbers[offset : offset + limit]), len(numbers))
+
+
+def tags(tx: Tx, scope: Scope) -> list[TagCount]:
+    """The tags in use in the project."""
+    return rows.tag_counts(tx, current(tx, scope).number)
+
+
+def fold_tag(tag: str) -> str:
+    """A tag as it is stored and found."""
+    return tag.lower()
+
+
+def _fold_tags(tags: Sequence[str]) -> list[str]:
+    return sorted({fold_tag(tag) for tag in tags})
+
+
+def _get(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
+    prompt = rows.by_id(tx, project, id)
+    if prompt is None:
+        raise NotFound("prompt", id, scope)
+    return prompt
+
+
+def _refusal(violation: Violation, scope: Scope, title: str) -> Exception:
+    if violation.constraint == "prompts_title":
+        return Taken("prompt", "title", title, scope)
+    if violation.constraint == "foreign key":
+        # The project was deleted between our looking and our writing.
+        return NotFound("project", scope.project, scope)
+    return violation
+
+
+def _glimpsed(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Listed, ...]:
+    if not numbers:
+        return ()
+    tags = rows.tags_of(tx, numbers)
+    return tuple(
+        Listed(
+            number=glimpse.number,
+            id=glimpse.id,
+            name=glimpse.name,
+            title=glimpse.title,
+            excerpt=_excerpt(tx, glimpse, folded),
+            tags=tags.get(glimpse.number, ()),
+            created_at=glimpse.created_at,
+            updated_at=glimpse.updated_at,
+        )
+        for glimpse in rows.glimpses(tx, numbers, folded=folded, before=_BEFORE, size=_SIZE)
+    )
+
+
+def _excerpt(tx: Tx, glimpse: rows.Glimpse, folded: str) -> Excerpt:
+    has_end = len(glimpse.slice) < _SIZE
+    if not folded or glimpse.hit < 0:
+        excerpt = excerpts.beginning(glimpse.slice, is_whole=has_end)
+    elif glimpse.is_folded_longer:
+        excerpt = None
+    else:
+        start = glimpse.hit - glimpse.start
+        excerpt = excerpts.surroundings(
+            glimpse.slice, start, start + len(folded), has_start=glimpse.start == 0, has_end=has_end
+        )
+    return excerpt or _excerpt_of_whole(rows.content(tx, glimpse.number), glimpse.hit, folded)
+
+
+def _excerpt_of_whole(content: str, hit: int, folded: str) -> Excerpt:
+    if not folded or hit < 0:
+        excerpt = excerpts.beginning(content, is_whole=True)
+    else:
+        start = excerpts.unfolded_offset(content, hit)
+        end = excerpts.unfolded_offset(content, hit + len(folded) - 1) + 1
+        excerpt = excerpts.surroundings(content, start, end, has_start=True, has_end=True)
+    assert excerpt is not None, "the whole of a text is always enough"
+    return excerpt

@@ -1,0 +1,114 @@
+"""Opening a store and working in it: `read()` and `write()` give a transaction, `Tx` asks the database.
+
+SQL is written once with `:name` parameters; a list given as a parameter stands for `in :names`. What the engines
+must do differently is a method here that each of them fills in.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any
+
+from satchel import clock
+
+Row = tuple[Any, ...]
+
+
+class Violation(Exception):
+    """The database refused a write by one of its constraints, named TABLE_COLUMN; storage modules translate it."""
+
+    def __init__(self, constraint: str) -> None:
+        super().__init__(constraint)
+        self.constraint = constraint
+
+
+class Tx:
+    """One transaction. It has one time, and it is gone whole when anything in it fails."""
+
+    def __init__(self) -> None:
+        self.now = clock.now()
+
+    @staticmethod
+    def new_id() -> str:
+        """A new UUID."""
+        return clock.new_id()
+
+    def all(self, sql: str, **values: object) -> list[Row]:
+        """Every row that a statement gives."""
+        text, values = _expanded(sql, values)
+        return self.execute(text, values)
+
+    def one(self, sql: str, **values: object) -> Row | None:
+        """The first row that a statement gives, or None."""
+        rows = self.all(sql, **values)
+        return rows[0] if rows else None
+
+    def run(self, sql: str, **values: object) -> None:
+        """Carry out a statement for its effect."""
+        self.all(sql, **values)
+
+    def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
+        """Carry out a statement once for each row of values."""
+        for row in rows:
+            self.execute(sql, row)
+
+    def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
+        """Hand one statement to the engine.
+
+        Raises:
+            Violation: a constraint refused it.
+            StoreFailed: the database failed.
+        """
+        raise NotImplementedError
+
+    def prompts_containing(self, folded: str, project: int) -> list[int]:
+        """The numbers of prompts whose folded title or content has a text in it; others' may be among them."""
+        raise NotImplementedError
+
+
+class Database:
+    """An open store, safe to use from several threads."""
+
+    def read(self) -> AbstractContextManager[Tx]:
+        """A transaction that sees one moment and changes nothing."""
+        raise NotImplementedError
+
+    def write(self) -> AbstractContextManager[Tx]:
+        """A transaction that may write; it commits when the block ends, and undoes everything when it raises."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the store."""
+        raise NotImplementedError
+
+
+def open_database(where: str) -> Database:
+    """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
+
+    Raises:
+        StoreUnusable: it cannot be opened; the message says why and what to do.
+    """
+    if where.startswith(("postgresql://", "postgres://")):
+        from satchel.storage.postgres import PostgresDatabase
+
+        return PostgresDatabase(where)
+    from satchel.storage.sqlite import SqliteDatabase
+
+    return SqliteDatabase(where)
+
+
+def _expanded(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
+    lists = {name: value for name, value in values.items() if isinstance(value, list | tuple)}
+    if not lists:
+        return sql, values
+    plain = {name: value for name, value in values.items() if name not in lists}
+    for name, items in lists.items():
+        sql = _with_list(sql, name, len(items))
+        plain.update((f"{name}_{position}", item) for position, item in enumerate(items))
+    return sql, plain
+
+
+@lru_cache(maxsize=512)
+def _with_list(sql: str, name: str, size: int) -> str:
+    places: Sequence[str] = [f":{name}_{position}" for position in range(size)] or ["null"]
+    return sql.replace(f"in :{name}", f"in ({', '.join(places)})")

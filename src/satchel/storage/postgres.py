@@ -1,0 +1,126 @@
+"""The shared engine: PostgreSQL through psycopg and its pool. Only imported when a store is there."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+try:
+    import psycopg
+    from psycopg_pool import ConnectionPool
+except ImportError as error:
+    from satchel.errors import StoreUnusable
+
+    raise StoreUnusable(
+        "a PostgreSQL store needs the postgres extra: pip install 'satchel[postgres]', then try again."
+    ) from error
+
+from satchel.errors import StoreFailed, StoreUnusable
+from satchel.storage.database import Database, Row, Tx, Violation
+from satchel.storage.migrations import MIGRATIONS, for_postgres
+
+_MIGRATION_LOCK = 0x53415443
+
+# Mistakes of ours; they are surprises, not failures of the database.
+_OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
+
+
+class PostgresTx(Tx):
+    """A transaction on one connection of the pool."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
+        with _translated():
+            cursor = self._connection.execute(_spelled(sql), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
+        with _translated(), self._connection.cursor() as cursor:
+            cursor.executemany(_spelled(sql), rows)
+
+    def prompts_containing(self, folded: str, project: int) -> list[int]:
+        # `like` because that is what a trigram index serves.
+        sql = r"""
+            select t.prompt from prompt_texts t join prompts p on p.number = t.prompt
+            where p.project = :project and (t.title like :pattern escape '\' or t.content like :pattern escape '\')
+        """
+        pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
+        return [number for (number,) in self.all(sql, project=project, pattern=pattern)]
+
+
+class PostgresDatabase(Database):
+    """A store on a PostgreSQL server."""
+
+    def __init__(self, address: str) -> None:
+        self._name = _without_password(address)
+        try:
+            with psycopg.connect(address, connect_timeout=10) as connection:
+                self._migrate(connection)
+        except psycopg.Error as error:
+            raise StoreUnusable(
+                f"cannot open the store {self._name}: {str(error).strip()}. Check that the server runs, that the "
+                "database is there, and that this role may create tables in it."
+            ) from error
+        self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
+            address, min_size=1, max_size=10, timeout=10, check=ConnectionPool.check_connection, open=True
+        )
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        with _translated(), self._pool.connection() as connection:
+            # Count and page come from one snapshot.
+            connection.execute("set transaction isolation level repeatable read read only")
+            yield PostgresTx(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[Tx]:
+        with _translated(), self._pool.connection() as connection:
+            yield PostgresTx(connection)
+
+    def close(self) -> None:
+        self._pool.close(timeout=0.5)
+
+    def _migrate(self, connection: psycopg.Connection[Any]) -> None:
+        connection.execute("select pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
+        connection.execute("create table if not exists satchel_schema (version integer not null)")
+        row = connection.execute("select max(version) from satchel_schema").fetchone()
+        version = (row and row[0]) or 0
+        if version > len(MIGRATIONS):
+            raise StoreUnusable(
+                f"the store {self._name} has schema {version}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
+                "It was written by a newer Satchel: upgrade this one."
+            )
+        for number, migration in enumerate(MIGRATIONS[version:], version + 1):
+            with connection.transaction():
+                connection.execute(for_postgres(migration).encode())
+                connection.execute("insert into satchel_schema values (%s)", [number])
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.errors.UniqueViolation as error:
+        raise Violation(error.diag.constraint_name or "") from error
+    except psycopg.errors.ForeignKeyViolation as error:
+        raise Violation("foreign key") from error
+    except _OUR_FAULT:
+        raise
+    except psycopg.Error as error:
+        raise StoreFailed(str(error)) from error
+
+
+@lru_cache(maxsize=512)
+def _spelled(sql: str) -> bytes:
+    text = sql.replace("%", "%%").replace("instr(", "strpos(")
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text).encode()
+
+
+def _without_password(address: str) -> str:
+    parts = urlsplit(address)
+    return f"postgresql://{parts.hostname or ''}{parts.path}"

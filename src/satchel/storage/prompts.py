@@ -1,0 +1,207 @@
+"""Queries about prompts, their tags and their folded texts."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from satchel.model import Prompt, TagCount, Timestamp
+from satchel.storage.database import Tx
+
+# A 4 MiB document takes a second to index while others wait to write; texts beyond this are scanned instead.
+MAX_INDEXED_CHARACTERS = 256 * 1024
+
+# With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
+_FEW = 1000
+
+
+class Glimpse(Struct, frozen=True, kw_only=True):
+    """A prompt with a slice of its content, cut where a list wants to show it."""
+
+    number: int
+    id: str
+    name: str
+    title: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    slice: str
+    start: int  # of the slice in the content, from 0
+    hit: int  # of the search text in the folded content, from 0; -1 where it is not
+    is_folded_longer: bool  # so that places in the folded content are not places in the content
+
+
+def add(tx: Tx, project: int, *, id: str, name: str, title: str, content: str) -> int | None:
+    """Insert a prompt and give its number; None, and nothing inserted, when its name is taken.
+
+    Raises:
+        Violation: prompts_title, when its title is taken.
+    """
+    sql = """
+        insert into prompts (id, project, name, title, content, created_at, updated_at)
+        values (:id, :project, :name, :title, :content, :now, :now)
+        on conflict (project, name) do nothing returning number
+    """
+    row = tx.one(sql, id=id, project=project, name=name, title=title, content=content, now=tx.now)
+    return row[0] if row else None
+
+
+def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
+    """The prompt with an id, whole."""
+    sql = """
+        select number, id, name, title, content, description, created_at, updated_at, version
+        from prompts where project = :project and id = :id
+    """
+    row = tx.one(sql, project=project, id=id)
+    if row is None:
+        return None
+    number, id, name, title, content, description, created_at, updated_at, version = row
+    return Prompt(
+        number=number,
+        id=id,
+        name=name,
+        title=title,
+        content=content,
+        description=description,
+        tags=tags_of(tx, [number]).get(number, ()),
+        created_at=created_at,
+        updated_at=updated_at,
+        version=version,
+    )
+
+
+def update(tx: Tx, project: int, id: str, *, title: str, content: str) -> int | None:
+    """Give a prompt another title and content; its number, or None when there is no such prompt.
+
+    Raises:
+        Violation: prompts_title, when its title is taken.
+    """
+    sql = """
+        update prompts set title = :title, content = :content, version = version + 1,
+            updated_at = case when :now > created_at then :now else created_at end
+        where project = :project and id = :id returning number
+    """
+    row = tx.one(sql, project=project, id=id, title=title, content=content, now=tx.now)
+    return row[0] if row else None
+
+
+def delete(tx: Tx, project: int, id: str) -> bool:
+    """Remove a prompt with all that hangs on it; says whether it was there."""
+    sql = "delete from prompts where project = :project and id = :id returning number"
+    return tx.one(sql, project=project, id=id) is not None
+
+
+def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
+    """Make these the tags of a prompt."""
+    tx.run("delete from prompt_tags where prompt = :prompt", prompt=number)
+    sql = "insert into prompt_tags (prompt, project, tag) values (:prompt, :project, :tag)"
+    tx.many(sql, [{"prompt": number, "project": project, "tag": tag} for tag in tags])
+
+
+def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
+    """Make this the folded text by which a prompt is found."""
+    sql = """
+        insert into prompt_texts (prompt, title, content, is_indexed)
+        values (:prompt, :title, :content, :is_indexed)
+        on conflict (prompt) do update
+        set title = excluded.title, content = excluded.content, is_indexed = excluded.is_indexed
+        where prompt_texts.title <> excluded.title or prompt_texts.content <> excluded.content
+    """
+    is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)
+    tx.run(sql, prompt=number, title=title, content=content, is_indexed=is_indexed)
+
+
+def tags_of(tx: Tx, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """The tags of some prompts, sorted."""
+    sql = "select prompt, tag from prompt_tags where prompt in :numbers order by prompt, tag"
+    tags: dict[int, tuple[str, ...]] = {}
+    for prompt, tag in tx.all(sql, numbers=list(numbers)):
+        tags[prompt] = (*tags.get(prompt, ()), tag)
+    return tags
+
+
+def tag_counts(tx: Tx, project: int) -> list[TagCount]:
+    """Every tag in use with the number of its prompts, by name."""
+    sql = "select tag, count(*) from prompt_tags where project = :project group by tag order by tag"
+    return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
+
+
+def count(tx: Tx, project: int) -> int:
+    """How many prompts a project has."""
+    row = tx.one("select count(*) from prompts where project = :project", project=project)
+    return row[0] if row else 0
+
+
+def recent(tx: Tx, project: int, limit: int, offset: int) -> list[int]:
+    """The numbers of a project's prompts, the last updated first."""
+    sql = """
+        select number from prompts where project = :project
+        order by updated_at desc, number desc limit :limit offset :offset
+    """
+    return [number for (number,) in tx.all(sql, project=project, limit=limit, offset=offset)]
+
+
+def tagged(tx: Tx, project: int, tags: Sequence[str]) -> list[int]:
+    """The numbers of prompts that carry at least one of some tags, the last updated first."""
+    sql = "select distinct prompt from prompt_tags where project = :project and tag in :tags"
+    return _in_order(tx, project, [number for (number,) in tx.all(sql, project=project, tags=list(tags))])
+
+
+def containing(tx: Tx, project: int, folded: str) -> list[int]:
+    """The numbers of prompts with a folded text in title or content, the last updated first."""
+    return _in_order(tx, project, tx.prompts_containing(folded, project))
+
+
+def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: int) -> list[Glimpse]:
+    """Some prompts in the order given, each with `size` characters of content from `before` the first hit on."""
+    sql = """
+        select number, id, name, title, created_at, updated_at, substr(content, start, :size), start, hit, growth
+        from (
+            select p.number, p.id, p.name, p.title, p.created_at, p.updated_at, p.content,
+                instr(t.content, :folded) as hit,
+                case when instr(t.content, :folded) > :before then instr(t.content, :folded) - :before else 1 end
+                    as start,
+                length(t.content) - length(p.content) as growth
+            from prompts p join prompt_texts t on t.prompt = p.number
+            where p.number in :numbers
+        ) as hits
+    """
+    if not folded:
+        sql = """
+            select number, id, name, title, created_at, updated_at, substr(content, 1, :size), 1, 0, 0
+            from prompts where number in :numbers
+        """
+    found = {
+        number: Glimpse(
+            number=number,
+            id=id,
+            name=name,
+            title=title,
+            created_at=created_at,
+            updated_at=updated_at,
+            slice=slice,
+            start=start - 1,
+            hit=hit - 1,
+            is_folded_longer=growth != 0,
+        )
+        for number, id, name, title, created_at, updated_at, slice, start, hit, growth in tx.all(
+            sql, numbers=list(numbers), folded=folded, before=before, size=size
+        )
+    }
+    return [found[number] for number in numbers if number in found]
+
+
+def content(tx: Tx, number: int) -> str:
+    """The whole content of one prompt."""
+    row = tx.one("select content from prompts where number = :number", number=number)
+    return row[0] if row else ""
+
+
+def _in_order(tx: Tx, project: int, numbers: list[int]) -> list[int]:
+    if len(numbers) <= _FEW:
+        sql = """
+            select number from prompts where project = :project and number in :numbers
+            order by updated_at desc, number desc
+        """
+        return [number for (number,) in tx.all(sql, project=project, numbers=numbers)]
+    wanted = set(numbers)
+    sql = "select number from prompts where project = :project order by updated_at desc, number desc"
+    return [number for (number,) in tx.all(sql, project=project) if number in wanted]

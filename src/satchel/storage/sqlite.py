@@ -1,0 +1,186 @@
+"""The embedded engine: one SQLite file in WAL mode, any number of processes.
+
+One connection writes, the others only read. A commit is on the disk before it is acknowledged.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import apsw
+
+from satchel.errors import StoreFailed, StoreUnusable
+from satchel.storage.database import Database, Row, Tx, Violation
+from satchel.storage.gate import Gate
+from satchel.storage.migrations import MIGRATIONS, for_sqlite
+
+APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's database for ours
+
+# Mistakes of ours; they are surprises, not failures of the database.
+_OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
+
+
+class SqliteTx(Tx):
+    """A transaction on one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
+        try:
+            return list(self._connection.execute(sql, values))
+        except apsw.ConstraintError as error:
+            raise Violation(_constraint(error)) from error
+        except _OUR_FAULT:
+            raise
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
+
+    def prompts_containing(self, folded: str, project: int) -> list[int]:
+        if len(folded) < 3:
+            # Too short for trigrams. A scan of the folded texts is the next best thing.
+            sql = "select prompt from prompt_texts where instr(title, :text) > 0 or instr(content, :text) > 0"
+            rows = self.all(sql, text=folded)
+        else:
+            # In double quotes the query is literal, whatever operators it looks like.
+            sql = """
+                select rowid from prompt_index where prompt_index match :phrase
+                union
+                select prompt from prompt_texts where is_indexed = 0 and instr(content, :text) > 0
+            """
+            rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
+        return [number for (number,) in rows]
+
+
+class SqliteDatabase(Database):
+    """A store in one file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = os.path.abspath(path)
+        self._gate = Gate(f"{self._path}-gate")
+        self._idle_readers: list[apsw.Connection] = []
+        self._readers_lock = threading.Lock()
+        try:
+            _make_private_file(self._path)
+            self._writer = self._connect()
+            self._prepare()
+        except OSError as error:
+            raise StoreUnusable(
+                f"cannot open the store {self._path}: {error.strerror}. Check that its folder is there and yours to "
+                "write, or name another file with --database or SATCHEL_DATABASE."
+            ) from error
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise StoreUnusable(
+                f"cannot open the store {self._path}: it is damaged or no database ({error}). It was left as it is; "
+                "restore a backup, or name another file with --database or SATCHEL_DATABASE."
+            ) from error
+        except (apsw.Error, StoreFailed) as error:
+            raise StoreUnusable(
+                f"cannot open the store {self._path}: {error}. Check that the file and its folder are yours to write."
+            ) from error
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        with self._readers_lock:
+            connection = self._idle_readers.pop() if self._idle_readers else None
+        try:
+            if connection is None:
+                connection = self._connect()
+                connection.execute("pragma query_only = on")
+            connection.execute("begin")
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
+        try:
+            yield SqliteTx(connection)
+        finally:
+            with suppress(apsw.Error):
+                connection.execute("rollback")
+            with self._readers_lock:
+                self._idle_readers.append(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[Tx]:
+        with self._gate:
+            try:
+                # Immediate: a transaction that reads first and then wants to write is refused at once, however
+                # long it would wait.
+                self._writer.execute("begin immediate")
+            except apsw.Error as error:
+                raise StoreFailed(str(error)) from error
+            try:
+                yield SqliteTx(self._writer)
+                try:
+                    self._writer.execute("commit")
+                except apsw.Error as error:
+                    raise StoreFailed(str(error)) from error
+            finally:
+                if self._writer.in_transaction:
+                    with suppress(apsw.Error):
+                        self._writer.execute("rollback")
+
+    def close(self) -> None:
+        # The last connection to close moves the log into the file, which belongs behind the gate like any write.
+        # When others are busy it is left to them.
+        try:
+            self._gate.acquire(patience=0.2)
+        except StoreFailed:
+            return
+        try:
+            with suppress(apsw.Error):
+                for connection in [*self._idle_readers, self._writer]:
+                    connection.close()
+        finally:
+            self._gate.release()
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+        connection.set_busy_timeout(5000)  # for whoever does not know our gate, such as a sqlite3 shell
+        connection.execute("pragma foreign_keys = on; pragma synchronous = full")
+        return connection
+
+    def _prepare(self) -> None:
+        version = self._version()
+        if version == len(MIGRATIONS) and self._pragma("journal_mode") == "wal":
+            return
+        with self._gate:
+            self._writer.execute("pragma journal_mode = wal")
+            while (version := self._version()) < len(MIGRATIONS):
+                # One script, so that a failure anywhere leaves the transaction to be undone by closing.
+                self._writer.execute(
+                    f"begin immediate; {for_sqlite(MIGRATIONS[version])};"
+                    f"pragma application_id = {APPLICATION_ID}; pragma user_version = {version + 1}; commit"
+                )
+
+    def _version(self) -> int:
+        version = self._pragma("user_version")
+        tables = self._writer.execute("select count(*) from sqlite_schema").fetchall()[0][0]
+        is_ours = self._pragma("application_id") == APPLICATION_ID
+        if not is_ours and (version or tables):
+            raise StoreUnusable(
+                f"{self._path} is a database of another program. It was left as it is; "
+                "name another file with --database or SATCHEL_DATABASE."
+            )
+        if version > len(MIGRATIONS):
+            raise StoreUnusable(
+                f"the store {self._path} has schema {version}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
+                "It was written by a newer Satchel: upgrade this one."
+            )
+        return int(version)
+
+    def _pragma(self, name: str) -> Any:
+        return self._writer.execute(f"pragma {name}").fetchall()[0][0]
+
+
+def _make_private_file(path: str) -> None:
+    # Ours alone from the first moment; SQLite gives its log files the same mode.
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _constraint(error: apsw.ConstraintError) -> str:
+    # "UNIQUE constraint failed: prompts.project, prompts.title" is what PostgreSQL calls prompts_title.
+    return str(error).rpartition(" ")[2].replace(".", "_")
