@@ -14,7 +14,7 @@ def main() -> int:
             return status
     from satchel.cli.main import cli
 
-    cli.main(arguments, prog_name="satchel")
+    return cli.main(arguments, prog_name="satchel")
 
 
 if __name__ == "__main__":

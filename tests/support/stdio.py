@@ -1,0 +1,169 @@
+"""A raw MCP client over stdio: sends what a test says, holds every answer against the official judges."""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from tests.support import official
+
+NEWEST, OLDEST = "2026-07-28", "2024-11-05"
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+META = "io.modelcontextprotocol/"
+CLIENT = {"name": "satchel-tests", "version": "1"}
+
+# What a silent server costs a test before it fails.
+PATIENCE = 20.0
+
+_END = object()
+
+
+def modern_meta(version: str = NEWEST) -> dict[str, Any]:
+    """The `_meta` of a request of the per-request generation."""
+    return {f"{META}protocolVersion": version, f"{META}clientInfo": CLIENT, f"{META}clientCapabilities": {}}
+
+
+class Server:
+    """A server process, spoken to in lines."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, command: list[str] | None = None):
+        command = command or [sys.executable, "-m", "satchel", "serve"]
+        self.process = subprocess.Popen(
+            [*command, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+        )
+        self.methods: dict[object, tuple[str, str]] = {}  # id → method and revision of what we asked
+        self.revision: str | None = None
+        self._arrived: queue.Queue[object] = queue.Queue()
+        self._errors: list[bytes] = []
+        self._id = 0
+        self._readers = [threading.Thread(target=self._read_out), threading.Thread(target=self._read_errors)]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None and self.process.poll() is None:
+            self.process.kill()
+            self.close()
+        elif self.process.poll() is None:
+            assert self.close() == 0, self.stderr
+
+    @property
+    def stderr(self) -> str:
+        return b"".join(self._errors).decode("utf-8", "replace")
+
+    def send_line(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, message: object) -> None:
+        self.send_line(json.dumps(message).encode())
+
+    def read(self, patience: float = PATIENCE) -> Any:
+        """The next message, held against the official models and schemas of its revision."""
+        arrived = self._arrived.get(timeout=patience)
+        if arrived is _END:
+            raise EOFError(f"the server has ended: {self.stderr}")
+        assert isinstance(arrived, bytes)
+        message = json.loads(arrived)
+        for one in message if isinstance(message, list) else [message]:
+            self._judge(one)
+        return message
+
+    def ended(self, patience: float = PATIENCE) -> bool:
+        """Whether the output ends without another message."""
+        return self._arrived.get(timeout=patience) is _END
+
+    def is_silent(self, seconds: float = 0.2) -> bool:
+        """Whether nothing more arrives for a while."""
+        try:
+            self._arrived.put(self._arrived.get(timeout=seconds))
+        except queue.Empty:
+            return True
+        return False
+
+    def request(self, method: str, params: dict[str, Any] | None = None, revision: str | None = None) -> Any:
+        """Ask and wait for the whole answer, notifications in between not expected."""
+        identity = self.ask(method, params, revision)
+        answer = self.read()
+        assert answer.get("id") == identity, answer
+        return answer
+
+    def ask(self, method: str, params: dict[str, Any] | None = None, revision: str | None = None) -> int:
+        """Send a request in the manner of a revision, and give its id."""
+        self._id += 1
+        revision = revision or self.revision or NEWEST
+        if revision == NEWEST:
+            params = {**(params or {}), "_meta": {**modern_meta(), **(params or {}).get("_meta", {})}}
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.methods[self._id] = (method, revision)
+        self.send(message)
+        return self._id
+
+    def initialize(self, revision: str) -> Any:
+        """Shake hands, in the handshake generation."""
+        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
+        self.revision = revision if revision in REVISIONS[:-1] else "2025-11-25"
+        answer = self.request("initialize", params)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        """Call a tool and give its result, whole but for what the revision adds to every result."""
+        answer = self.request("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}})
+        assert "result" in answer, answer
+        return plain(answer["result"])
+
+    def close(self, patience: float = PATIENCE) -> int:
+        """Close its stdin, and give its exit status."""
+        assert self.process.stdin is not None
+        if not self.process.stdin.closed:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
+        status = self.process.wait(patience)
+        for reader in self._readers:
+            reader.join(patience)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return status
+
+    def _judge(self, message: dict[str, Any]) -> None:
+        method, revision = self.methods.get(message.get("id"), (None, self.revision or NEWEST))
+        if "method" in message and f"{META}subscriptionId" in message.get("params", {}).get("_meta", {}):
+            revision = NEWEST
+        official.check(message, method, revision)
+
+    def _read_out(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._arrived.put(line)
+        self._arrived.put(_END)
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._errors.append(line)
+
+
+def plain(result: dict[str, Any]) -> dict[str, Any]:
+    """A result without what 2026-07-28 adds to every result, after making sure that it is all there."""
+    if "resultType" not in result:
+        return result
+    meta = result["_meta"][f"{META}serverInfo"]
+    assert result["resultType"] == "complete" and set(meta) == {"name", "version"}
+    return {key: value for key, value in result.items() if key not in ("resultType", "_meta", "ttlMs", "cacheScope")}
