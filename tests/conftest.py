@@ -49,6 +49,5 @@ def serve() -> Iterator[Callable[..., Server]]:
 
     yield start
     for server in servers:
-        if server.process.poll() is None:
-            assert server.close() == 0, server.stderr
+        assert server.close() == 0, server.stderr
         assert "surprise in" not in server.stderr, server.stderr

@@ -26,6 +26,7 @@ def run(script: str, *arguments: str, home: Path) -> subprocess.CompletedProcess
     environment = {"HOME": str(home), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
         [node, SCRIPTS / script, *arguments],
+        check=False,
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -1,4 +1,4 @@
-"""The official TypeScript clients, 1.x and 2.x, talk to a real server; what they hand to their callers is compared whole.
+"""The official TypeScript clients, 1.x and 2.x, talk to a real server; what they hand their callers is compared whole.
 
 Each client has one conversation (ts/conversation.mjs) on a new store, which all the tests of that client then read.
 """

@@ -53,11 +53,10 @@ class Server:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None and self.process.poll() is None:
+        if kind is not None:
             self.process.kill()
-            self.close()
-        elif self.process.poll() is None:
-            assert self.close() == 0, self.stderr
+        status = self.close()
+        assert kind is not None or status == 0, self.stderr
 
     @property
     def stderr(self) -> str:

@@ -187,13 +187,14 @@ class Connection:
         revision = self._revision_of(method, params)
         if is_batched and (method == "initialize" or not revision.is_handshake):
             raise invalid_request("this request cannot be part of a batch")
-        ours = _HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS
-        if method in ours:
-            check_params(method, params)
-            return ours[method](self, identity, params)
-        if method not in self.offer.methods:
+        ours = (_HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS).get(method)
+        if ours in (Connection._watch_resource, Connection._unwatch_resource):
+            ours = ours if announces(self.offer.capabilities, "resource") else None
+        if ours is None and method not in self.offer.methods:
             raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
         check_params(method, params)
+        if ours is not None:
+            return ours(self, identity, params)
         token = (params.get("_meta") or {}).get("progressToken")
         is_token = isinstance(token, str | int) and not isinstance(token, bool)
         call = Call(
@@ -275,18 +276,12 @@ class Connection:
         return True
 
     def _watch_resource(self, identity: Id, params: Json) -> Json:
-        self._require_resource_updates()
         self._watched_uris.add(params["uri"])
         return _result(identity, {})
 
     def _unwatch_resource(self, identity: Id, params: Json) -> Json:
-        self._require_resource_updates()
         self._watched_uris.discard(params["uri"])
         return _result(identity, {})
-
-    def _require_resource_updates(self) -> None:
-        if not announces(self.offer.capabilities, "resource"):
-            raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
 
     # -- answers ------------------------------------------------------------------------------------------------
 

@@ -65,6 +65,7 @@ class SqliteDatabase(Database):
         self._readers_lock = threading.Lock()
         try:
             _make_private_file(self._path)
+            _check_header(self._path)
             self._writer = self._connect()
             self._prepare()
         except OSError as error:
@@ -179,6 +180,14 @@ def _make_private_file(path: str) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _check_header(path: str) -> None:
+    # SQLite takes a file of a few bytes for an empty database and writes over it; somebody's bytes are not ours to lose.
+    with open(path, "rb") as file:
+        start = file.read(512)
+    if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
+        raise apsw.NotADBError("file is not a database")
 
 
 def _constraint(error: apsw.ConstraintError) -> str:

@@ -39,7 +39,7 @@ class StdioServer:
             try:
                 while not self._is_stopping and (lines := self._wait()):
                     # All that has arrived is taken in first, so that a cancellation overtakes what it cancels.
-                    exchanges = [self._receive(line) for line in lines if line is None or not line.isspace()]
+                    exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
                     for exchange in exchanges:
                         self._serve(exchange)
             except Stop:

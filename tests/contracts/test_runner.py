@@ -1,0 +1,89 @@
+"""The runner: surprises are apologised for and logged, never shown."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel.contracts import load
+from satchel.contracts.runner import Runner
+from satchel.errors import StoreFailed
+from satchel.model import Scope
+from satchel.protocol import REVISIONS, Call
+from satchel.services import projects, prompts
+from satchel.storage.database import Database, open_database
+
+CALL = Call(id=1, method="tools/call", params={"name": "list_tags", "arguments": {}}, revision=REVISIONS["2026-07-28"])
+UNABLE = {"error": {"code": "INTERNAL_ERROR", "message": "Unable to complete request. Please try again."}}
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Database:
+    database = open_database(str(tmp_path / "s.db"))
+    projects.require(database, Scope())
+    return database
+
+
+@pytest.mark.parametrize("error", [StoreFailed("disk /secret"), RuntimeError("secret"), ZeroDivisionError()])
+def test_a_failure_of_ours_is_an_apology(
+    opened: Database, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(prompts, "tags", fail)
+    result = Runner(load("prompt-store"), opened, Scope()).answer(CALL, lambda *_: None)
+    assert result["isError"] is True and json.loads(result["content"][0]["text"]) == UNABLE
+    logged = capfd.readouterr().err
+    assert type(error).__name__ in logged or "surprise" in logged
+
+
+def test_a_failure_at_any_storage_call_leaves_all_or_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = Scope()
+    projects.require(database, scope)
+    runner = Runner(load("prompt-store"), database, scope)
+
+    def call(name: str, **arguments: object) -> dict[str, object]:
+        params = {"name": name, "arguments": arguments}
+        request = Call(id=1, method="tools/call", params=params, revision=REVISIONS["2026-07-28"])
+        body: dict[str, object] = json.loads(runner.answer(request, lambda *_: None)["content"][0]["text"])
+        return body
+
+    def everything() -> object:
+        with database.read() as tx:
+            tables = ("prompts", "prompt_tags", "prompt_texts")
+            return [sorted(map(str, tx.all(f"select * from {table}"))) for table in tables]
+
+    kept = call("add_prompt", title="Kept", content="kept", tags=["a", "b"])["id"]
+    with database.read() as tx:
+        kind = type(tx)
+    actual = kind.execute
+    for tool, arguments in (
+        ("add_prompt", {"title": "New", "content": "new", "tags": ["c", "d"]}),
+        ("update_prompt", {"id": kept, "title": "Changed", "content": "changed", "tags": ["e"]}),
+        ("delete_prompt", {"id": kept}),
+    ):
+        before = everything()
+        for failing in range(1, 50):
+            count = 0
+
+            def execute(tx: object, *arguments: object, failing: int = failing) -> object:
+                nonlocal count
+                count += 1
+                if count == failing:
+                    raise StoreFailed("injected")
+                step: Callable[..., object] = actual
+                return step(tx, *arguments)
+
+            monkeypatch.setattr(kind, "execute", execute)
+            body = call(tool, **arguments)
+            monkeypatch.setattr(kind, "execute", actual)
+            if count < failing:
+                assert "error" not in body  # it had fewer steps than that, so it went through
+                break
+            assert body == UNABLE and everything() == before
+        else:
+            pytest.fail("never went through")

@@ -1,0 +1,45 @@
+"""Every contract as a table: it has words for every error, and its schemas are schemas."""
+
+import json
+
+import jsonschema
+import pytest
+
+from satchel import errors
+from satchel.contracts import CONTRACTS, load
+from satchel.contracts.schema import json_schema
+from satchel.model import Scope
+
+SCOPE = Scope()
+
+SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
+    errors.WrongArgument: [
+        errors.WrongArgument("title", rule, limit=1, value="x")
+        for rule in ("required", "type", "minLength", "maxLength", "maxBytes", "minimum", "maximum", "minItems")
+    ],
+    errors.NotFound: [errors.NotFound("prompt", "x", SCOPE), errors.NotFound("project", "x", SCOPE)],
+    errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
+    errors.StoreFailed: [errors.StoreFailed("disk full at /secret/path")],
+    errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
+}
+
+
+def leaves(kind: type[errors.SatchelError]) -> list[type[errors.SatchelError]]:
+    below = kind.__subclasses__()
+    return [leaf for child in below for leaf in leaves(child)] if below else [kind]
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_a_contract_has_words_for_every_error(name: str) -> None:
+    contract = load(name)
+    assert contract.name == name
+    for kind in leaves(errors.SatchelError):
+        for error in SAMPLES[kind]:
+            body = contract.failure(error)
+            assert body and "secret" not in json.dumps(body)
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_the_schemas_of_a_contract_are_schemas(name: str) -> None:
+    for tool in load(name).tools:
+        jsonschema.Draft202012Validator.check_schema(json_schema(tool.input))

@@ -1,0 +1,151 @@
+"""Many writers at once, and writers that are killed: nothing acknowledged is lost, nobody is refused."""
+
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import apsw
+
+from satchel.model import Scope
+from satchel.services import prompts
+from satchel.storage.database import open_database
+from tests.support.stdio import Server, modern_meta
+
+SCOPE = Scope()
+
+
+def said(result: dict[str, Any]) -> Any:
+    return json.loads(result["content"][0]["text"])
+
+
+def together(*works: Callable[[], None]) -> None:
+    """Run several pieces of work at once, and fail if one of them does."""
+    failures: list[BaseException] = []
+
+    def guarded(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_two_processes_add_500_prompts_each_at_once(store: str, serve: Callable[..., Server]) -> None:
+    def work(client: Server, name: str) -> None:
+        for number in range(500):
+            result = client.call("add_prompt", title=f"{name}{number}", content="text", tags=["t"])
+            assert result["isError"] is False, result
+
+    a, b = serve("prompt-store", store), serve("prompt-store", store)
+    together(lambda: work(a, "a"), lambda: work(b, "b"))
+    assert said(a.call("list_prompts"))["total"] == 1000
+    assert said(b.call("list_tags"))["tags"] == [{"name": "t", "prompt_count": 1000}]
+
+
+def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve: Callable[..., Server]) -> None:
+    outcomes: list[str] = []
+
+    def work(client: Server) -> None:
+        for _ in range(50):
+            body = said(client.call("add_prompt", title="The one", content="text"))
+            outcomes.append(body["error"]["code"] if "error" in body else "won")
+
+    clients = [serve("prompt-store", store) for _ in range(4)]
+    together(*(lambda client=client: work(client) for client in clients))  # type: ignore[misc]
+    assert sorted(outcomes) == ["DUPLICATE_TITLE"] * 199 + ["won"]
+
+
+def test_racing_titles_with_one_slug_all_get_names(store: str, serve: Callable[..., Server]) -> None:
+    def work(client: Server, offset: int) -> None:
+        for number in range(15):
+            result = client.call("add_prompt", title="Hello" + "!" * (offset + number), content="x")
+            assert result["isError"] is False, result
+
+    clients = [serve("prompt-store", store) for _ in range(3)]
+    together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))  # type: ignore[misc]
+    database = open_database(store)
+    with database.read() as tx:
+        names = [name for (name,) in tx.all("select name from prompts")]
+    database.close()
+    assert len(set(names)) == 45
+
+
+def feed(stdin: IO[bytes], round: int) -> None:
+    """Ask for prompt after prompt until nobody takes it any more."""
+    with suppress(BrokenPipeError), stdin:
+        for number in range(2000):
+            arguments = {"title": f"{round}/{number}", "content": "some text of a few words " * 40, "tags": ["a", "b"]}
+            params = {"name": "add_prompt", "arguments": arguments, "_meta": modern_meta()}
+            message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            stdin.write(json.dumps(message).encode() + b"\n")
+
+
+def test_nothing_acknowledged_is_lost_over_20_kills_in_mid_write(tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    acknowledged: set[str] = set()
+    dice = random.Random(7)
+    for round in range(20):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database", store],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        feeder = threading.Thread(target=feed, args=(process.stdin, round))
+        feeder.start()
+        first = process.stdout.readline()
+        killer = threading.Timer(dice.uniform(0.01, 0.25), process.kill)
+        killer.start()
+        lines = [first, *process.stdout]
+        killer.join()
+        process.wait()
+        feeder.join()
+        process.stdout.close()
+        for line in lines:
+            if line.endswith(b"\n"):  # a torn line is no acknowledgement
+                acknowledged.add(json.loads(line)["result"]["structuredContent"]["title"])
+    database = open_database(store)
+    with database.read() as tx:
+        kept = {title for (title,) in tx.all("select title from prompts")}
+        torn = tx.all("select number from prompts where (select count(*) from prompt_tags where prompt = number) <> 2")
+        untold = tx.all("select number from prompts where number not in (select prompt from prompt_texts)")
+        assert prompts.search(tx, SCOPE, "few words", limit=1, offset=0).total == len(kept)
+    database.close()
+    assert len(acknowledged) > 100
+    assert acknowledged <= kept and torn == [] and untold == []
+    raw = apsw.Connection(store)
+    assert raw.execute("pragma integrity_check").fetchall() == [("ok",)]
+    raw.execute("insert into prompt_index (prompt_index, rank) values ('integrity-check', 0)")
+    raw.close()
+
+
+def test_a_writer_that_is_stopped_holds_the_others_up_no_longer_than_it_is_stopped(tmp_path: Path) -> None:
+    # A process that holds the gate and does nothing: the others wait in the queue and are served when it lets go.
+    store = str(tmp_path / "s.db")
+    open_database(store).close()
+    code = (
+        f"import fcntl, time; f = open({store + '-gate'!r}, 'w'); fcntl.flock(f, 2); print(flush=True); time.sleep(1)"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    started = time.monotonic()
+    with Server("--contract", "prompt-store", "--database", store) as client:
+        assert client.call("add_prompt", title="T", content="x")["isError"] is False
+    assert time.monotonic() - started > 0.5
+    holder.wait()
+    holder.stdout.close()

@@ -1,0 +1,163 @@
+"""Opening a store: made when new, migrated when old, refused and left alone when it is none of ours."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from satchel.errors import StoreUnusable
+from satchel.storage.database import open_database
+from satchel.storage.migrations import MIGRATIONS
+from tests.support.postgres import PostgresServer
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_store_is_private_from_the_first_moment(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "satchel.db"
+    old = os.umask(0)
+    try:
+        database = open_database(str(file))
+        with database.write() as tx:
+            tx.run("insert into settings values ('a', 'b')")
+        made = sorted(path.name for path in file.parent.iterdir())
+        assert made == ["satchel.db", "satchel.db-gate", "satchel.db-shm", "satchel.db-wal"]
+        assert {mode(path) for path in file.parent.iterdir()} == {0o600}
+        assert mode(file.parent) == 0o700
+        database.close()
+    finally:
+        os.umask(old)
+
+
+def test_the_last_to_close_leaves_only_the_file(tmp_path: Path) -> None:
+    database = open_database(str(tmp_path / "s.db"))
+    with database.read() as tx:
+        tx.all("select * from settings")
+    database.close()
+    assert not (tmp_path / "s.db-wal").exists()
+
+
+def test_the_database_is_durable_and_strict(tmp_path: Path) -> None:
+    database = open_database(str(tmp_path / "s.db"))
+    with database.write() as tx:
+        assert tx.one("pragma journal_mode") == ("wal",)
+        assert tx.one("pragma synchronous") == (2,)
+        assert tx.one("pragma foreign_keys") == (1,)
+    with database.read() as tx:
+        assert tx.one("pragma query_only") == (1,)
+        with pytest.raises(Exception, match="readonly"):
+            tx.run("insert into settings values ('a', 'b')")
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database, " * 100, b"SQLite format 3\0" + b"\xff" * 5000, b"x"], ids=["text", "broken", "byte"]
+)
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "s.db"
+    file.write_bytes(content)
+    with pytest.raises(StoreUnusable, match=r"damaged or no database.*left as it is"):
+        open_database(str(file))
+    assert file.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    other = apsw.Connection(str(file))
+    other.execute("create table theirs (x)")
+    other.close()
+    before = file.read_bytes()
+    with pytest.raises(StoreUnusable, match="another program"):
+        open_database(str(file))
+    assert file.read_bytes() == before
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnusable, match="cannot open the store"):
+        open_database(str(tmp_path))
+
+
+def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
+    (tmp_path / "s.db").touch()
+    open_database(str(tmp_path / "s.db")).close()
+
+
+def test_a_newer_schema_is_refused_with_a_clear_text(store: str) -> None:
+    open_database(store).close()
+    if store.startswith("postgresql"):
+        with psycopg.connect(store) as connection:
+            connection.execute("insert into satchel_schema values (99)")
+    else:
+        raw = apsw.Connection(store)
+        raw.execute("pragma user_version = 99")
+        raw.close()
+    with pytest.raises(StoreUnusable, match=f"schema 99.*up to {len(MIGRATIONS)}.*upgrade"):
+        open_database(store)
+
+
+def test_a_store_in_another_journal_mode_is_taken_back_to_wal(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    open_database(str(file)).close()
+    raw = apsw.Connection(str(file))
+    raw.execute("pragma journal_mode = delete")
+    raw.close()
+    database = open_database(str(file))
+    with database.write() as tx:
+        assert tx.one("pragma journal_mode") == ("wal",)
+    database.close()
+
+
+def test_an_interrupted_migration_leaves_nothing_and_is_done_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from satchel.storage import sqlite
+
+    file = tmp_path / "s.db"
+    good = sqlite.for_sqlite
+    monkeypatch.setattr(sqlite, "for_sqlite", lambda migration: good(migration) + "; select no_such_function()")
+    with pytest.raises(StoreUnusable):
+        open_database(str(file))
+    raw = apsw.Connection(str(file))
+    assert raw.execute("select count(*) from sqlite_schema").fetchall() == [(0,)]
+    raw.close()
+    monkeypatch.undo()
+    open_database(str(file)).close()
+
+
+def test_eight_processes_open_one_new_store_at_once(store: str) -> None:
+    code = "import sys; from satchel.storage.database import open_database as o; d = o(sys.argv[1]); d.close()"
+    processes = [subprocess.Popen([sys.executable, "-c", code, store], stderr=subprocess.PIPE) for _ in range(8)]
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+
+
+def test_an_unreachable_postgres_is_refused_without_showing_the_password(postgres: PostgresServer) -> None:
+    with pytest.raises(StoreUnusable) as refusal:
+        open_database(f"postgresql://satchel:hunter2@/missing?host={postgres.folder}")
+    assert "hunter2" not in str(refusal.value) and "missing" in str(refusal.value)
+
+
+def test_a_store_without_pg_trgm_works_all_the_same(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    with psycopg.connect(store, autocommit=True) as connection:
+        connection.execute("create role plain login nosuperuser")
+        connection.execute("grant create, usage on schema public to plain")
+        connection.execute("revoke create on database " + store.split("/")[3].split("?")[0] + " from public")
+    from satchel.model import Scope
+    from satchel.services import projects, prompts
+
+    database = open_database(store.replace("satchel@", "plain@"))
+    projects.require(database, Scope())
+    with database.write() as tx:
+        assert tx.all("select 1 from pg_extension where extname = 'pg_trgm'") == []
+        prompts.add(tx, Scope(), title="T", content="needle")
+        assert prompts.search(tx, Scope(), "NEEDLE", limit=1, offset=0).total == 1
+    database.close()

@@ -1,0 +1,144 @@
+"""Transactions: whole or not at all, one moment for a reader, and the index in step with what it indexes."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from satchel.errors import StoreFailed
+from satchel.model import Scope
+from satchel.services import projects, prompts
+from satchel.storage.database import Database, Violation, open_database
+from satchel.storage.gate import Gate
+
+SCOPE = Scope()
+
+
+def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with pytest.raises(RuntimeError), database.write() as tx:
+        prompts.add(tx, SCOPE, title="T", content="x", tags=["t"])
+        raise RuntimeError
+    with database.write() as tx:
+        assert prompts.listed(tx, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.tags(tx, SCOPE) == []
+        prompts.add(tx, SCOPE, title="T", content="x")
+
+
+def test_a_reader_sees_one_moment(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.read() as reading:
+        assert prompts.listed(reading, SCOPE, limit=1, offset=0).total == 0
+        with database.write() as writing:
+            prompts.add(writing, SCOPE, title="T", content="x")
+        assert prompts.listed(reading, SCOPE, limit=1, offset=0).total == 0
+    with database.read() as reading:
+        assert prompts.listed(reading, SCOPE, limit=1, offset=0).total == 1
+
+
+def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> None:
+    with database.write() as tx:
+        projects.rows.add(tx, "p")
+    with pytest.raises(Violation) as clash, database.write() as tx:
+        sql = "insert into projects (id, name, created_at, updated_at) values ('x', 'p', '', '')"
+        tx.run(sql)
+    assert clash.value.constraint == "projects_name"
+
+
+def test_deleting_a_project_takes_its_prompts_tags_texts_and_index_along(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        prompts.add(tx, SCOPE, title="T", content="needle", tags=["t"])
+        tx.run("delete from projects")
+        for table in ("prompts", "prompt_tags", "prompt_texts"):
+            assert tx.all(f"select * from {table}") == []
+        assert tx.prompts_containing("needle", 1) == []
+
+
+def test_numbers_never_return(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        first = prompts.add(tx, SCOPE, title="A", content="x")
+        prompts.delete(tx, SCOPE, first.id)
+    with database.write() as tx:
+        assert prompts.add(tx, SCOPE, title="B", content="x").number > first.number
+
+
+def test_every_change_counts_the_version_up(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        prompt = prompts.add(tx, SCOPE, title="A", content="x")
+        versions = [prompt.version]
+        versions += [prompts.update(tx, SCOPE, prompt.id, title="A", content="y").version for _ in range(3)]
+    assert versions == [1, 2, 3, 4]
+
+
+def test_time_runs_forward_even_when_the_clock_does_not(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        prompt = prompts.add(tx, SCOPE, title="A", content="x")
+    with database.write() as tx:
+        tx.now = "2001-01-01T00:00:00.000000Z"
+        updated = prompts.update(tx, SCOPE, prompt.id, title="A", content="y")
+    assert updated.updated_at >= updated.created_at
+
+
+def test_threads_share_a_store(database: Database) -> None:
+    projects.require(database, SCOPE)
+    failures: list[BaseException] = []
+
+    def work(worker: int) -> None:
+        try:
+            for number in range(20):
+                with database.write() as tx:
+                    prompts.add(tx, SCOPE, title=f"{worker}/{number}", content="x")
+                with database.read() as tx:
+                    prompts.listed(tx, SCOPE, limit=5, offset=0)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with database.read() as tx:
+        assert prompts.listed(tx, SCOPE, limit=1, offset=0).total == 120
+
+
+def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
+    held, waiting = Gate(str(tmp_path / "gate")), Gate(str(tmp_path / "gate"))
+    with held, pytest.raises(StoreFailed, match="held the write lock"):
+        waiting.acquire(patience=0.1)
+    # Whoever gave up left the queue, and nobody is locked out by that.
+    with waiting:
+        pass
+    with held:
+        pass
+
+
+def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
+    import resource
+
+    database = open_database(str(tmp_path / "s.db"))
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        prompts.add(tx, SCOPE, title="Kept", content="x")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    import signal
+
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
+        with pytest.raises(StoreFailed), database.write() as tx:
+            prompts.add(tx, SCOPE, title="Lost", content="y" * 1_000_000)
+        with database.read() as tx:
+            assert prompts.listed(tx, SCOPE, limit=1, offset=0).total == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    with database.write() as tx:
+        prompts.add(tx, SCOPE, title="Room again", content="z")
+        assert tx.all("pragma integrity_check") == [("ok",)]
+    database.close()

@@ -1,0 +1,98 @@
+"""A server with everything the protocol has, for tests of the transport: run as `python -m tests.transports.fixtures`.
+
+Not a contract of Satchel's. It prints, reports progress, takes its time, and announces changes from another thread.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from satchel.contracts.contract import Report
+from satchel.protocol import Call, Change, Offer, invalid_params
+from satchel.protocol.pages import page
+from satchel.transports import stdio
+
+OFFER = Offer(
+    server={"name": "fixtures", "version": "1"},
+    capabilities={
+        "tools": {"listChanged": True},
+        "prompts": {"listChanged": True},
+        "resources": {"listChanged": True, "subscribe": True},
+        "completions": {},
+    },
+    methods=frozenset(
+        {
+            *("tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read"),
+            *("resources/templates/list", "completion/complete"),
+        }
+    ),
+)
+PROMPTS = [{"name": f"p{number}", "description": "A prompt"} for number in range(25)]
+SCHEMA = {"type": "object", "properties": {}}
+TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in ("print", "progress", "sleep", "announce", "flood")]
+
+
+def answer(call: Call, report: Report) -> dict[str, Any]:
+    """Answer one call."""
+    if call.method == "tools/list":
+        return {"tools": TOOLS}
+    if call.method == "tools/call":
+        return call_tool(call.params["name"], report)
+    if call.method == "prompts/list":
+        prompts, cursor = page(PROMPTS, call.params.get("cursor"), 10)
+        return {"prompts": prompts} | ({} if cursor is None else {"nextCursor": cursor})
+    if call.method == "prompts/get":
+        content = {"type": "text", "text": str(call.params["arguments"])}
+        return {"messages": [{"role": "user", "content": content}]}
+    if call.method == "resources/list":
+        return {"resources": [{"uri": "test://one", "name": "one"}]}
+    if call.method == "resources/templates/list":
+        return {"resourceTemplates": [{"uriTemplate": "test://{id}", "name": "any"}]}
+    if call.method == "resources/read":
+        if call.params["uri"] != "test://one":
+            raise invalid_params("no such resource")
+        return {"contents": [{"uri": "test://one", "text": "1"}]}
+    return {"completion": {"values": ["one", "two"], "total": 2, "hasMore": False}}
+
+
+def call_tool(name: str, report: Report) -> dict[str, Any]:
+    """Do what a tool is for."""
+    if name == "print":
+        print("a stray print")
+        sys.stdout.flush()
+        os.write(1, b"a stray write\n")
+        subprocess.run(["echo", "a stray child"], check=True)
+    elif name == "progress":
+        for step in (1, 2, 3):
+            report(step, 3, f"step {step}")
+    elif name == "sleep":
+        time.sleep(0.5)
+    elif name == "announce":
+        announce(1)
+    elif name == "flood":
+        for _ in range(4):
+            threading.Thread(target=announce, args=(200,), daemon=True).start()
+    return {"content": [{"type": "text", "text": name * 50_000 if name == "flood" else name}], "isError": False}
+
+
+def announce(times: int) -> None:
+    """Announce a change of each kind, several times."""
+    for _ in range(times):
+        for change in (Change("tools"), Change("prompts"), Change("resources"), Change("resource", "test://one")):
+            server.announce(change)
+
+
+if __name__ == "__main__":
+    original = stdio.StdioServer
+
+    class Watched(original):  # type: ignore[valid-type, misc]
+        def __init__(self, *arguments: Any) -> None:
+            global server
+            super().__init__(*arguments)
+            server = self
+
+    stdio.StdioServer = Watched  # type: ignore[misc]
+    stdio.serve(OFFER, answer)

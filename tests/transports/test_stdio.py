@@ -1,0 +1,288 @@
+"""The stdio transport: purity of stdout, ends of the process, bounded lines, notifications from other threads."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from satchel.protocol import MAX_MESSAGE_BYTES
+from tests.support.stdio import META, NEWEST, REVISIONS, Server, modern_meta
+
+COMMAND = [sys.executable, "-m", "tests.transports.fixtures"]
+PING = b'{"jsonrpc":"2.0","id":"p","method":"ping"}'
+
+
+@pytest.fixture
+def fixtures() -> Iterator[Server]:
+    with Server(command=COMMAND) as server:
+        yield server
+
+
+@pytest.fixture
+def server(tmp_path: Path, serve: Callable[..., Server]) -> Server:
+    return serve("prompt-store", str(tmp_path / "s.db"))
+
+
+def ping(server: Server) -> None:
+    server.methods["p"] = ("ping", "2025-11-25")
+    server.send_line(PING)
+    assert server.read() == {"jsonrpc": "2.0", "id": "p", "result": {}}
+
+
+# -- what goes in -----------------------------------------------------------------------------------------------
+
+
+def test_blank_lines_are_ignored_and_crlf_is_accepted(server: Server) -> None:
+    for blank in (b"", b"   ", b"\r", b"\t\r"):
+        server.send_line(blank)
+    server.methods["p"] = ("ping", "2025-11-25")
+    server.send_line(PING + b"\r")
+    assert server.read()["id"] == "p"
+    assert server.is_silent()
+
+
+def test_a_request_without_a_last_newline_is_answered(server: Server) -> None:
+    assert server.process.stdin is not None
+    server.methods["p"] = ("ping", "2025-11-25")
+    server.process.stdin.write(PING)
+    server.process.stdin.close()
+    assert server.read()["id"] == "p"
+
+
+def test_malformed_lines_are_answered_and_the_server_goes_on(server: Server) -> None:
+    for line, code in (
+        (b"nope", -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping"', -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * 200_000, -32700),
+        (b'{"a":NaN}', -32700),
+        (b"[]", -32600),
+        (b"null", -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+    ):
+        server.send_line(line)
+        assert server.read()["error"]["code"] == code
+    ping(server)
+
+
+def test_a_line_of_32_mib_is_read_and_a_longer_one_refused_without_its_id(server: Server) -> None:
+    frame = len(b'{"jsonrpc":"2.0","id":"p","method":"ping","params":{"x":""}}')
+    line = b'{"jsonrpc":"2.0","id":"p","method":"ping","params":{"x":"%s"}}'
+    server.methods["p"] = ("ping", "2025-11-25")
+    server.send_line(line % (b"x" * (MAX_MESSAGE_BYTES - frame)))
+    assert server.read()["id"] == "p"
+    server.send_line(line % (b"x" * (MAX_MESSAGE_BYTES - frame + 1)))
+    answer = server.read()
+    assert answer["error"]["code"] == -32600 and "id" not in answer
+    ping(server)
+
+
+def test_an_endless_line_is_refused_while_it_runs_and_costs_no_more_memory_than_the_bound(server: Server) -> None:
+    assert server.process.stdin is not None
+    for _ in range(200):
+        server.process.stdin.write(b"x" * 1_000_000)
+    server.process.stdin.flush()
+    assert server.read()["error"]["code"] == -32600
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    peak = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
+    assert peak < 110_000, f"{peak} kB"
+    server.process.stdin.write(b"\n")
+    ping(server)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_feature_answers_in_every_revision(fixtures: Server, revision: str) -> None:
+    if revision != NEWEST:
+        fixtures.initialize(revision)
+    assert len(fixtures.request("tools/list")["result"]["tools"]) == 5
+    assert fixtures.request("prompts/get", {"name": "p", "arguments": {"a": "b"}})["result"]["messages"]
+    assert fixtures.request("resources/list")["result"]["resources"]
+    assert fixtures.request("resources/templates/list")["result"]["resourceTemplates"]
+    assert fixtures.request("resources/read", {"uri": "test://one"})["result"]["contents"]
+    assert fixtures.request("resources/read", {"uri": "x"})["error"]["code"] == -32602
+    completion = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}
+    assert fixtures.request("completion/complete", completion)["result"]["completion"]["values"] == ["one", "two"]
+    names: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        result = fixtures.request("prompts/list", cursor)["result"]
+        names += [prompt["name"] for prompt in result["prompts"]]
+        if "nextCursor" not in result:
+            break
+        cursor = {"cursor": result["nextCursor"]}
+    assert names == [f"p{number}" for number in range(25)]
+    assert fixtures.request("prompts/list", {"cursor": "mine"})["error"]["code"] == -32602
+
+
+# -- what comes out ---------------------------------------------------------------------------------------------
+
+
+def test_stray_prints_land_on_stderr(fixtures: Server) -> None:
+    assert fixtures.call("print")["content"][0]["text"] == "print"
+    assert fixtures.close() == 0
+    assert fixtures.ended()
+    for stray in ("a stray print", "a stray write", "a stray child"):
+        assert stray in fixtures.stderr
+
+
+def test_progress_is_told_before_the_answer(fixtures: Server) -> None:
+    id = fixtures.ask("tools/call", {"name": "progress", "_meta": {"progressToken": 9}})
+    steps = [fixtures.read()["params"] for _ in range(3)]
+    assert steps == [
+        {"progressToken": 9, "progress": step, "total": 3, "message": f"step {step}"} for step in (1, 2, 3)
+    ]
+    assert fixtures.read()["id"] == id
+
+
+def test_a_cancellation_overtakes_what_waits_behind_a_slow_request(fixtures: Server) -> None:
+    meta = modern_meta()
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sleep", "_meta": meta}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {"_meta": meta}},
+    ]
+    fixtures.methods |= {1: ("tools/call", NEWEST), 3: ("tools/list", NEWEST)}
+    fixtures.send_line(b"\n".join(json.dumps(line).encode() for line in lines))
+    assert [fixtures.read()["id"] for _ in range(2)] == [1, 3]
+
+
+def test_changes_reach_both_generations_on_one_connection(fixtures: Server) -> None:
+    fixtures.initialize("2025-06-18")
+    fixtures.request("resources/subscribe", {"uri": "test://one"})
+    wish = {"promptsListChanged": True, "resourceSubscriptions": ["test://one"]}
+    id = fixtures.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
+    assert fixtures.read()["params"]["notifications"] == wish
+    fixtures.ask("tools/call", {"name": "announce"})
+    heard = [fixtures.read() for _ in range(7)]
+    tags = [
+        (
+            one["method"].removeprefix("notifications/"),
+            one.get("params", {}).get("_meta", {}).get(f"{META}subscriptionId"),
+        )
+        for one in heard
+        if "method" in one
+    ]
+    assert tags == [
+        ("tools/list_changed", None),
+        ("prompts/list_changed", None),
+        ("prompts/list_changed", id),
+        ("resources/list_changed", None),
+        ("resources/updated", None),
+        ("resources/updated", id),
+    ]
+
+
+def test_notifications_from_other_threads_are_written_whole(fixtures: Server) -> None:
+    fixtures.initialize("2025-11-25")
+    for _ in range(3):
+        fixtures.ask("tools/call", {"name": "flood"})
+    answers = notifications = 0
+    while answers < 3 or notifications < 3 * 4 * 200 * 3:
+        message = fixtures.read()  # which parses and judges each line
+        answers += "id" in message
+        notifications += "method" in message
+
+
+def test_a_server_that_leaves_ends_its_subscriptions(fixtures: Server) -> None:
+    id = fixtures.ask("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    assert fixtures.read()["method"] == "notifications/subscriptions/acknowledged"
+    fixtures.process.send_signal(signal.SIGTERM)
+    answer = fixtures.read()
+    assert answer["id"] == id and answer["result"]["resultType"] == "complete"
+    assert fixtures.process.wait(5) == 0
+
+
+# -- the end ----------------------------------------------------------------------------------------------------
+
+
+def test_it_ends_with_status_0_within_a_second_of_stdin_closing(server: Server) -> None:
+    ping(server)
+    started = time.monotonic()
+    assert server.close() == 0
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_status_0_within_a_second_of_a_signal(server: Server, number: int) -> None:
+    ping(server)
+    started = time.monotonic()
+    server.process.send_signal(number)
+    assert server.process.wait(5) == 0
+    assert time.monotonic() - started < 1
+
+
+def test_a_signal_in_mid_request_lets_the_request_finish(fixtures: Server) -> None:
+    id = fixtures.ask("tools/call", {"name": "sleep"})
+    time.sleep(0.2)  # it sleeps half a second, and we want to be in there
+    fixtures.process.send_signal(signal.SIGTERM)
+    assert fixtures.read()["id"] == id
+    assert fixtures.process.wait(2) == 0
+
+
+def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) -> None:
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin is not None and process.stdout is not None
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "flood", "_meta": modern_meta()}}
+    process.stdin.write(json.dumps(call).encode() + b"\n")
+    process.stdin.flush()
+    time.sleep(0.5)  # its answer is larger than the pipe, so by now it is stuck in a write
+    started = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(5) == 0
+    assert time.monotonic() - started < 1.5
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    process.stdout.close()
+
+
+def test_a_client_that_is_gone_ends_the_server_quietly() -> None:
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    process.stdin.write(PING + b"\n")
+    process.stdin.flush()
+    assert process.wait(5) == 0
+    assert process.stderr.read() == b""
+    process.stdin.close()
+    process.stderr.close()
+
+
+def test_a_client_that_ignores_stderr_does_not_stop_the_server(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database"]
+    process = subprocess.Popen(
+        [*command, str(tmp_path / "s.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_tags", "_meta": modern_meta()}}
+    for _ in range(2500):  # a pipe holds 64 KiB, and each call logs some 45 bytes
+        process.stdin.write(json.dumps(call).encode() + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(5) == 0
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_every_call_is_logged_with_name_outcome_and_duration_but_no_content(server: Server) -> None:
+    server.call("add_prompt", title="Sesame", content="open", tags=["magic"])
+    server.call("add_prompt", title="Sesame", content="open")
+    server.call("get_prompt", id="x")
+    server.call("search_prompts")
+    server.close()
+    lines = [line.split(" ", 1)[1] for line in server.stderr.splitlines()]
+    assert [line.rsplit(" ", 2)[0] for line in lines] == [
+        "add_prompt ok",
+        "add_prompt Taken",
+        "get_prompt NotFound",
+        "search_prompts WrongArgument",
+    ]
+    assert all(line.endswith(" ms") for line in lines)
+    assert not any(word in server.stderr for word in ("Sesame", "open", "magic"))
