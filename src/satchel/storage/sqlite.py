@@ -183,7 +183,7 @@ def _make_private_file(path: str) -> None:
 
 
 def _check_header(path: str) -> None:
-    # SQLite takes a file of a few bytes for an empty database and writes over it; somebody's bytes are not ours to lose.
+    # SQLite takes a file of a few bytes for an empty database and writes over it; those bytes are somebody's.
     with open(path, "rb") as file:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
