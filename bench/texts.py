@@ -57,13 +57,13 @@ def samples(count: int, path: Path | None, seed: int = 1) -> list[Sample]:
 def queries(stored: list[Sample]) -> Queries:
     """Words and letters that are in some, in most and in none of the samples."""
     texts = [f"{sample.title}\n{sample.content}".casefold() for sample in stored]
-    words = Counter(word for text in texts for word in set(re.findall("[a-z]{5,12}", text)))
+    words = Counter(word for text in texts for word in set(re.findall(r"\b[a-z]{5,12}\b", text)))
 
     def hits(piece: str) -> int:
         return sum(piece in text for text in texts)
 
     likely = sorted(words, key=lambda word: (abs(words[word] - len(texts) // 2), word))[:20]
-    unlikely = sorted((word for word in words if words[word] <= 8), key=lambda word: (-words[word], word))[:200]
+    unlikely = sorted(words, key=lambda word: (abs(words[word] - 5), word))[:50]
     letters = "abcdefghijklmnopqrstuvwxyz"
     absent_pairs = (one + two for one in "zqxj" for two in letters if not hits(one + two))
     return Queries(

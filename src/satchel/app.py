@@ -3,8 +3,6 @@
 import sys
 
 from satchel.config import Settings
-from satchel.contracts import load
-from satchel.contracts.runner import Runner
 from satchel.errors import NotFound, StoreUnusable
 from satchel.model import Scope
 from satchel.services import projects
@@ -13,6 +11,9 @@ from satchel.storage.database import open_database
 
 def serve(settings: Settings) -> int:
     """Serve a contract over stdio until the client leaves; the exit status of the process."""
+    from satchel.contracts import load  # here, because commands that only touch the store need none of it
+    from satchel.contracts.runner import Runner
+
     assert settings.contract is not None
     contract = load(settings.contract)
     scope = Scope(project=settings.project)

@@ -24,8 +24,11 @@ class Refused(SatchelError):
 class WrongArgument(Refused):
     """An argument is missing, of the wrong type, or out of bounds."""
 
-    def __init__(self, field: str, rule: str, *, limit: object = None, value: object = None) -> None:
+    def __init__(
+        self, field: str, rule: str, *, limit: object = None, value: object = None, kind: str | None = None
+    ) -> None:
         super().__init__(f"{field}: {rule}")
+        self.kind = kind  # of the thing that it is an argument about, where a rule of that thing is offended
         self.field = field
         self.rule = rule  # the JSON Schema keyword that it offends, or maxBytes
         self.limit = limit  # what the keyword demands
@@ -45,12 +48,13 @@ class NotFound(Refused):
 class Taken(Refused):
     """Something else already has what should be unique."""
 
-    def __init__(self, kind: str, field: str, key: str, scope: Scope) -> None:
+    def __init__(self, kind: str, field: str, key: str, scope: Scope, *, holder: str | None = None) -> None:
         super().__init__(f"{kind} with {field} {key!r} already exists")
         self.kind = kind
         self.field = field
         self.key = key
         self.scope = scope
+        self.holder = holder  # the name of what has it, where that is known
 
 
 class StoreError(SatchelError):

@@ -29,6 +29,13 @@ class Project(Struct, frozen=True, kw_only=True):
     created_at: Timestamp
 
 
+class Contents(Struct, frozen=True):
+    """How much a project holds."""
+
+    prompts: int
+    resources: int
+
+
 class Prompt(Struct, frozen=True, kw_only=True):
     """A text with a name for machines and a title for people."""
 
@@ -72,6 +79,22 @@ class Page(Struct, frozen=True):
     total: int
 
 
+class Resource(Struct, frozen=True, kw_only=True):
+    """A named document with a URI; text or bytes, as its MIME type says."""
+
+    number: int
+    id: str
+    name: str
+    uri: str
+    description: str | None
+    mime_type: str
+    created_at: Timestamp
+    updated_at: Timestamp
+    version: int
+    size: int  # of the content in bytes
+    content: str | bytes | None  # None in lists, which do not read it
+
+
 class TagCount(Struct, frozen=True):
     """A tag in use and the number of prompts that carry it."""
 
@@ -83,11 +106,13 @@ __all__ = [
     "DEFAULT_PROJECT",
     "MAX_CONTENT_BYTES",
     "UNSET",
+    "Contents",
     "Excerpt",
     "Listed",
     "Page",
     "Project",
     "Prompt",
+    "Resource",
     "Scope",
     "TagCount",
     "Timestamp",

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -143,5 +144,41 @@ def test_a_listener_hears_of_changes() -> None:
             async with asyncio.timeout(10):
                 event = await anext(aiter(events))
         assert "prompt" in type(event).__name__.lower()
+
+    asyncio.run(conversation())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_mcpkg_is_listed_got_and_read(mode: str, store: str) -> None:
+    data = bytes(range(256)) * 40
+
+    async def conversation() -> None:
+        arguments = ["-m", "satchel", "serve", "--contract", "mcpkg", "--database", store]
+        async with Client(StdioServerParameters(command=sys.executable, args=arguments), mode=mode) as client:
+            for tool, given in (
+                ("create_prompt", {"name": "p", "content": "{{ literal }}", "description": "d"}),
+                ("create_resource", {"name": "t", "uri": "x:t", "content": "text", "mime_type": "text/markdown"}),
+                (
+                    "create_resource",
+                    {"name": "b", "uri": "x:b", "content": b64encode(data).decode(), "mime_type": "image/png"},
+                ),
+            ):
+                assert (await client.call_tool(tool, given)).is_error is False
+            assert [(one.name, one.description) for one in (await client.list_prompts()).prompts] == [("p", "d")]
+            [message] = (await client.get_prompt("p")).messages
+            assert message.content.type == "text" and message.content.text == "{{ literal }}"
+            assert [one.uri for one in (await client.list_resources()).resources] == ["x:t", "x:b"]
+            [text] = (await client.read_resource("x:t")).contents
+            [blob] = (await client.read_resource("x:b")).contents
+            assert (text.text, text.mime_type) == ("text", "text/markdown")
+            assert b64decode(blob.blob) == data and blob.mime_type == "image/png"
+            with pytest.raises(MCPError) as missing:
+                await client.read_resource("x:nope")
+            assert missing.value.error.code == -32602
+            assert missing.value.error.message == "Resource 'x:nope' not found in project 'default'"
+            assert missing.value.error.data is None
+            with pytest.raises(MCPError) as unknown:
+                await client.get_prompt("nope")
+            assert unknown.value.error.message == "Prompt 'nope' not found in project 'default'"
 
     asyncio.run(conversation())

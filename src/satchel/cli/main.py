@@ -7,21 +7,30 @@ import click
 from satchel import __version__
 from satchel.cli.serve import OPTIONS, serve
 
-# name → (module, help). The module has a click command or group called `cli`.
-COMMANDS: dict[str, tuple[str, str]] = {}
+# name → (module, help). The module has a click group called `cli`.
+COMMANDS = {
+    "project": ("satchel.cli.project", "Make, list, rename and delete projects."),
+    "prompt": ("satchel.cli.prompt", "Add, list, show, edit, delete and search prompts."),
+    "resource": ("satchel.cli.resource", "Add, list, show, edit and delete resources."),
+}
+SERVE_HELP = "Serve a contract over stdio, until the client leaves."
 
 
 class LazyGroup(click.Group):
     """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *super().list_commands(ctx)]
+        return [*super().list_commands(ctx), *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             command: click.Command = import_module(COMMANDS[cmd_name][0]).cli
             return command
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([("serve", SERVE_HELP), *((name, text) for name, (_, text) in COMMANDS.items())])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -39,7 +48,7 @@ cli.add_command(
     click.Command(
         "serve",
         callback=_serve,
-        help="Serve a contract over stdio, until the client leaves.",
+        help=SERVE_HELP,
         params=[
             click.Option([option.name, *option.flags], metavar=option.metavar, help=option.help) for option in OPTIONS
         ],

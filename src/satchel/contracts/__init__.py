@@ -13,6 +13,7 @@ from satchel.contracts.contract import Contract
 
 CONTRACTS = {
     "prompt-store": "satchel.contracts.prompt_store",
+    "mcpkg": "satchel.contracts.mcpkg",
 }
 
 

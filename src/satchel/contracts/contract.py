@@ -25,10 +25,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     reports: bool = False
 
 
-class Method(Struct, frozen=True, kw_only=True):
-    """One MCP method beside the tools."""
-
-    run: Callable[[Tx, Scope, dict[str, Any]], Result]
+# One MCP method beside the tools: what it answers to the parameters of a request, in one transaction that reads.
+# It raises ProtocolError for what this contract says as a JSON-RPC error.
+Method = Callable[[Tx, Scope, dict[str, Any]], Result]
 
 
 class Contract(Struct, frozen=True, kw_only=True):

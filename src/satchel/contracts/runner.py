@@ -90,7 +90,7 @@ class Runner:
         method = self._contract.methods[call.method]
         try:
             with self._database.read() as tx:
-                return method.run(tx, self._scope, call.params)
+                return method(tx, self._scope, call.params)
         except ProtocolError:
             raise
         except Exception:

@@ -1,9 +1,10 @@
-"""Rules about projects: finding the one a call works in."""
+"""Rules and use cases of projects."""
 
-from satchel.errors import NotFound
-from satchel.model import DEFAULT_PROJECT, Project, Scope
+from satchel.errors import NotFound, Taken
+from satchel.model import DEFAULT_PROJECT, Contents, Project, Scope
+from satchel.services import rules
 from satchel.storage import projects as rows
-from satchel.storage.database import Database, Tx
+from satchel.storage.database import Database, Tx, Violation
 
 
 def current(tx: Tx, scope: Scope) -> Project:
@@ -31,3 +32,60 @@ def require(database: Database, scope: Scope) -> None:
         raise NotFound("project", scope.project, scope)
     with database.write() as tx:
         rows.add(tx, DEFAULT_PROJECT)
+
+
+def add(tx: Tx, name: str) -> Project:
+    """Make a project.
+
+    Raises:
+        WrongArgument: the name cannot be a name.
+        Taken: there is a project of that name.
+    """
+    rules.check_name("project", name)
+    scope = Scope(project=name)
+    if not rows.add(tx, name):
+        raise Taken("project", "name", name, scope)
+    return current(tx, scope)
+
+
+def listed(tx: Tx) -> list[tuple[Project, Contents]]:
+    """Every project by name, and how much it holds."""
+    return rows.listed(tx)
+
+
+def contents(tx: Tx, name: str) -> Contents:
+    """How much a project holds.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    return rows.contents(tx, current(tx, Scope(project=name)).number)
+
+
+def rename(tx: Tx, old: str, new: str) -> Project:
+    """Give a project another name.
+
+    Raises:
+        WrongArgument: the new name cannot be a name.
+        NotFound: there is no such project.
+        Taken: another project has the new name.
+    """
+    rules.check_name("project", new)
+    scope = Scope(project=new)
+    try:
+        is_renamed = rows.rename(tx, old, new)
+    except Violation as violation:
+        raise Taken("project", "name", new, scope) from violation
+    if not is_renamed:
+        raise NotFound("project", old, Scope(project=old))
+    return current(tx, scope)
+
+
+def delete(tx: Tx, name: str) -> None:
+    """Remove a project with all that is in it.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    if not rows.delete(tx, name):
+        raise NotFound("project", name, Scope(project=name))

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from satchel import clock
 from satchel.errors import NotFound, Taken
 from satchel.model import UNSET, Excerpt, Listed, Page, Prompt, Scope, TagCount, UnsetType
-from satchel.services import excerpts, slugs
+from satchel.services import excerpts, rules, slugs
 from satchel.services.projects import current
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
@@ -13,7 +14,9 @@ from satchel.storage.database import Tx, Violation
 _BEFORE, _SIZE = 600, 2400
 
 
-def add(tx: Tx, scope: Scope, *, title: str, content: str, tags: Sequence[str] = ()) -> Prompt:
+def add(
+    tx: Tx, scope: Scope, *, title: str, content: str, tags: Sequence[str] = (), description: str | None = None
+) -> Prompt:
     """Keep a new prompt; its name is made from the title.
 
     Raises:
@@ -26,13 +29,31 @@ def add(tx: Tx, scope: Scope, *, title: str, content: str, tags: Sequence[str] =
     try:
         while number is None:
             name = next(names)
-            number = rows.add(tx, project, id=id, name=name, title=title, content=content)
+            number = rows.add(tx, project, id=id, name=name, title=title, content=content, description=description)
     except Violation as violation:
         raise _refusal(violation, scope, title) from violation
-    kept = _fold_tags(tags)
-    rows.set_tags(tx, project, number, kept)
-    rows.set_text(tx, number, title=title.casefold(), content=content.casefold())
-    return _get(tx, scope, project, id)
+    rows.set_tags(tx, project, number, _fold_tags(tags))
+    return _indexed(tx, scope, project, id)
+
+
+def add_named(tx: Tx, scope: Scope, *, name: str, content: str, description: str | None = None) -> Prompt:
+    """Keep a new prompt under a name that the caller chose; it is its title too.
+
+    Raises:
+        WrongArgument: the name cannot be a name, or the content is empty or too long.
+        Taken: another prompt of the project has this name, or this for a title.
+    """
+    rules.check_name("prompt", name)
+    rules.check_prompt_content(content)
+    project = current(tx, scope).number
+    id = tx.new_id()
+    try:
+        number = rows.add(tx, project, id=id, name=name, title=name, content=content, description=description or None)
+    except Violation as violation:
+        raise _refusal(violation, scope, name) from violation
+    if number is None:
+        raise Taken("prompt", "name", name, scope)
+    return _indexed(tx, scope, project, id)
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
@@ -44,10 +65,52 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
     return _get(tx, scope, current(tx, scope).number, id)
 
 
+def named(tx: Tx, scope: Scope, name: str) -> Prompt:
+    """The prompt of that name, whole.
+
+    Raises:
+        NotFound: the project has no such prompt.
+    """
+    prompt = rows.by_name(tx, current(tx, scope).number, name)
+    if prompt is None:
+        raise NotFound("prompt", name, scope)
+    return prompt
+
+
+def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
+    """The prompt that a person means: by name, else by title, else by id.
+
+    Raises:
+        NotFound: the project has no such prompt.
+    """
+    project = current(tx, scope).number
+    id = clock.parse_id(reference)
+    prompt = (
+        rows.by_name(tx, project, reference)
+        or rows.by_title(tx, project, reference.strip())
+        or (rows.by_id(tx, project, id) if id else None)
+    )
+    if prompt is None:
+        raise NotFound("prompt", reference, scope)
+    return prompt
+
+
+def names(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
+    """The name and description of every prompt of the project, in order of creation."""
+    return rows.named(tx, current(tx, scope).number)
+
+
 def update(
-    tx: Tx, scope: Scope, id: str, *, title: str, content: str, tags: Sequence[str] | UnsetType = UNSET
+    tx: Tx,
+    scope: Scope,
+    id: str,
+    *,
+    title: str | UnsetType = UNSET,
+    content: str | UnsetType = UNSET,
+    description: str | UnsetType | None = UNSET,
+    tags: Sequence[str] | UnsetType = UNSET,
 ) -> Prompt:
-    """Give a prompt another title and content, and other tags where some are given. Its name stays.
+    """Change what is given of a prompt, and renew its time. Its name stays.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -55,15 +118,14 @@ def update(
     """
     project = current(tx, scope).number
     try:
-        number = rows.update(tx, project, id, title=title, content=content)
+        number = rows.update(tx, project, id, title=title, content=content, description=description)
     except Violation as violation:
-        raise _refusal(violation, scope, title) from violation
+        raise _refusal(violation, scope, str(title)) from violation
     if number is None:
         raise NotFound("prompt", id, scope)
     if tags is not UNSET:
         rows.set_tags(tx, project, number, _fold_tags(tags))
-    rows.set_text(tx, number, title=title.casefold(), content=content.casefold())
-    return _get(tx, scope, project, id)
+    return _indexed(tx, scope, project, id)
 
 
 def delete(tx: Tx, scope: Scope, id: str) -> None:
@@ -111,6 +173,13 @@ def fold_tag(tag: str) -> str:
 
 def _fold_tags(tags: Sequence[str]) -> list[str]:
     return sorted({fold_tag(tag) for tag in tags})
+
+
+def _indexed(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
+    """A prompt just written, after making it findable by what it says now."""
+    prompt = _get(tx, scope, project, id)
+    rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
+    return prompt
 
 
 def _get(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:

@@ -1,13 +1,33 @@
 """Queries about projects."""
 
-from satchel.model import Project
-from satchel.storage.database import Tx
+from satchel.model import Contents, Project
+from satchel.storage.database import Row, Tx
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
     """The project of that name."""
     row = tx.one("select number, id, name, created_at from projects where name = :name", name=name)
-    return Project(number=row[0], id=row[1], name=row[2], created_at=row[3]) if row else None
+    return _project(row) if row else None
+
+
+def listed(tx: Tx) -> list[tuple[Project, Contents]]:
+    """Every project by name, and how much it holds."""
+    sql = """
+        select number, id, name, created_at,
+            (select count(*) from prompts where project = projects.number),
+            (select count(*) from resources where project = projects.number)
+        from projects order by name
+    """
+    return [(_project(row), Contents(*row[4:])) for row in tx.all(sql)]
+
+
+def contents(tx: Tx, project: int) -> Contents:
+    """How much a project holds."""
+    sql = """
+        select (select count(*) from prompts where project = :project),
+            (select count(*) from resources where project = :project)
+    """
+    return Contents(*(tx.one(sql, project=project) or (0, 0)))
 
 
 def add(tx: Tx, name: str) -> bool:
@@ -17,3 +37,24 @@ def add(tx: Tx, name: str) -> bool:
         on conflict (name) do nothing returning number
     """
     return tx.one(sql, id=tx.new_id(), name=name, now=tx.now) is not None
+
+
+def rename(tx: Tx, old: str, new: str) -> bool:
+    """Give a project another name; says whether it was there.
+
+    Raises:
+        Violation: projects_name, when the new name is taken.
+    """
+    sql = """
+        update projects set name = :new, updated_at = :now, version = version + 1 where name = :old returning number
+    """
+    return tx.one(sql, old=old, new=new, now=tx.now) is not None
+
+
+def delete(tx: Tx, name: str) -> bool:
+    """Remove a project with all that is in it; says whether it was there."""
+    return tx.one("delete from projects where name = :name returning number", name=name) is not None
+
+
+def _project(row: Row) -> Project:
+    return Project(number=row[0], id=row[1], name=row[2], created_at=row[3])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from satchel.model import Prompt, TagCount, Timestamp
-from satchel.storage.database import Tx
+from satchel.model import UNSET, Prompt, TagCount, Timestamp, UnsetType
+from satchel.storage.database import Row, Tx
 
 # A 4 MiB document takes a second to index while others wait to write; texts beyond this are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
@@ -29,18 +29,22 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     is_folded_longer: bool  # so that places in the folded content are not places in the content
 
 
-def add(tx: Tx, project: int, *, id: str, name: str, title: str, content: str) -> int | None:
+def add(
+    tx: Tx, project: int, *, id: str, name: str, title: str, content: str, description: str | None = None
+) -> int | None:
     """Insert a prompt and give its number; None, and nothing inserted, when its name is taken.
 
     Raises:
         Violation: prompts_title, when its title is taken.
     """
     sql = """
-        insert into prompts (id, project, name, title, content, created_at, updated_at)
-        values (:id, :project, :name, :title, :content, :now, :now)
+        insert into prompts (id, project, name, title, content, description, created_at, updated_at)
+        values (:id, :project, :name, :title, :content, :description, :now, :now)
         on conflict (project, name) do nothing returning number
     """
-    row = tx.one(sql, id=id, project=project, name=name, title=title, content=content, now=tx.now)
+    row = tx.one(
+        sql, id=id, project=project, name=name, title=title, content=content, description=description, now=tx.now
+    )
     return row[0] if row else None
 
 
@@ -50,7 +54,28 @@ def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
         select number, id, name, title, content, description, created_at, updated_at, version
         from prompts where project = :project and id = :id
     """
-    row = tx.one(sql, project=project, id=id)
+    return _whole(tx, tx.one(sql, project=project, id=id))
+
+
+def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
+    """The prompt with a name, whole."""
+    sql = """
+        select number, id, name, title, content, description, created_at, updated_at, version
+        from prompts where project = :project and name = :name
+    """
+    return _whole(tx, tx.one(sql, project=project, name=name))
+
+
+def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
+    """The prompt with a title, whole."""
+    sql = """
+        select number, id, name, title, content, description, created_at, updated_at, version
+        from prompts where project = :project and title = :title
+    """
+    return _whole(tx, tx.one(sql, project=project, title=title))
+
+
+def _whole(tx: Tx, row: Row | None) -> Prompt | None:
     if row is None:
         return None
     number, id, name, title, content, description, created_at, updated_at, version = row
@@ -68,18 +93,39 @@ def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
     )
 
 
-def update(tx: Tx, project: int, id: str, *, title: str, content: str) -> int | None:
-    """Give a prompt another title and content; its number, or None when there is no such prompt.
+def update(
+    tx: Tx,
+    project: int,
+    id: str,
+    *,
+    title: str | UnsetType = UNSET,
+    content: str | UnsetType = UNSET,
+    description: str | UnsetType | None = UNSET,
+) -> int | None:
+    """Change what is given of a prompt; its number, or None when there is no such prompt.
 
     Raises:
         Violation: prompts_title, when its title is taken.
     """
     sql = """
-        update prompts set title = :title, content = :content, version = version + 1,
-            updated_at = case when :now > created_at then :now else created_at end
+        update prompts set
+            title = coalesce(:title, title),
+            content = coalesce(:content, content),
+            description = case when :has_description then :description else description end,
+            updated_at = case when :now > created_at then :now else created_at end,
+            version = version + 1
         where project = :project and id = :id returning number
     """
-    row = tx.one(sql, project=project, id=id, title=title, content=content, now=tx.now)
+    row = tx.one(
+        sql,
+        project=project,
+        id=id,
+        title=None if title is UNSET else title,
+        content=None if content is UNSET else content,
+        has_description=description is not UNSET,
+        description=None if description is UNSET else description,
+        now=tx.now,
+    )
     return row[0] if row else None
 
 
@@ -122,6 +168,12 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     """Every tag in use with the number of its prompts, by name."""
     sql = "select tag, count(*) from prompt_tags where project = :project group by tag order by tag"
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
+
+
+def named(tx: Tx, project: int) -> list[tuple[str, str | None]]:
+    """The name and description of every prompt, in order of creation."""
+    sql = "select name, description from prompts where project = :project order by number"
+    return [(name, description) for name, description in tx.all(sql, project=project)]
 
 
 def count(tx: Tx, project: int) -> int:

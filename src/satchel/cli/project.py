@@ -1,0 +1,66 @@
+"""`satchel project`: make, list, rename and delete projects."""
+
+import click
+
+from satchel.cli.store import Session, command, confirm, fields
+from satchel.model import Contents
+from satchel.services import projects
+
+
+@click.group()
+def cli() -> None:
+    """Make, list, rename and delete projects."""
+
+
+@cli.command()
+@click.argument("name")
+@command(in_project=False)
+def create(session: Session, name: str) -> None:
+    """Make a project."""
+    with session.database.write() as tx:
+        project = projects.add(tx, name)
+    session.say(f"Created project '{name}'.", fields(project))
+
+
+@cli.command("list")
+@command(in_project=False)
+def list_(session: Session) -> None:
+    """List the projects, and how much is in each."""
+    with session.database.read() as tx:
+        found = projects.listed(tx)
+    rows = [(project.name, str(inside.prompts), str(inside.resources)) for project, inside in found]
+    value = [{**fields(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found]
+    session.table(("NAME", "PROMPTS", "RESOURCES"), rows, {"projects": value})
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("new_name")
+@command(in_project=False)
+def rename(session: Session, name: str, new_name: str) -> None:
+    """Give a project another name."""
+    with session.database.write() as tx:
+        project = projects.rename(tx, name, new_name)
+    session.say(f"Renamed project '{name}' to '{new_name}'.", fields(project))
+
+
+@cli.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Delete what is in it without asking.")
+@command(in_project=False)
+def delete(session: Session, name: str, yes: bool) -> None:
+    """Delete a project with all that is in it."""
+    with session.database.read() as tx:
+        inside = projects.contents(tx, name)
+    if inside != Contents(0, 0):
+        loss = f"{_counted(inside.prompts, 'prompt')} and {_counted(inside.resources, 'resource')}"
+        confirm(f"Project '{name}' holds {loss}, which go with it. Delete it?", is_yes=yes)
+    with session.database.write() as tx:
+        if not yes and projects.contents(tx, name) != inside:
+            raise click.ClickException(f"project '{name}' changed while you were asked; nothing was deleted.")
+        projects.delete(tx, name)
+    session.say(f"Deleted project '{name}'.", {"deleted": True, "name": name})
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,152 @@
+"""`satchel prompt`: add, list, show, edit, delete and search prompts."""
+
+import sys
+from typing import Any
+
+import click
+
+from satchel.cli import content as contents
+from satchel.cli.store import Session, as_json, command, fields
+from satchel.model import Page, Prompt
+from satchel.services import prompts, rules
+
+limit = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
+offset = click.option("--offset", default=0, show_default=True, type=click.IntRange(0), help="How many to skip.")
+
+
+@click.group()
+def cli() -> None:
+    """Add, list, show, edit, delete and search prompts. REF is a name, a title or an id."""
+
+
+@cli.command(epilog=contents.HELP)
+@click.argument("title")
+@click.argument("content", required=False)
+@click.option("--tag", "-t", "tags", multiple=True, help="A tag; may be said several times.")
+@click.option("--description", help="What it is for, in a line.")
+@command()
+def add(session: Session, title: str, content: str | None, tags: tuple[str, ...], description: str | None) -> None:
+    """Add a prompt; its name is made from its title."""
+    rules.check_text("title", title)
+    rules.check_title(title)
+    rules.check_tags(tags)
+    if description:
+        rules.check_text("description", description)
+    text = contents.text(contents.read(content))
+    rules.check_prompt_content(text.strip() and text)
+    with session.database.write() as tx:
+        prompt = prompts.add(
+            tx, session.scope, title=title.strip(), content=text, tags=tags, description=description or None
+        )
+    session.say(f"Added prompt '{prompt.name}' to project '{session.scope.project}'.", whole(session, prompt))
+
+
+@cli.command("list")
+@click.option("--tag", "-t", "tags", multiple=True, help="Only prompts with this tag, or one of several.")
+@limit
+@offset
+@command()
+def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> None:
+    """List prompts, the last updated first."""
+    with session.database.read() as tx:
+        if tags:
+            folded = [prompts.fold_tag(tag) for tag in tags]
+            page = prompts.tagged(tx, session.scope, folded, limit=limit, offset=offset)
+        else:
+            page = prompts.listed(tx, session.scope, limit=limit, offset=offset)
+    show_page(session, page)
+
+
+@cli.command()
+@click.argument("query")
+@limit
+@offset
+@command()
+def search(session: Session, query: str, limit: int, offset: int) -> None:
+    """List prompts with a text in title or content, whatever its case."""
+    rules.check_text("query", query)
+    with session.database.read() as tx:
+        page = prompts.search(tx, session.scope, query, limit=limit, offset=offset)
+    show_page(session, page)
+
+
+@cli.command()
+@click.argument("ref")
+@command()
+def show(session: Session, ref: str) -> None:
+    """Print the content of a prompt, and nothing else; with --json everything about it."""
+    with session.database.read() as tx:
+        prompt = prompts.find(tx, session.scope, ref)
+    if session.as_json:
+        click.echo(as_json(whole(session, prompt)))
+    else:
+        click.echo(prompt.content, nl=sys.stdout.isatty() and not prompt.content.endswith("\n"))
+
+
+@cli.command(epilog=contents.HELP)
+@click.argument("ref")
+@click.argument("content", required=False)
+@click.option("--title", help="Another title; the name stays.")
+@click.option("--description", help="Another description; '' takes it away.")
+@click.option("--tag", "-t", "tags", multiple=True, help="The new tags, in place of the old ones.")
+@click.option("--no-tags", is_flag=True, help="Take all tags away.")
+@command()
+def edit(
+    session: Session,
+    ref: str,
+    content: str | None,
+    title: str | None,
+    description: str | None,
+    tags: tuple[str, ...],
+    no_tags: bool,
+) -> None:
+    """Change a prompt: what is given of it, or its content in the editor."""
+    with session.database.read() as tx:
+        found = prompts.find(tx, session.scope, ref)
+    changes: dict[str, Any] = {}
+    if title is not None:
+        rules.check_text("title", title)
+        rules.check_title(title)
+        changes["title"] = title.strip()
+    if description is not None:
+        rules.check_text("description", description)
+        changes["description"] = description or None
+    if tags or no_tags:
+        rules.check_tags(tags)
+        changes["tags"] = tags
+    if content is not None or not changes:
+        text = contents.text(contents.read(content, editing=found.content))
+        rules.check_prompt_content(text.strip() and text)
+        changes["content"] = text
+    with session.database.write() as tx:
+        prompt = prompts.update(tx, session.scope, found.id, **changes)
+    session.say(f"Changed prompt '{prompt.name}' in project '{session.scope.project}'.", whole(session, prompt))
+
+
+@cli.command()
+@click.argument("refs", metavar="REF...", nargs=-1, required=True)
+@command()
+def delete(session: Session, refs: tuple[str, ...]) -> None:
+    """Delete prompts for good: all that are named, or none."""
+    with session.database.write() as tx:
+        gone = [prompts.find(tx, session.scope, ref) for ref in refs]
+        for id in dict.fromkeys(prompt.id for prompt in gone):
+            prompts.delete(tx, session.scope, id)
+    names = list(dict.fromkeys(prompt.name for prompt in gone))
+    told = ", ".join(f"'{name}'" for name in names)
+    session.say(f"Deleted prompt {told} from project '{session.scope.project}'.", {"deleted": names})
+
+
+def whole(session: Session, prompt: Prompt) -> dict[str, Any]:
+    """Everything about a prompt."""
+    return {"project": session.scope.project, **fields(prompt)}
+
+
+def show_page(session: Session, page: Page) -> None:
+    """Print a page of a list."""
+    rows = [(item.name, item.title, ", ".join(item.tags), item.updated_at[:10]) for item in page.items]
+    value = [{**fields(item, "excerpt"), "excerpt": item.excerpt.text} for item in page.items]
+    session.table(("NAME", "TITLE", "TAGS", "UPDATED"), rows, {"prompts": value, "total": page.total})
+    shown = len(page.items)
+    if shown < page.total and sys.stdout.isatty() and not session.as_json:
+        click.echo(f"{shown} of {page.total}; more with --limit and --offset.", err=True)

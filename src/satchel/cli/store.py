@@ -1,0 +1,180 @@
+"""What the commands on the store share: opening it, printing, and errors with their exit status.
+
+Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, NoReturn
+
+import click
+import msgspec
+
+from satchel import config
+from satchel.errors import NotFound, SatchelError, StoreError, Taken, WrongArgument
+from satchel.model import Scope
+from satchel.services import projects, prompts, resources
+from satchel.storage.database import Database, Tx, open_database
+
+
+class Session:
+    """One command at work: the store, the project, and the way its answer is printed."""
+
+    def __init__(self, database: Database, scope: Scope, *, as_json: bool) -> None:
+        self.database = database
+        self.scope = scope
+        self.as_json = as_json
+
+    def say(self, text: str, value: object) -> None:
+        """Print an answer: a sentence for people, or the value as JSON."""
+        click.echo(as_json(value) if self.as_json else text)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
+        """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
+        if self.as_json:
+            click.echo(as_json(value))
+        elif sys.stdout.isatty():
+            _draw(columns, rows)
+        else:
+            for row in rows:
+                click.echo("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+
+
+def command(*, in_project: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that all have, a session to work with, and words for what goes wrong."""
+
+    def decorate(run: Callable[..., None]) -> Callable[..., None]:
+        @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+        @click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
+        @wraps(run)
+        def with_session(*, as_json: bool, database: str | None, project: str | None = None, **options: object) -> None:
+            with _session(database, project, as_json=as_json, in_project=in_project) as session:
+                run(session, **options)
+
+        if in_project:
+            flag = click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]")
+            return flag(with_session)
+        return with_session
+
+    return decorate
+
+
+@contextmanager
+def _session(database: str | None, project: str | None, *, as_json: bool, in_project: bool) -> Iterator[Session]:
+    try:
+        settings = config.load({"database": database, "project": project})
+        opened = open_database(settings.database)
+    except (config.SettingsError, StoreError) as error:
+        _end(str(error), "FAILED", 1, as_json=as_json)
+    session = Session(opened, Scope(project=settings.project), as_json=as_json)
+    try:
+        if in_project:
+            projects.require(opened, session.scope)
+        yield session
+    except SatchelError as error:
+        _end(_words(error, session), type(error).__name__, _status(error), as_json=as_json)
+    finally:
+        opened.close()
+
+
+def as_json(value: object) -> str:
+    """A value as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _end(message: str, code: str, status: int, *, as_json: bool) -> NoReturn:
+    text = msgspec.json.encode({"error": {"code": code, "message": message}}).decode()
+    click.echo(text if as_json else f"satchel: {message}", err=True)
+    raise SystemExit(status)
+
+
+def _status(error: SatchelError) -> int:
+    statuses: dict[type[SatchelError], int] = {NotFound: 3, Taken: 5, WrongArgument: 2}
+    return statuses.get(type(error), 1)
+
+
+def _words(error: SatchelError, session: Session) -> str:
+    if isinstance(error, NotFound):
+        return _missing(error, session)
+    if isinstance(error, Taken):
+        where = "" if error.kind == "project" else f" in project '{error.scope.project}'"
+        holder = f" (resource '{error.holder}')" if error.holder else ""
+        return f"there is already a {error.kind} with the {error.field} '{error.key}'{where}{holder}. Choose another."
+    if isinstance(error, WrongArgument):
+        return f"{_wrong(error)}."
+    return f"{error}. Nothing was changed."
+
+
+def _missing(error: NotFound, session: Session) -> str:
+    if error.kind == "project":
+        what, next_ = f"project '{error.key}' does not exist", f"Make it with: satchel project create {error.key}"
+    else:
+        what = f"{error.kind} '{error.key}' is not in project '{error.scope.project}'"
+        next_ = f"List what is there with: satchel {error.kind} list -p {error.scope.project}"
+    return f"{what}. {_suggestion(error, session)}{next_}"
+
+
+def _suggestion(error: NotFound, session: Session) -> str:
+    import difflib  # only for whoever mistyped
+
+    with session.database.read() as tx:
+        near = difflib.get_close_matches(error.key, _known(tx, error), n=1)
+    return f"Did you mean '{near[0]}'? " if near else ""
+
+
+def _known(tx: Tx, error: NotFound) -> list[str]:
+    if error.kind == "project":
+        return [project.name for project, _ in projects.listed(tx)]
+    if error.kind == "prompt":
+        return [name for name, _ in prompts.names(tx, error.scope)]
+    return [resource.name for resource in resources.listed(tx, error.scope)]
+
+
+def _wrong(error: WrongArgument) -> str:
+    words: dict[tuple[str, str], str] = {
+        ("name", "pattern"): f"'{error.value}' cannot be a {error.kind} name: use letters, digits, '-', '_' and '.'",
+        ("name", "minLength"): f"a {error.kind} name has at least 1 character",
+        ("name", "maxLength"): f"a {error.kind} name has at most {error.limit} characters",
+        ("title", "minLength"): "a title has at least 1 character",
+        ("title", "maxLength"): f"a title has at most {error.limit} characters",
+        ("tag", "pattern"): f"'{error.value}' cannot be a tag: use up to 50 letters, digits, '-' and '_'",
+        ("uri", "format"): f"'{error.value}' is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
+        ("mime_type", "format"): f"'{error.value}' is no MIME type; one looks like text/markdown",
+        ("content", "minLength"): "a prompt must not be empty",
+        ("content", "maxBytes"): f"a content has at most {error.limit} bytes",
+        ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",
+    }
+    if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
+        return "changing the type from {} to {} needs new content".format(*error.limit)
+    return words.get((error.field, error.rule), f"{error.field} is not usable text")
+
+
+def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console  # only where a table is drawn
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))  # as Text: a title may look like markup
+    Console().print(table)
+
+
+def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
+    """Ask before something is lost; without a terminal to ask on, refuse and name the flag."""
+    if is_yes:
+        return
+    if not sys.stdin.isatty():
+        click.echo(f"satchel: {question} Not done: there is no terminal to ask on. Say {flag} to do it.", err=True)
+        raise SystemExit(1)
+    click.confirm(question, abort=True)
+
+
+def fields(value: Any, *left_out: str) -> dict[str, Any]:
+    """A value of the model as a dictionary, without its number and what else is left out."""
+    shown: dict[str, Any] = msgspec.structs.asdict(value)
+    return {name: item for name, item in shown.items() if name != "number" and name not in left_out}

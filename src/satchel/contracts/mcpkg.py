@@ -1,0 +1,310 @@
+"""The `mcpkg` contract: the prompts and resources of one project, and six tools to manage them."""
+
+from binascii import Error, a2b_base64, b2a_base64
+from typing import Annotated, Any, NoReturn
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Body, Contract, Result, Tool
+from satchel.errors import NotFound, StoreError, Taken, WrongArgument
+from satchel.model import Resource, Scope
+from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
+from satchel.protocol.pages import refuse_cursor
+from satchel.services import prompts, resources, rules
+from satchel.storage.database import Tx
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+# The document prints no bounds; those of names, URIs, types and contents are the services'.
+
+
+class CreatePrompt(Struct):
+    name: Annotated[str, Meta(description="Prompt name (alphanumeric, hyphens, underscores, dots)")]
+    content: Annotated[str, Meta(description="Prompt text content")]
+    description: Annotated[str, Meta(description="Optional description")] | UnsetType = UNSET
+
+
+class UpdatePrompt(Struct):
+    name: Annotated[str, Meta(description="Prompt name")]
+    content: Annotated[str, Meta(description="New prompt content (optional)")] | UnsetType = UNSET
+    description: Annotated[str, Meta(description="New description (optional)")] | UnsetType = UNSET
+
+
+class DeletePrompt(Struct):
+    name: Annotated[str, Meta(description="Prompt name")]
+
+
+class CreateResource(Struct):
+    name: Annotated[str, Meta(description="Resource name (alphanumeric, hyphens, underscores, dots)")]
+    uri: Annotated[str, Meta(description="Resource URI")]
+    content: Annotated[str, Meta(description="Resource content (text or base64 for binary)")]
+    mime_type: Annotated[str, Meta(description="MIME type (optional, defaults to text/plain)")] | UnsetType = UNSET
+    description: Annotated[str, Meta(description="Optional description")] | UnsetType = UNSET
+
+
+class UpdateResource(Struct):
+    name: Annotated[str, Meta(description="Resource name")]
+    content: Annotated[str, Meta(description="New resource content (optional)")] | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="New MIME type (optional)")] | UnsetType = UNSET
+    description: Annotated[str, Meta(description="New description (optional)")] | UnsetType = UNSET
+
+
+class DeleteResource(Struct):
+    name: Annotated[str, Meta(description="Resource name")]
+
+
+# -- methods ----------------------------------------------------------------------------------------------------
+
+
+def list_prompts(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+    refuse_cursor(params.get("cursor"))
+    try:
+        named = prompts.names(tx, scope)
+    except NotFound as missing:
+        no_project(missing)
+    return {"prompts": [described({"name": name}, description) for name, description in named]}
+
+
+def get_prompt(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+    try:
+        prompt = prompts.named(tx, scope, params["name"])
+    except NotFound as missing:
+        not_found(missing)
+    content = {"type": "text", "text": prompt.content}
+    return described({"messages": [{"role": "user", "content": content}]}, prompt.description)
+
+
+def list_resources(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+    refuse_cursor(params.get("cursor"))
+    try:
+        listed = resources.listed(tx, scope)
+    except NotFound as missing:
+        no_project(missing)
+    return {
+        "resources": [
+            described({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description) for one in listed
+        ]
+    }
+
+
+def list_resource_templates(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
+    # Not in the document, but part of what "resources" promises; clients ask without looking.
+    refuse_cursor(params.get("cursor"))
+    return {"resourceTemplates": []}
+
+
+def read_resource(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+    try:
+        return {"contents": [contents(resources.read(tx, scope, params["uri"]))]}
+    except NotFound as missing:
+        not_found(missing)
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def create_prompt(tx: Tx, scope: Scope, args: CreatePrompt) -> Body:
+    prompts.add_named(tx, scope, name=args.name, content=args.content, description=args.description or None)
+    return f"Created prompt '{args.name}' in project '{scope.project}'"
+
+
+def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
+    rules.check_name("prompt", args.name)
+    if args.content is not UNSET:
+        rules.check_prompt_content(args.content)
+    if args.content is UNSET and args.description is UNSET:
+        raise WrongArgument("content or description", "minProperties", limit=1)
+    id = prompts.named(tx, scope, args.name).id
+    description = args.description if args.description is UNSET else args.description or None
+    prompts.update(tx, scope, id, content=args.content, description=description)
+    return f"Updated prompt '{args.name}' in project '{scope.project}'"
+
+
+def delete_prompt(tx: Tx, scope: Scope, args: DeletePrompt) -> Body:
+    rules.check_name("prompt", args.name)
+    prompts.delete(tx, scope, prompts.named(tx, scope, args.name).id)
+    return f"Deleted prompt '{args.name}' from project '{scope.project}'"
+
+
+def create_resource(tx: Tx, scope: Scope, args: CreateResource) -> Body:
+    resources.add(
+        tx,
+        scope,
+        name=args.name,
+        uri=args.uri,
+        content=lambda mime_type: decoded(args.content, mime_type),
+        mime_type="text/plain" if args.mime_type is UNSET else args.mime_type,
+        description=args.description or None,
+    )
+    return f"Created resource '{args.name}' in project '{scope.project}'"
+
+
+def update_resource(tx: Tx, scope: Scope, args: UpdateResource) -> Body:
+    content = args.content
+    if content is UNSET and args.mime_type is UNSET and args.description is UNSET:
+        rules.check_name("resource", args.name)
+        raise WrongArgument("content, mime_type or description", "minProperties", limit=1)
+    resources.update(
+        tx,
+        scope,
+        args.name,
+        content=UNSET if content is UNSET else lambda mime_type: decoded(content, mime_type),
+        mime_type=args.mime_type,
+        description=args.description,
+    )
+    return f"Updated resource '{args.name}' in project '{scope.project}'"
+
+
+def delete_resource(tx: Tx, scope: Scope, args: DeleteResource) -> Body:
+    resources.delete(tx, scope, args.name)
+    return f"Deleted resource '{args.name}' from project '{scope.project}'"
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def described(value: dict[str, Any], description: str | None) -> dict[str, Any]:
+    return value if description is None else {**value, "description": description}
+
+
+def contents(resource: Resource) -> dict[str, Any]:
+    value = {"uri": resource.uri, "mimeType": resource.mime_type}
+    if isinstance(resource.content, bytes):
+        return {**value, "blob": b2a_base64(resource.content, newline=False).decode()}
+    return {**value, "text": resource.content}
+
+
+def decoded(content: str, mime_type: str) -> str | bytes:
+    """A content as it came over the wire: text types as they are, any other in base64."""
+    if rules.is_text(mime_type):
+        return content
+    try:
+        return a2b_base64(content, strict_mode=True)
+    except (Error, ValueError):
+        raise WrongArgument("content", "contentEncoding", limit="base64", kind="resource") from None
+
+
+# -- failures ---------------------------------------------------------------------------------------------------
+
+
+def no_project(missing: NotFound) -> NoReturn:
+    raise ProtocolError(INTERNAL_ERROR, f"Error: Project '{missing.scope.project}' does not exist") from None
+
+
+def not_found(missing: NotFound) -> NoReturn:
+    if missing.kind == "project":
+        no_project(missing)
+    where = f"not found in project '{missing.scope.project}'"
+    raise ProtocolError(INVALID_PARAMS, f"{missing.kind.capitalize()} '{missing.key}' {where}") from None
+
+
+def missing_from_project(missing: NotFound) -> Body:
+    if missing.kind == "project":
+        return f"Error: Project '{missing.key}' does not exist"
+    return f"Error: {missing.kind.capitalize()} '{missing.key}' does not exist in project '{missing.scope.project}'"
+
+
+def taken(clash: Taken) -> Body:
+    project = clash.scope.project
+    if clash.field == "uri":
+        return f"Error: URI '{clash.key}' already belongs to resource '{clash.holder}' in project '{project}'"
+    return f"Error: {clash.kind.capitalize()} '{clash.key}' already exists in project '{project}'"
+
+
+def wrong_argument(wrong: WrongArgument) -> Body:
+    return f"Error: {complaint(wrong)}"
+
+
+def complaint(wrong: WrongArgument) -> str:
+    if wrong.rule == "required":
+        return f"Missing required argument: {wrong.field}"
+    if wrong.rule == "minProperties":
+        return f"Nothing to update: give {wrong.field}"
+    if wrong.rule == "dependentRequired" and isinstance(wrong.limit, tuple):
+        return "Changing the MIME type from {} to {} needs new content".format(*wrong.limit)
+    if wrong.rule == "contentEncoding":
+        return "Content is not valid base64"
+    if wrong.rule == "maxBytes":
+        return f"Content must be at most {wrong.limit} bytes"
+    if wrong.field == "name" and wrong.rule == "pattern":
+        name = f"{(wrong.kind or '').capitalize()} name '{wrong.value}'"
+        return f"{name} contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
+    if wrong.field == "name" and wrong.rule in ("minLength", "maxLength"):
+        return f"{(wrong.kind or '').capitalize()} name must be 1-255 characters"
+    if wrong.field == "content" and wrong.rule == "minLength":
+        return "Prompt content must not be empty"
+    if wrong.field == "uri" and wrong.rule == "format":
+        return f"Invalid URI '{wrong.value}'"
+    if wrong.field == "mime_type" and wrong.rule == "format":
+        return f"Invalid MIME type '{wrong.value}'"
+    return f"Invalid argument '{wrong.field}': must be a string"
+
+
+UNABLE = "Error: Unable to complete request. Please try again."
+
+CONTRACT = Contract(
+    name="mcpkg",
+    server_name="mcpkg",
+    capabilities={
+        "prompts": {"listChanged": False},
+        "resources": {"listChanged": False},
+        "tools": {"listChanged": False},
+    },
+    methods={
+        "prompts/list": list_prompts,
+        "prompts/get": get_prompt,
+        "resources/list": list_resources,
+        "resources/templates/list": list_resource_templates,
+        "resources/read": read_resource,
+    },
+    tools=(
+        Tool(
+            name="create_prompt",
+            description="Create a new prompt in the selected project",
+            input=CreatePrompt,
+            run=create_prompt,
+            writes=True,
+        ),
+        Tool(
+            name="update_prompt",
+            description="Update an existing prompt's content or description",
+            input=UpdatePrompt,
+            run=update_prompt,
+            writes=True,
+        ),
+        Tool(
+            name="delete_prompt",
+            description="Delete a prompt from the selected project",
+            input=DeletePrompt,
+            run=delete_prompt,
+            writes=True,
+        ),
+        Tool(
+            name="create_resource",
+            description="Create a new resource in the selected project",
+            input=CreateResource,
+            run=create_resource,
+            writes=True,
+        ),
+        Tool(
+            name="update_resource",
+            description="Update an existing resource's content or metadata",
+            input=UpdateResource,
+            run=update_resource,
+            writes=True,
+        ),
+        Tool(
+            name="delete_resource",
+            description="Delete a resource from the selected project",
+            input=DeleteResource,
+            run=delete_resource,
+            writes=True,
+        ),
+    ),
+    failures={
+        WrongArgument: wrong_argument,
+        NotFound: missing_from_project,
+        Taken: taken,
+        StoreError: lambda _: UNABLE,
+    },
+    apology=UNABLE,
+)

@@ -1,0 +1,83 @@
+"""What a name, a URI, a MIME type and a content may be, whoever gives them."""
+
+import re
+from collections.abc import Sequence
+
+from satchel.errors import WrongArgument
+from satchel.model import MAX_CONTENT_BYTES
+
+MAX_NAME = 255
+MAX_TITLE = 200
+MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
+
+# Compiled when first used: a cold start has no name to look at.
+_NAME = r"[A-Za-z0-9._-]+"
+_TAG = r"[A-Za-z0-9_-]{1,50}"
+_URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
+_WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+_MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f\x7f]*"))*'
+
+_TEXT_SUBTYPES = {"json", "xml", "sql", "javascript", "typescript", "yaml", "toml", "graphql"}
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse what cannot be the name of a project, prompt or resource."""
+    if not name:
+        raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
+    if len(name) > MAX_NAME:
+        raise WrongArgument("name", "maxLength", limit=MAX_NAME, value=name, kind=kind)
+    if not re.fullmatch(_NAME, name):
+        raise WrongArgument("name", "pattern", limit=_NAME, value=name, kind=kind)
+
+
+def check_uri(uri: str) -> None:
+    """Refuse what is no URI: it has a scheme, and neither spaces nor control characters."""
+    if not re.fullmatch(_URI, uri) or len(uri.encode()) > MAX_URI_BYTES:
+        raise WrongArgument("uri", "format", limit="uri", value=uri, kind="resource")
+
+
+def check_mime_type(mime_type: str) -> None:
+    """Refuse what is no MIME type."""
+    if len(mime_type) > MAX_NAME or not re.fullmatch(_MIME_TYPE, mime_type):
+        raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind="resource")
+
+
+def check_prompt_content(content: str) -> None:
+    """Refuse an empty prompt, or one too long."""
+    if not content:
+        raise WrongArgument("content", "minLength", limit=1, kind="prompt")
+    check_size("prompt", content)
+
+
+def check_size(kind: str, content: str | bytes) -> None:
+    """Refuse a content that is too long."""
+    size = len(content) if isinstance(content, bytes) else len(content.encode())
+    if size > MAX_CONTENT_BYTES:
+        raise WrongArgument("content", "maxBytes", limit=MAX_CONTENT_BYTES, kind=kind)
+
+
+def is_text(mime_type: str) -> bool:
+    """Whether a content of this type is text; of any other type it is bytes."""
+    type_, _, subtype = mime_type.partition(";")[0].strip().lower().partition("/")
+    if type_ == "text" or subtype.endswith(("+json", "+xml", "+yaml")):
+        return True
+    return type_ == "application" and subtype.removeprefix("x-") in _TEXT_SUBTYPES
+
+
+def check_title(title: str) -> None:
+    """Refuse what cannot be a title."""
+    if not 1 <= len(title.strip()) <= MAX_TITLE:
+        raise WrongArgument("title", "maxLength" if title.strip() else "minLength", limit=MAX_TITLE, kind="prompt")
+
+
+def check_tags(tags: Sequence[str]) -> None:
+    """Refuse what cannot be a tag."""
+    for tag in tags:
+        if not re.fullmatch(_TAG, tag):
+            raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind="prompt")
+
+
+def check_text(field: str, text: str) -> None:
+    """Refuse what no store can keep: NUL, which PostgreSQL refuses, and half characters, which are no UTF-8."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise WrongArgument(field, "type", limit="text")

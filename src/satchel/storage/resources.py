@@ -1,0 +1,127 @@
+"""Queries about resources."""
+
+from satchel.model import UNSET, Resource, UnsetType
+from satchel.storage.database import Row, Tx
+
+
+def add(
+    tx: Tx, project: int, *, name: str, uri: str, description: str | None, mime_type: str, content: str | bytes
+) -> bool:
+    """Insert a resource, unless its name or its URI is taken; says whether it was inserted."""
+    sql = """
+        insert into resources
+            (id, project, name, uri, description, mime_type, content, data, created_at, updated_at)
+        values (:id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now)
+        on conflict do nothing returning number
+    """
+    text, data = _columns(content)
+    row = tx.one(
+        sql,
+        id=tx.new_id(),
+        project=project,
+        name=name,
+        uri=uri,
+        description=description,
+        mime_type=mime_type,
+        content=text,
+        data=data,
+        now=tx.now,
+    )
+    return row is not None
+
+
+def by_name(tx: Tx, project: int, name: str) -> Resource | None:
+    """The resource of that name, whole."""
+    sql = """
+        select number, id, name, uri, description, mime_type, created_at, updated_at, version, 0, content, data
+        from resources where project = :project and name = :name
+    """
+    return _resource(tx.one(sql, project=project, name=name))
+
+
+def by_uri(tx: Tx, project: int, uri: str) -> Resource | None:
+    """The resource with that URI, whole."""
+    sql = """
+        select number, id, name, uri, description, mime_type, created_at, updated_at, version, 0, content, data
+        from resources where project = :project and uri = :uri
+    """
+    return _resource(tx.one(sql, project=project, uri=uri))
+
+
+def listed(tx: Tx, project: int) -> list[Resource]:
+    """Every resource without its content, in order of creation."""
+    sql = """
+        select number, id, name, uri, description, mime_type, created_at, updated_at, version,
+            coalesce(octet_length(content), octet_length(data)), null, null
+        from resources where project = :project order by number
+    """
+    return [resource for row in tx.all(sql, project=project) if (resource := _resource(row))]
+
+
+def update(
+    tx: Tx,
+    project: int,
+    seen: Resource,
+    *,
+    mime_type: str,
+    description: str | UnsetType | None = UNSET,
+    content: str | bytes | UnsetType = UNSET,
+) -> bool:
+    """Change what is given of a resource, if it still has the MIME type that was seen; says whether it had."""
+    sql = """
+        update resources set
+            mime_type = :mime_type,
+            description = case when :has_description then :description else description end,
+            content = case when :has_content then :content else content end,
+            data = case when :has_content then :data else data end,
+            updated_at = case when :now > created_at then :now else created_at end,
+            version = version + 1
+        where project = :project and id = :id and mime_type = :seen returning number
+    """
+    text, data = (None, None) if content is UNSET else _columns(content)
+    row = tx.one(
+        sql,
+        project=project,
+        id=seen.id,
+        seen=seen.mime_type,
+        mime_type=mime_type,
+        has_description=description is not UNSET,
+        description=None if description is UNSET else description,
+        has_content=content is not UNSET,
+        content=text,
+        data=data,
+        now=tx.now,
+    )
+    return row is not None
+
+
+def delete(tx: Tx, project: int, name: str) -> bool:
+    """Remove a resource; says whether it was there."""
+    sql = "delete from resources where project = :project and name = :name returning number"
+    return tx.one(sql, project=project, name=name) is not None
+
+
+def _columns(content: str | bytes) -> tuple[str | None, bytes | None]:
+    return (content, None) if isinstance(content, str) else (None, content)
+
+
+def _resource(row: Row | None) -> Resource | None:
+    if row is None:
+        return None
+    number, id, name, uri, description, mime_type, created_at, updated_at, version, size, text, data = row
+    content = bytes(data) if data is not None else text
+    if content is not None:
+        size = len(content) if isinstance(content, bytes) else len(content.encode())
+    return Resource(
+        number=number,
+        id=id,
+        name=name,
+        uri=uri,
+        description=description,
+        mime_type=mime_type,
+        created_at=created_at,
+        updated_at=updated_at,
+        version=version,
+        size=size,
+        content=content,
+    )

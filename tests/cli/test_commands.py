@@ -1,0 +1,262 @@
+"""The commands on the store: what they print, what they keep, how they end; on both engines."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.storage.database import open_database
+
+Command = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def satchel(store: str, tmp_path: Path) -> Command:
+    """Runs `satchel` on a new store in an empty home."""
+    home = tmp_path / "home of mine"
+    environment = {"SATCHEL_HOME": str(home), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+
+    def run(*arguments: str, input: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "satchel", *arguments]
+        return subprocess.run(
+            command, input=input, capture_output=True, check=False, env=environment | more, cwd=tmp_path, timeout=60
+        )
+
+    return run
+
+
+def done(process: subprocess.CompletedProcess[bytes]) -> str:
+    assert process.returncode == 0, process.stderr
+    return process.stdout.decode()
+
+
+def value(process: subprocess.CompletedProcess[bytes]) -> Any:
+    return json.loads(done(process))
+
+
+def failed(process: subprocess.CompletedProcess[bytes], status: int) -> str:
+    assert process.returncode == status, (process.returncode, process.stderr)
+    assert process.stdout == b"" and b"Traceback" not in process.stderr
+    return process.stderr.decode()
+
+
+def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
+    assert done(satchel("project", "list")) == ""
+    assert done(satchel("project", "create", "one")) == "Created project 'one'.\n"
+    two = value(satchel("project", "create", "two", "--json"))
+    assert two == {"id": two["id"], "name": "two", "created_at": two["created_at"]}
+    assert "Choose another" in failed(satchel("project", "create", "one"), 5)
+    assert done(satchel("project", "rename", "one", "three")) == "Renamed project 'one' to 'three'.\n"
+    assert "two" in failed(satchel("project", "rename", "three", "two"), 5)
+    assert "Did you mean 'three'?" in failed(satchel("project", "rename", "thre", "four"), 3)
+    listed = value(satchel("project", "list", "--json"))["projects"]
+    assert [(one["name"], one["prompts"], one["resources"]) for one in listed] == [("three", 0, 0), ("two", 0, 0)]
+    assert done(satchel("project", "delete", "two")) == "Deleted project 'two'.\n"
+    assert "Make it with: satchel project create two" in failed(satchel("project", "delete", "two"), 3)
+    assert done(satchel("project", "list")) == "three\t0\t0\n"
+
+
+def test_names_of_projects_follow_the_rule(satchel: Command) -> None:
+    for name in ("a b", "", "ä", "a/b", "x" * 256, "a\n"):
+        failed(satchel("project", "create", name), 2)
+    assert done(satchel("project", "list")) == ""
+
+
+def test_a_project_that_is_not_empty_is_deleted_only_when_told(satchel: Command) -> None:
+    satchel("project", "create", "full")
+    satchel("prompt", "add", "One", "text", "-p", "full")
+    satchel("resource", "add", "doc", "x:doc", "text", "-p", "full")
+    refusal = failed(satchel("project", "delete", "full"), 1)
+    assert "1 prompt and 1 resource" in refusal and "--yes" in refusal
+    assert "full" in done(satchel("project", "list"))
+    done(satchel("project", "delete", "full", "--yes"))
+    assert done(satchel("project", "list")) == ""
+
+
+def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: Path) -> None:
+    (tmp_path / "review.md").write_text("# Review\n{{ as it is }}\n")
+    said = done(satchel("prompt", "add", "Code Review", "@review.md", "-t", "B", "-t", "a", "--description", "Careful"))
+    assert said == "Added prompt 'code-review' to project 'default'.\n"
+    assert done(satchel("prompt", "show", "code-review")) == "# Review\n{{ as it is }}\n"
+    shown = value(satchel("prompt", "show", "Code Review", "--json"))
+    assert shown == {
+        "project": "default",
+        "id": shown["id"],
+        "name": "code-review",
+        "title": "Code Review",
+        "description": "Careful",
+        "content": "# Review\n{{ as it is }}\n",
+        "tags": ["a", "b"],
+        "created_at": shown["created_at"],
+        "updated_at": shown["created_at"],
+        "version": 1,
+    }
+    assert done(satchel("prompt", "show", shown["id"].upper())) == shown["content"]
+    done(satchel("prompt", "edit", "code-review", "-", input="Another text, ü".encode()))
+    done(satchel("prompt", "edit", "code-review", "--title", "Closer Review", "--no-tags", "--description", ""))
+    edited = value(satchel("prompt", "show", "code-review", "--json"))
+    assert (edited["title"], edited["content"], edited["tags"], edited["description"], edited["version"]) == (
+        "Closer Review",
+        "Another text, ü",
+        [],
+        None,
+        3,
+    )
+    satchel("prompt", "add", "Second", "@@plain")
+    assert done(satchel("prompt", "show", "second")) == "@plain"
+    assert "is not in project" in failed(satchel("prompt", "delete", "second", "third"), 3)
+    assert done(satchel("prompt", "delete", "second", "Closer Review")) == (
+        "Deleted prompt 'second', 'code-review' from project 'default'.\n"
+    )
+    assert value(satchel("prompt", "list", "--json")) == {"prompts": [], "total": 0}
+
+
+def test_prompts_are_listed_and_searched(satchel: Command) -> None:
+    for title, tag in (("Alpha", "x"), ("Beta", "y"), ("Gamma", "x")):
+        satchel("prompt", "add", title, f"text of {title}", "--tag", tag)
+    names = [line.split("\t")[0] for line in done(satchel("prompt", "list")).splitlines()]
+    assert names == ["gamma", "beta", "alpha"]
+    page = value(satchel("prompt", "list", "--json", "--tag", "X", "--limit", "1", "--offset", "1"))
+    assert [one["name"] for one in page["prompts"]] == ["alpha"] and page["total"] == 2
+    assert [one["title"] for one in value(satchel("prompt", "search", "OF B", "--json"))["prompts"]] == ["Beta"]
+    assert done(satchel("prompt", "search", "nothing")) == ""
+
+
+def test_what_is_wrong_is_said_with_what_to_do(satchel: Command, tmp_path: Path) -> None:
+    satchel("prompt", "add", "Code Review", "x")
+    assert "Did you mean 'code-review'?" in failed(satchel("prompt", "show", "code-reviw"), 3)
+    assert "satchel prompt list" in failed(satchel("prompt", "show", "nowhere near"), 3)
+    assert "Choose another" in failed(satchel("prompt", "add", "Code Review", "x"), 5)
+    assert "project create missing" in failed(satchel("prompt", "list", "-p", "missing"), 3)
+    assert "must not be empty" in failed(satchel("prompt", "add", "T", " \n"), 2)
+    assert "cannot be a tag" in failed(satchel("prompt", "add", "T", "x", "-t", "a b"), 2)
+    assert "at most 200" in failed(satchel("prompt", "add", "t" * 201, "x"), 2)
+    assert "cannot read nope.md" in failed(satchel("prompt", "add", "T", "@nope.md"), 1)
+    assert "@FILE" in failed(satchel("prompt", "add", "T"), 2)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    assert "UTF-8" in failed(satchel("prompt", "add", "T", "@binary"), 2)
+    (tmp_path / "nul").write_bytes(b"a\0b")
+    failed(satchel("prompt", "add", "T", "@nul"), 2)
+    failed(satchel("prompt", "nope"), 2)
+    error = json.loads(failed(satchel("prompt", "show", "code-reviw", "--json"), 3))
+    assert error["error"]["code"] == "NotFound" and "Did you mean" in error["error"]["message"]
+    assert value(satchel("prompt", "list", "--json"))["total"] == 1
+
+
+def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: Path) -> None:
+    data = os.urandom(100_000)
+    (tmp_path / "logo.png").write_bytes(data)
+    added = value(satchel("resource", "add", "logo", "file:///logo.png", "@logo.png", "--json"))
+    assert (added["mime_type"], added["size"], added["project"]) == ("image/png", 100_000, "default")
+    assert satchel("resource", "show", "logo").stdout == data
+    done(satchel("resource", "add", "notes", "file:///notes.md", "-", "--mime-type", "text/markdown", input=b"# Hi"))
+    assert done(satchel("resource", "list")) == (
+        "logo\tfile:///logo.png\timage/png\t100000\nnotes\tfile:///notes.md\ttext/markdown\t4\n"
+    )
+    listed = value(satchel("resource", "list", "--json"))
+    assert listed["total"] == 2 and "content" not in listed["resources"][0]
+    done(satchel("resource", "edit", "notes", "other", "--description", "d"))
+    assert value(satchel("resource", "show", "notes", "--json"))["content"] == "other"
+    assert "needs new content" in failed(satchel("resource", "edit", "notes", "--mime-type", "image/png"), 2)
+    assert "resource 'logo'" in failed(satchel("resource", "add", "x", "file:///logo.png", "y"), 5)
+    assert "already" in failed(satchel("resource", "add", "logo", "file:///other", "y"), 5)
+    assert "is no URI" in failed(satchel("resource", "add", "x", "docs/api.md", "y"), 2)
+    assert "is no MIME type" in failed(satchel("resource", "add", "x", "a:b", "y", "--mime-type", "png"), 2)
+    assert "Did you mean 'notes'?" in failed(satchel("resource", "show", "note"), 3)
+    (tmp_path / "text.unknown-kind").write_text("plain after all")
+    (tmp_path / "bytes.unknown-kind").write_bytes(b"\xff\0")
+    assert value(satchel("resource", "add", "t", "t:t", "@text.unknown-kind", "--json"))["mime_type"] == "text/plain"
+    kind = value(satchel("resource", "add", "b", "b:b", "@bytes.unknown-kind", "--json"))["mime_type"]
+    assert kind == "application/octet-stream"
+    failed(satchel("resource", "delete", "logo", "nope"), 3)
+    done(satchel("resource", "delete", "logo", "notes", "t", "b"))
+    assert done(satchel("resource", "list")) == ""
+
+
+def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: str, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf 'written in the editor' > \"$1\"\n")
+    editor.chmod(0o755)
+    main, terminal = pty.openpty()
+    process = subprocess.run(
+        [sys.executable, "-m", "satchel", "prompt", "add", "Edited"],
+        stdin=terminal,
+        capture_output=True,
+        env=os.environ | {"EDITOR": str(editor), "SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)},
+        check=False,
+    )
+    os.close(main)
+    os.close(terminal)
+    assert process.returncode == 0, process.stderr
+    assert done(satchel("prompt", "show", "edited")) == "written in the editor"
+
+
+def test_a_table_is_drawn_on_a_terminal(store: str, tmp_path: Path) -> None:
+    environment = os.environ | {
+        "SATCHEL_DATABASE": store,
+        "SATCHEL_HOME": str(tmp_path),
+        "COLUMNS": "80",
+        "TERM": "dumb",
+    }
+    command = [sys.executable, "-m", "satchel", "prompt"]
+    subprocess.run([*command, "add", "[red]Title[/red]", "x"], env=environment, check=True, capture_output=True)
+    main, terminal = pty.openpty()
+    subprocess.run([*command, "list"], env=environment, check=True, stdout=terminal)
+    os.close(terminal)
+    drawn = os.read(main, 65536).decode()
+    os.close(main)
+    assert "NAME" in drawn and "[red]Title[/red]" in drawn
+
+
+def test_the_default_home_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import platformdirs
+
+    from satchel import config
+
+    for variable in ("/elsewhere", None):
+        if variable:
+            monkeypatch.setenv("XDG_DATA_HOME", variable)
+        else:
+            monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        assert config._default_home() == platformdirs.user_data_dir("satchel", appauthor=False)
+
+
+def test_a_flag_counts_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+    from satchel import config
+
+    (tmp_path / "satchel.toml").write_text('database = "file.db"\nproject = "of-file"\n')
+    home = {"SATCHEL_HOME": str(tmp_path)}
+    assert config.load({}, home).database == "file.db"
+    assert config.load({}, home | {"SATCHEL_PROJECT": "of-env"}).project == "of-env"
+    assert config.load({"project": "of-flag"}, home | {"SATCHEL_PROJECT": "of-env"}).project == "of-flag"
+    assert config.load({}, {"SATCHEL_HOME": str(tmp_path / "none")}).database == str(tmp_path / "none" / "satchel.db")
+    (tmp_path / "satchel.toml").write_text("colour = 5\n")
+    with pytest.raises(config.SettingsError, match="colour is no setting"):
+        config.load({}, home)
+
+
+def test_store_commands_load_neither_the_protocol_nor_starlette(tmp_path: Path) -> None:
+    from tests.test_house import loaded
+
+    arguments = ["satchel", "prompt", "list", "--database", str(tmp_path / "s.db")]
+    code = f"import sys; sys.argv = {arguments!r}\nfrom satchel.__main__ import main\n"
+    modules = loaded(code + "try: main()\nexcept SystemExit: pass")
+    assert "satchel.services.prompts" in modules
+    assert not {name for name in modules if name.startswith(("satchel.protocol", "starlette", "rich", "psycopg"))}
+
+
+def test_a_damaged_store_is_said_and_left(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    file.write_bytes(b"mine")
+    process = subprocess.run(
+        [sys.executable, "-m", "satchel", "prompt", "list", "-d", str(file)], capture_output=True, check=False
+    )
+    assert "left as it is" in failed(process, 1)
+    assert file.read_bytes() == b"mine"
+    assert open_database(str(tmp_path / "new.db")).close() is None

@@ -1,0 +1,425 @@
+"""The mcpkg contract to the letter: each printed request is sent over real stdio, each reply compared whole.
+
+What the document prints is in mcpkg.json beside this file and changes only when the document does.
+"""
+
+import base64
+import json
+import random
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import __version__
+from satchel.model import Scope
+from satchel.services import projects, prompts
+from satchel.storage.database import open_database
+from tests.support.stdio import NEWEST, OLDEST, Server, plain
+
+PRINTED = json.loads((Path(__file__).parent / "mcpkg.json").read_text())
+PROJECT = "auth-module"
+
+
+def printed(section: str, label: str) -> Any:
+    """A message of the document, by its heading and its label."""
+    [message] = [one["message"] for one in PRINTED if section in one["section"] and one["label"] == label]
+    return deepcopy(message)
+
+
+@pytest.fixture
+def project(store: str) -> str:
+    """A store with the project of the document."""
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, PROJECT)
+    database.close()
+    return store
+
+
+@pytest.fixture
+def client(project: str, serve: Callable[..., Server]) -> Server:
+    return serve("mcpkg", project, OLDEST, "--project", PROJECT)
+
+
+@pytest.fixture(params=[OLDEST, NEWEST])
+def either(request: pytest.FixtureRequest, project: str, serve: Callable[..., Server]) -> Server:
+    return serve("mcpkg", project, request.param, "--project", PROJECT)
+
+
+def send(client: Server, message: dict[str, Any]) -> Any:
+    """Send a printed request as it is, and give the whole reply."""
+    client.methods[message["id"]] = (message["method"], OLDEST)
+    client.send(message)
+    return client.read()
+
+
+def text(client: Server, tool: str, **arguments: Any) -> str:
+    """What a tool says, after looking at everything around it."""
+    result = client.call(tool, arguments)
+    [content] = result["content"]
+    said: str = content["text"]
+    assert result == {"content": [{"type": "text", "text": said}], "isError": said.startswith("Error: ")}
+    return said
+
+
+# -- the document ------------------------------------------------------------------------------------------------
+
+
+def test_the_printed_handshake(project: str, serve: Callable[..., Server]) -> None:
+    server = serve("mcpkg", project, NEWEST, "--project", PROJECT)
+    server.revision = OLDEST
+    reply = printed("initialize", "Response")
+    reply["result"]["serverInfo"]["version"] = __version__
+    assert send(server, printed("initialize", "Request")) == reply
+
+
+def test_the_printed_prompts(client: Server) -> None:
+    first = printed("prompts/get", "Response")["result"]
+    content = first["messages"][0]["content"]["text"]
+    assert send(client, printed("prompts/get", "Request")) == printed(
+        "prompts/get", "Error Response (prompt not found)"
+    )
+    text(client, "create_prompt", name="code-review", content=content, description=first["description"])
+    second = printed("prompts/list", "Response")["result"]["prompts"][1]
+    text(client, "create_prompt", name=second["name"], content="Guide", description=second["description"])
+    assert send(client, printed("prompts/list", "Request")) == printed("prompts/list", "Response")
+    assert send(client, printed("prompts/get", "Request")) == printed("prompts/get", "Response")
+
+
+def test_the_printed_resources(client: Server) -> None:
+    request = printed("resources/read", "Request")
+    assert send(client, request) == printed("resources/read", "Error Response (resource not found)")
+    # Instead of the example's display names, a resource's listed name is its identifier.
+    listed = printed("resources/list", "Response")
+    reply = printed("resources/read", "Response (text content)")
+    contents = ("# API Documentation\n\n## Authentication\n\n...", "create table t (x)")
+    assert reply["result"]["contents"][0]["text"] == contents[0]
+    for entry, name, content in zip(listed["result"]["resources"], ("api-docs", "schema"), contents, strict=True):
+        entry["name"] = name
+        text(
+            client,
+            "create_resource",
+            name=name,
+            uri=entry["uri"],
+            content=content,
+            mime_type=entry["mimeType"],
+            description=entry["description"],
+        )
+    assert send(client, printed("resources/list", "Request")) == listed
+    assert send(client, request) == reply
+
+
+def test_the_printed_binary_resource(client: Server) -> None:
+    reply = printed("resources/read", "Response (binary content)")
+    [entry] = reply["result"]["contents"]
+    blob = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256))).decode()
+    assert entry["blob"].startswith(blob[:11])
+    text(client, "create_resource", name="image", uri=entry["uri"], content=blob, mime_type=entry["mimeType"])
+    request = printed("resources/read", "Request")
+    request["params"]["uri"] = entry["uri"]
+    entry["blob"] = blob
+    assert send(client, request) == reply
+
+
+def test_the_printed_tools(client: Server) -> None:
+    assert send(client, printed("tools/list", "Request")) == printed("tools/list", "Response")
+
+
+def test_the_printed_tool_calls_on_prompts(client: Server) -> None:
+    create, update, delete = (printed(f"{verb} Prompt", "Request") for verb in ("Create", "Update", "Delete"))
+    assert send(client, update) == printed("Update Prompt", "Error Response (prompt not found)")
+    assert send(client, create) == printed("Create Prompt", "Success Response")
+    assert send(client, create) == printed("Create Prompt", "Error Response (duplicate prompt)")
+    assert send(client, update) == printed("Update Prompt", "Success Response")
+    assert send(client, delete) == printed("Delete Prompt", "Success Response")
+    create["params"]["arguments"]["name"] = "test prompt"
+    assert send(client, create) == printed("Create Prompt", "Error Response (invalid name)")
+
+
+def test_the_printed_tool_calls_on_resources(client: Server) -> None:
+    for verb in ("Create", "Update", "Delete"):
+        assert send(client, printed(f"{verb} Resource", "Request")) == printed(f"{verb} Resource", "Success Response")
+
+
+def test_every_printed_message_is_used_by_a_test_here() -> None:
+    source = Path(__file__).read_text()
+    for one in PRINTED:
+        assert one["label"] in source
+
+
+def test_the_error_table(client: Server) -> None:
+    client.send_line(b"{nope")
+    assert client.read() == {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+    client.send({"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": []})
+    assert client.read()["error"]["code"] == -32600
+    for method in ("nope", "completion/complete", "resources/subscribe", "logging/setLevel"):
+        assert client.request(method, {})["error"] == {"code": -32601, "message": "Method not found"}
+    assert client.request("prompts/get", {})["error"]["code"] == -32602
+
+
+# -- beyond the document ----------------------------------------------------------------------------------------
+
+
+def test_lists_are_whole_and_in_order_of_creation(either: Server) -> None:
+    names = [f"n{number}" for number in range(120)]
+    random.Random(5).shuffle(names)
+    for name in names:
+        text(either, "create_prompt", name=name, content="x")
+        text(either, "create_resource", name=name, uri=f"x:{name}", content="x")
+    text(either, "update_prompt", name=names[50], content="y")
+    assert [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]] == names
+    assert either.request("prompts/list")["result"]["prompts"][0] == {"name": names[0]}
+    listed = either.request("resources/list")["result"]["resources"]
+    assert listed == [{"uri": f"x:{name}", "name": name, "mimeType": "text/plain"} for name in names]
+    for method in ("prompts/list", "resources/list", "tools/list"):
+        assert either.request(method, {"cursor": "x"})["error"]["code"] == -32602
+        assert "result" in either.request(method, {"cursor": None})
+
+
+def test_prompts_are_literal(either: Server) -> None:
+    content = "{{ braces }} {% tags %} {# notes #} {{{{ %s $x ${y} \\n\n"
+    text(either, "create_prompt", name="literal", content=content)
+    result = plain(either.request("prompts/get", {"name": "literal", "arguments": {"braces": "filled"}})["result"])
+    assert result == {"messages": [{"role": "user", "content": {"type": "text", "text": content}}]}
+
+
+def test_a_3_mib_png_comes_out_byte_for_byte(either: Server) -> None:
+    data = b"\x89PNG\r\n\x1a\n" + random.Random(1).randbytes(3 * 1024 * 1024)
+    text(
+        either,
+        "create_resource",
+        name="png",
+        uri="file:///a.png",
+        content=base64.b64encode(data).decode(),
+        mime_type="image/png",
+    )
+    [entry] = either.request("resources/read", {"uri": "file:///a.png"})["result"]["contents"]
+    assert base64.b64decode(entry["blob"], validate=True) == data and entry["mimeType"] == "image/png"
+
+
+def nothing_is_there(client: Server) -> bool:
+    return (
+        client.request("prompts/list")["result"]["prompts"] == []
+        and client.request("resources/list")["result"]["resources"] == []
+    )
+
+
+def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(either: Server) -> None:
+    long = "n" * 256
+    limit = 4 * 1024 * 1024
+    for tool, arguments, said in (
+        ("create_prompt", {}, "Missing required argument: name"),
+        ("create_prompt", {"name": 5}, "Missing required argument: content"),
+        ("create_prompt", {"name": 5, "content": "x"}, "Invalid argument 'name': must be a string"),
+        ("create_prompt", {"name": None, "content": "x"}, "Invalid argument 'name': must be a string"),
+        ("create_prompt", {"name": "a\0", "content": "x"}, "Invalid argument 'name': must be a string"),
+        ("create_prompt", {"name": "a", "content": "\ud800"}, "Invalid argument 'content': must be a string"),
+        ("create_prompt", {"name": "", "content": 5}, "Invalid argument 'content': must be a string"),
+        (
+            "create_prompt",
+            {"name": "a", "content": "x", "description": 5},
+            "Invalid argument 'description': must be a string",
+        ),
+        ("create_prompt", {"name": "", "content": ""}, "Prompt name must be 1-255 characters"),
+        ("create_prompt", {"name": long, "content": "x"}, "Prompt name must be 1-255 characters"),
+        ("create_prompt", {"name": "a", "content": ""}, "Prompt content must not be empty"),
+        ("create_prompt", {"name": "a", "content": "é" * (limit // 2) + "x"}, f"Content must be at most {limit} bytes"),
+        ("create_resource", {"name": "a", "content": "x"}, "Missing required argument: uri"),
+        ("create_resource", {"name": long, "uri": "x:y", "content": "x"}, "Resource name must be 1-255 characters"),
+        ("create_resource", {"name": "", "uri": "x:y", "content": "x"}, "Resource name must be 1-255 characters"),
+        ("create_resource", {"name": "a", "uri": "docs/api.md", "content": "x"}, "Invalid URI 'docs/api.md'"),
+        ("create_resource", {"name": "a", "uri": "/abs", "content": "x"}, "Invalid URI '/abs'"),
+        ("create_resource", {"name": "a", "uri": "", "content": "x"}, "Invalid URI ''"),
+        ("create_resource", {"name": "a", "uri": "1x:y", "content": "x"}, "Invalid URI '1x:y'"),
+        ("create_resource", {"name": "a", "uri": "x:a b", "content": "x"}, "Invalid URI 'x:a b'"),
+        ("create_resource", {"name": "a", "uri": "x:a\n", "content": "x"}, "Invalid URI 'x:a\n'"),
+        ("create_resource", {"name": "a", "uri": "x:\x7f", "content": "x"}, "Invalid URI 'x:\x7f'"),
+        ("create_resource", {"name": "a", "uri": "x:y", "content": "x", "mime_type": "png"}, "Invalid MIME type 'png'"),
+        ("create_resource", {"name": "a", "uri": "x:y", "content": "x", "mime_type": ""}, "Invalid MIME type ''"),
+        (
+            "create_resource",
+            {"name": "a", "uri": "x:y", "content": "x", "mime_type": "a/b\n"},
+            "Invalid MIME type 'a/b\n'",
+        ),
+        (
+            "create_resource",
+            {"name": "a", "uri": "x:y", "content": "x", "mime_type": "a/b/c"},
+            "Invalid MIME type 'a/b/c'",
+        ),
+    ):
+        assert text(either, tool, **arguments) == f"Error: {said}", arguments
+    for bad in ("aGk", "aGk=$$$", "aGk=\n", "a G k =", "aGk_", "====", "é"):
+        said = text(either, "create_resource", name="a", uri="x:y", content=bad, mime_type="image/png")
+        assert said == "Error: Content is not valid base64", bad
+    big = base64.b64encode(b"x" * (limit + 1)).decode()
+    said = text(either, "create_resource", name="a", uri="x:y", content=big, mime_type="image/png")
+    assert said == f"Error: Content must be at most {limit} bytes"
+    for name in ("a b", "name\n", "\n", "ä", "a/b", "a:b", "a\u2029"):
+        for kind, more in (("prompt", {}), ("resource", {"uri": "x:y"})):
+            said = either.call(f"create_{kind}", name=name, content="x", **more)["content"][0]["text"]
+            kind = kind.capitalize()
+            allowed = "contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
+            assert said == f"Error: {kind} name '{name}' {allowed}"
+    assert nothing_is_there(either)
+
+
+def test_updates_change_what_is_given(either: Server) -> None:
+    text(either, "create_prompt", name="p", content="one", description="first")
+
+    def prompt() -> Any:
+        return plain(either.request("prompts/get", {"name": "p"})["result"])
+
+    text(either, "update_prompt", name="p", content="two")
+    assert (prompt()["messages"][0]["content"]["text"], prompt()["description"]) == ("two", "first")
+    text(either, "update_prompt", name="p", description="second", content=None)
+    assert (prompt()["messages"][0]["content"]["text"], prompt()["description"]) == ("two", "second")
+    text(either, "update_prompt", name="p", description="")
+    assert "description" not in prompt()
+    nothing = "Error: Nothing to update: give content or description"
+    assert text(either, "update_prompt", name="p") == nothing
+    assert text(either, "update_prompt", name="no-such") == nothing
+    assert text(either, "update_prompt", name="p", content="") == "Error: Prompt content must not be empty"
+    missing = f"Error: Prompt 'no-such' does not exist in project '{PROJECT}'"
+    assert text(either, "update_prompt", name="no-such", content="x") == missing
+    assert text(either, "delete_prompt", name="no-such") == missing
+
+
+def test_updates_of_resources_keep_text_and_bytes_apart(either: Server) -> None:
+    text(either, "create_resource", name="r", uri="x:r", content="one", description="first")
+
+    def read() -> Any:
+        [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+        return {key: value for key, value in entry.items() if key != "uri"}
+
+    nothing = "Error: Nothing to update: give content, mime_type or description"
+    assert text(either, "update_resource", name="r") == nothing
+    text(either, "update_resource", name="r", mime_type="text/markdown; charset=utf-8")
+    assert read() == {"mimeType": "text/markdown; charset=utf-8", "text": "one"}
+    border = "Error: Changing the MIME type from text to binary needs new content"
+    assert text(either, "update_resource", name="r", mime_type="image/png") == border
+    assert text(either, "update_resource", name="r", mime_type="image/png", content="?") == (
+        "Error: Content is not valid base64"
+    )
+    assert read() == {"mimeType": "text/markdown; charset=utf-8", "text": "one"}
+    text(either, "update_resource", name="r", mime_type="image/png", content="aGk=")
+    assert read() == {"mimeType": "image/png", "blob": "aGk="}
+    assert text(either, "update_resource", name="r", content="plain text") == "Error: Content is not valid base64"
+    text(either, "update_resource", name="r", content="")
+    assert read() == {"mimeType": "image/png", "blob": ""}
+    border = "Error: Changing the MIME type from binary to text needs new content"
+    assert text(either, "update_resource", name="r", mime_type="application/json") == border
+    text(either, "update_resource", name="r", mime_type="image/svg+xml", content="<svg/>")
+    assert read() == {"mimeType": "image/svg+xml", "text": "<svg/>"}
+    text(either, "update_resource", name="r", description="")
+    assert "description" not in either.request("resources/list")["result"]["resources"][0]
+    missing = f"Error: Resource 'no-such' does not exist in project '{PROJECT}'"
+    assert text(either, "update_resource", name="no-such", content="x") == missing
+    assert text(either, "delete_resource", name="no-such") == missing
+
+
+def test_text_types_are_text_and_all_others_base64(either: Server) -> None:
+    texts = (
+        *("text/plain", "text/x-anything", "application/json", "application/xml", "application/sql", "TEXT/HTML"),
+        *("application/javascript", "application/typescript", "application/yaml", "application/toml"),
+        *("application/graphql", "application/ld+json", "image/svg+xml", "application/x+yaml", "application/json; a=b"),
+    )
+    for number, mime_type in enumerate(texts):
+        text(
+            either, "create_resource", name=f"t{number}", uri=f"t:{number}", content="not base64!", mime_type=mime_type
+        )
+        [entry] = either.request("resources/read", {"uri": f"t:{number}"})["result"]["contents"]
+        assert entry == {"uri": f"t:{number}", "mimeType": mime_type, "text": "not base64!"}
+    for mime_type in ("image/png", "application/octet-stream", "application/pdf", "audio/wav", "application/zip"):
+        said = text(either, "create_resource", name="b", uri="b:b", content="not base64!", mime_type=mime_type)
+        assert said == "Error: Content is not valid base64"
+
+
+def test_names_and_uris_are_unique_in_a_project(either: Server) -> None:
+    text(either, "create_resource", name="r", uri="x:r", content="kept")
+    taken = f"Error: Resource 'r' already exists in project '{PROJECT}'"
+    assert text(either, "create_resource", name="r", uri="x:other", content="lost") == taken
+    assert text(either, "create_resource", name="r", uri="x:r", content="lost") == taken
+    belongs = f"Error: URI 'x:r' already belongs to resource 'r' in project '{PROJECT}'"
+    assert text(either, "create_resource", name="other", uri="x:r", content="lost") == belongs
+    [entry] = either.request("resources/list")["result"]["resources"]
+    assert entry == {"uri": "x:r", "name": "r", "mimeType": "text/plain"}
+    text(either, "create_prompt", name="r", content="prompts have names of their own")
+
+
+def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, either: Server) -> None:
+    database = open_database(project)
+    with database.write() as tx:
+        prompts.add(tx, Scope(project=PROJECT), title="Code Review", content="x")
+        prompts.add(tx, Scope(project=PROJECT), title="plain", content="y")
+    database.close()
+    listed = [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]]
+    assert listed == ["code-review", "plain"]
+    exists = "Error: Prompt '{}' already exists in project '" + PROJECT + "'"
+    assert text(either, "create_prompt", name="code-review", content="x") == exists.format("code-review")
+    # Another prompt's title is taken too, for a prompt made here has its name as title.
+    with_title = either.call("update_prompt", name="plain", content="z")
+    assert with_title["isError"] is False
+    database = open_database(project)
+    with database.write() as tx:
+        prompts.add(tx, Scope(project=PROJECT), title="Title-1", content="x")
+    database.close()
+    assert text(either, "create_prompt", name="Title-1", content="x") == exists.format("Title-1")
+    assert text(either, "delete_prompt", name="title-1").startswith("Deleted")
+
+
+def test_two_projects_served_at_once_see_nothing_of_each_other(project: str, serve: Callable[..., Server]) -> None:
+    a = serve("mcpkg", project, OLDEST, "--project", PROJECT)
+    b = serve("mcpkg", project, NEWEST)
+    text(a, "create_prompt", name="same", content="of a")
+    text(a, "create_resource", name="same", uri="x:same", content="of a")
+    assert nothing_is_there(b)
+    assert b.request("prompts/get", {"name": "same"})["error"] == {
+        "code": -32602,
+        "message": "Prompt 'same' not found in project 'default'",
+    }
+    assert b.request("resources/read", {"uri": "x:same"})["error"] == {
+        "code": -32602,
+        "message": "Resource 'x:same' not found in project 'default'",
+    }
+    text(b, "create_prompt", name="same", content="of b")
+    text(b, "create_resource", name="same", uri="x:same", content="of b")
+    text(b, "delete_prompt", name="same")
+    text(b, "delete_resource", name="same")
+    assert "of a" in str(a.request("prompts/get", {"name": "same"}))
+    assert "of a" in str(a.request("resources/read", {"uri": "x:same"}))
+
+
+def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, either: Server) -> None:
+    text(either, "create_prompt", name="p", content="x")
+    database = open_database(project)
+    with database.write() as tx:
+        projects.delete(tx, PROJECT)
+    database.close()
+    gone = f"Error: Project '{PROJECT}' does not exist"
+    for tool, arguments in (
+        ("create_prompt", {"name": "p", "content": "x"}),
+        ("update_prompt", {"name": "p", "content": "x"}),
+        ("delete_prompt", {"name": "p"}),
+        ("create_resource", {"name": "p", "uri": "x:y", "content": "x"}),
+        ("update_resource", {"name": "p", "content": "x"}),
+        ("delete_resource", {"name": "p"}),
+    ):
+        assert text(either, tool, **arguments) == gone
+    for method, params in (
+        ("prompts/list", {}),
+        ("prompts/get", {"name": "p"}),
+        ("resources/list", {}),
+        ("resources/read", {"uri": "x:y"}),
+    ):
+        assert either.request(method, params)["error"] == {"code": -32603, "message": gone}
+
+
+def test_a_project_that_does_not_exist_is_not_served(store: str) -> None:
+    with_missing = Server("--contract", "mcpkg", "--database", store, "--project", "missing")
+    assert with_missing.ended()
+    assert with_missing.close() == 3
+    [line] = with_missing.stderr.splitlines()
+    assert "project 'missing' does not exist" in line and "satchel project create missing" in line
