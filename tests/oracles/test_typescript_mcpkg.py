@@ -14,4 +14,3 @@ import pytest
 from satchel import __version__
 from tests.oracles import node
 from tests.oracles.test_typescript import NEWEST, NOT_CACHED, Conversation
-

@@ -22,8 +22,7 @@ def test_the_walk_of_the_readme_leads_where_it_says(tmp_path: Path) -> None:
     assert match
     paths = (ROOT / ".venv" / "bin", SCRIPTS / "node_modules" / ".bin", _binaries())
     environment = {
-        "HOME": str(tmp_path),
-        "SATCHEL_HOME": str(tmp_path / "satchel"),
+        "HOME": str(tmp_path),  # and no SATCHEL_HOME: clients start servers with next to no environment
         "PATH": os.pathsep.join([*map(str, paths), os.environ["PATH"]]),
     }
     outputs = []
