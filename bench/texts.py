@@ -63,7 +63,8 @@ def queries(stored: list[Sample]) -> Queries:
         return sum(piece in text for text in texts)
 
     likely = sorted(words, key=lambda word: (abs(words[word] - len(texts) // 2), word))[:20]
-    unlikely = sorted(words, key=lambda word: (abs(words[word] - 5), word))[:50]
+    various = [word for word in words if len(set(word)) > 5]  # no "aaaaaa"
+    unlikely = sorted(various, key=lambda word: (abs(words[word] - 5), word))[:50]
     letters = "abcdefghijklmnopqrstuvwxyz"
     absent_pairs = (one + two for one in "zqxj" for two in letters if not hits(one + two))
     return Queries(

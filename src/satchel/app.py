@@ -3,9 +3,9 @@
 import sys
 
 from satchel.config import Settings
-from satchel.errors import NotFound, StoreUnusable
+from satchel.errors import NotFound, StoreFailed, StoreUnusable
 from satchel.model import Scope
-from satchel.services import projects
+from satchel.services import projects, users
 from satchel.storage.database import open_database
 
 
@@ -16,17 +16,22 @@ def serve(settings: Settings) -> int:
 
     assert settings.contract is not None
     contract = load(settings.contract)
-    scope = Scope(project=settings.project)
+    scope = Scope(project=settings.project, user=settings.user)
     try:
         database = open_database(settings.database)
     except StoreUnusable as error:
         return complain(str(error), 1)
     try:
-        projects.require(database, scope)
+        if contract.uses_project:
+            projects.require(database, scope)
+        if contract.acts_as_user and scope.user is None:
+            scope = Scope(project=scope.project, user=users.local(database, settings.home))
     except NotFound:
         return complain(
             f"project '{scope.project}' does not exist. Make it with: satchel project create {scope.project}", 3
         )
+    except StoreFailed as error:
+        return complain(str(error), 1)
     if sys.stdin is not None and sys.stdin.isatty():
         complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
     runner = Runner(contract, database, scope)

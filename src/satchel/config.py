@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from satchel import clock
 from satchel.model import DEFAULT_PROJECT
+
+NAMES = ("database", "project", "contract", "user")
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -15,24 +18,24 @@ class Settings(Struct, frozen=True, kw_only=True):
     database: str  # a file path or a postgresql:// address
     project: str = DEFAULT_PROJECT
     contract: str | None = None
+    user: str | None = None  # the only user that a connection may act as
+    home: str  # the data folder
 
 
 def load(flags: Mapping[str, str | None], environment: Mapping[str, str] | None = None) -> Settings:
     """Settle every setting."""
     environment = os.environ if environment is None else environment
-    home = environment.get("SATCHEL_HOME") or None
-    told = {
-        name: flags.get(name) or environment.get(f"SATCHEL_{name.upper()}") or None
-        for name in ("database", "project", "contract")
-    }
-    if None in told.values():
-        home = home or _default_home()
-        file = _file(os.path.join(home, "satchel.toml"))
-        told = {name: value or file.get(name) for name, value in told.items()}
+    home = environment.get("SATCHEL_HOME") or _default_home()
+    file = _file(os.path.join(home, "satchel.toml"))
+    told = {name: flags.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
+    if told["user"] is not None and clock.parse_id(told["user"]) is None:
+        raise SettingsError(f"'{told['user']}' is no user: a user is a UUID, as `satchel user` prints one.")
     return Settings(
-        database=told["database"] or os.path.join(home or _default_home(), "satchel.db"),
+        database=told["database"] or os.path.join(home, "satchel.db"),
         project=told["project"] or DEFAULT_PROJECT,
         contract=told["contract"],
+        user=told["user"] and clock.parse_id(told["user"]),
+        home=home,
     )
 
 
@@ -58,8 +61,8 @@ def _file(path: str) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise SettingsError(f"cannot read {path}: {error}. Mend the file, or move it away.") from error
     for name, value in told.items():
-        if name not in ("database", "project", "contract") or not isinstance(value, str):
-            raise SettingsError(f"{path}: {name} is no setting, or no text. Settings are database, project, contract.")
+        if name not in NAMES or not isinstance(value, str):
+            raise SettingsError(f"{path}: {name} is no setting, or no text. Settings are {', '.join(NAMES)}.")
     return told
 
 

@@ -4,6 +4,7 @@ SatchelError
 ├── Refused              the request cannot be granted as it stands
 │   ├── WrongArgument    an argument is missing, of the wrong type, or out of bounds
 │   ├── NotFound         there is no such thing in this scope
+│   ├── Forbidden        it is somebody else's
 │   └── Taken            something else already has this name, title or URI
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
@@ -40,6 +41,16 @@ class NotFound(Refused):
 
     def __init__(self, kind: str, key: str, scope: Scope) -> None:
         super().__init__(f"{kind} {key!r} not found")
+        self.kind = kind
+        self.key = key
+        self.scope = scope
+
+
+class Forbidden(Refused):
+    """It is somebody else's."""
+
+    def __init__(self, kind: str, key: str, scope: Scope) -> None:
+        super().__init__(f"{kind} {key!r} belongs to somebody else")
         self.kind = kind
         self.key = key
         self.scope = scope

@@ -95,6 +95,25 @@ class Resource(Struct, frozen=True, kw_only=True):
     content: str | bytes | None  # None in lists, which do not read it
 
 
+class Task(Struct, frozen=True, kw_only=True):
+    """One thing a user means to do."""
+
+    number: int  # what integer-speaking contracts call the id; never used twice
+    id: str
+    owner: str
+    title: str
+    description: str | None = None
+    completed_at: Timestamp | None = None
+    created_at: Timestamp
+    updated_at: Timestamp
+    version: int
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether it is done."""
+        return self.completed_at is not None
+
+
 class TagCount(Struct, frozen=True):
     """A tag in use and the number of prompts that carry it."""
 
@@ -115,6 +134,7 @@ __all__ = [
     "Resource",
     "Scope",
     "TagCount",
+    "Task",
     "Timestamp",
     "UnsetType",
 ]

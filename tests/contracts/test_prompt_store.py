@@ -457,7 +457,7 @@ def test_lone_surrogates_are_invalid_input_and_the_id_is_not_lost(client: Server
         error = refused(client, tool, arguments)  # json.dumps escapes them, as a JavaScript client would
         assert error["code"] == "INVALID_INPUT" and field in error["message"]
     answer = client.request("tools/call", {"name": "\ud800", "arguments": {}})
-    assert answer["error"] == {"code": -32602, "message": "Unknown tool: ?"}
+    assert answer["error"]["code"] == -32602
 
 
 def test_unknown_arguments_are_ignored_and_null_counts_as_absent(client: Server) -> None:

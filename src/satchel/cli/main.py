@@ -12,6 +12,9 @@ COMMANDS = {
     "project": ("satchel.cli.project", "Make, list, rename and delete projects."),
     "prompt": ("satchel.cli.prompt", "Add, list, show, edit, delete and search prompts."),
     "resource": ("satchel.cli.resource", "Add, list, show, edit and delete resources."),
+    "task": ("satchel.cli.task", "Add, list, show, edit, finish and delete tasks."),
+    "user": ("satchel.cli.user", "Show the local user, whose tasks are yours."),
+    "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
 SERVE_HELP = "Serve a contract over stdio, until the client leaves."
 

@@ -23,6 +23,7 @@ OPTIONS = (
         "PATH|URL",
         "The store: a file, or postgresql://… ; default: satchel.db in the data folder. [env: SATCHEL_DATABASE]",
     ),
+    Option("user", ("--user", "-u"), "UUID", "The only user to act as; default: the local one. [env: SATCHEL_USER]"),
 )
 
 
@@ -57,7 +58,7 @@ def serve(flags: dict[str, str | None]) -> int:
     try:
         settings = config.load(flags)
     except config.SettingsError as error:
-        return app.complain(str(error), 1)
+        return app.complain(str(error), 2)
     known = ", ".join(CONTRACTS)
     if settings.contract is None:
         return app.complain(f"which contract? Name one with --contract: {known}.", 2)

@@ -13,9 +13,9 @@ import click
 import msgspec
 
 from satchel import config
-from satchel.errors import NotFound, SatchelError, StoreError, Taken, WrongArgument
+from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
 from satchel.model import Scope
-from satchel.services import projects, prompts, resources
+from satchel.services import projects, prompts, resources, users
 from satchel.storage.database import Database, Tx, open_database
 
 
@@ -42,36 +42,55 @@ class Session:
                 click.echo("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
 
 
-def command(*, in_project: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options that all have, a session to work with, and words for what goes wrong."""
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
-        @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-        @click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
         @wraps(run)
-        def with_session(*, as_json: bool, database: str | None, project: str | None = None, **options: object) -> None:
-            with _session(database, project, as_json=as_json, in_project=in_project) as session:
+        def with_session(
+            *,
+            as_json: bool,
+            database: str | None,
+            project: str | None = None,
+            user: str | None = None,
+            **options: object,
+        ) -> None:
+            flags = {"database": database, "project": project, "user": user}
+            with _session(flags, as_json=as_json, in_project=in_project, as_user=as_user) as session:
                 run(session, **options)
 
+        flags = [
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+            click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]"),
+        ]
         if in_project:
-            flag = click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]")
-            return flag(with_session)
-        return with_session
+            flags.append(click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]"))
+        if as_user:
+            help = "Whose tasks; else the local user's. [env: SATCHEL_USER]"
+            flags.append(click.option("--user", "-u", metavar="UUID", help=help))
+        decorated: Callable[..., None] = with_session
+        for flag in flags:
+            decorated = flag(decorated)
+        return decorated
 
     return decorate
 
 
 @contextmanager
-def _session(database: str | None, project: str | None, *, as_json: bool, in_project: bool) -> Iterator[Session]:
+def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, as_user: bool) -> Iterator[Session]:
     try:
-        settings = config.load({"database": database, "project": project})
+        settings = config.load(flags)
         opened = open_database(settings.database)
-    except (config.SettingsError, StoreError) as error:
-        _end(str(error), "FAILED", 1, as_json=as_json)
-    session = Session(opened, Scope(project=settings.project), as_json=as_json)
+    except config.SettingsError as error:
+        _end(str(error), "SettingsError", 2, as_json=as_json)
+    except StoreError as error:
+        _end(str(error), type(error).__name__, 1, as_json=as_json)
+    session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
     try:
         if in_project:
             projects.require(opened, session.scope)
+        if as_user and settings.user is None:
+            session.scope = Scope(project=settings.project, user=users.local(opened, settings.home))
         yield session
     except SatchelError as error:
         _end(_words(error, session), type(error).__name__, _status(error), as_json=as_json)
@@ -91,11 +110,14 @@ def _end(message: str, code: str, status: int, *, as_json: bool) -> NoReturn:
 
 
 def _status(error: SatchelError) -> int:
-    statuses: dict[type[SatchelError], int] = {NotFound: 3, Taken: 5, WrongArgument: 2}
+    statuses: dict[type[SatchelError], int] = {NotFound: 3, Forbidden: 3, Taken: 5, WrongArgument: 2}
     return statuses.get(type(error), 1)
 
 
 def _words(error: SatchelError, session: Session) -> str:
+    if isinstance(error, NotFound | Forbidden) and error.kind == "task":
+        # Somebody else's task is not there, as far as anybody else is told.
+        return f"task {error.key} is not among your tasks. List them with: satchel task list"
     if isinstance(error, NotFound):
         return _missing(error, session)
     if isinstance(error, Taken):
@@ -146,6 +168,10 @@ def _wrong(error: WrongArgument) -> str:
         ("content", "maxBytes"): f"a content has at most {error.limit} bytes",
         ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",
     }
+    if error.kind == "task" and error.rule == "minLength":
+        return f"a task's {error.field} must not be empty"
+    if error.kind == "task" and error.rule == "maxLength":
+        return f"a task's {error.field} has at most {error.limit} characters"
     if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
         return "changing the type from {} to {} needs new content".format(*error.limit)
     return words.get((error.field, error.rule), f"{error.field} is not usable text")

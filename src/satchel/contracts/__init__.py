@@ -14,6 +14,8 @@ from satchel.contracts.contract import Contract
 CONTRACTS = {
     "prompt-store": "satchel.contracts.prompt_store",
     "mcpkg": "satchel.contracts.mcpkg",
+    "todo": "satchel.contracts.todo",
+    "tasks": "satchel.contracts.tasks",
 }
 
 

@@ -9,7 +9,8 @@ from satchel.errors import SatchelError
 from satchel.model import Scope
 from satchel.storage.database import Tx
 
-Body = dict[str, Any] | str  # what a tool says, in the contract's own words
+Body = Struct | dict[str, Any] | str  # what a tool says, in the contract's own words
+Schema = dict[str, Any]
 Result = dict[str, Any]  # what a method answers, as MCP has it
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
@@ -20,9 +21,11 @@ class Tool(Struct, frozen=True, kw_only=True):
     name: str
     description: str
     input: type[Struct]
+    output: type[Struct] | None  # what it answers when all goes well; None for a text
     run: Callable[..., Body]  # (tx, scope, arguments), and report where it reports progress
     writes: bool = False
     reports: bool = False
+    at_least_one: tuple[str, ...] = ()  # of these arguments
 
 
 # One MCP method beside the tools: what it answers to the parameters of a request, in one transaction that reads.
@@ -40,12 +43,17 @@ class Contract(Struct, frozen=True, kw_only=True):
     methods: Mapping[str, Method] = {}
     failures: Mapping[type[SatchelError], Callable[[Any], Body]]  # total; the most specific row counts
     apology: Body  # for a surprise in our code
+    refusal: Callable[[Tool], Schema]  # what a failure of a tool looks like
     instructions: str | None = None
-    forbids_unknown_arguments: bool = False
+    uses_project: bool = True  # so that its project must be there before it serves
+    acts_as_user: bool = False  # as the local one, unless another is named
+    is_strict: bool = False  # unknown arguments are refused, and null is a value
+    admit: Callable[[Scope, dict[str, Any]], None] = lambda _scope, _arguments: None  # before arguments are checked
+    shaped: Callable[[Tool, Body], Body] = lambda _tool, body: body  # a failure in the form of its tool
 
-    def failure(self, error: SatchelError) -> Body:
+    def failure(self, tool: Tool, error: SatchelError) -> Body:
         """An error in the words of this contract."""
         for kind in type(error).__mro__:
             if kind in self.failures:
-                return self.failures[kind](error)
+                return self.shaped(tool, self.failures[kind](error))
         raise LookupError(f"{self.name} has no words for {type(error).__name__}")

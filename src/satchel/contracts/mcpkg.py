@@ -111,8 +111,6 @@ def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
     rules.check_name("prompt", args.name)
     if args.content is not UNSET:
         rules.check_prompt_content(args.content)
-    if args.content is UNSET and args.description is UNSET:
-        raise WrongArgument("content or description", "minProperties", limit=1)
     id = prompts.named(tx, scope, args.name).id
     description = args.description if args.description is UNSET else args.description or None
     prompts.update(tx, scope, id, content=args.content, description=description)
@@ -140,9 +138,6 @@ def create_resource(tx: Tx, scope: Scope, args: CreateResource) -> Body:
 
 def update_resource(tx: Tx, scope: Scope, args: UpdateResource) -> Body:
     content = args.content
-    if content is UNSET and args.mime_type is UNSET and args.description is UNSET:
-        rules.check_name("resource", args.name)
-        raise WrongArgument("content, mime_type or description", "minProperties", limit=1)
     resources.update(
         tx,
         scope,
@@ -217,8 +212,9 @@ def wrong_argument(wrong: WrongArgument) -> Body:
 def complaint(wrong: WrongArgument) -> str:
     if wrong.rule == "required":
         return f"Missing required argument: {wrong.field}"
-    if wrong.rule == "minProperties":
-        return f"Nothing to update: give {wrong.field}"
+    if wrong.rule == "anyOf" and isinstance(wrong.limit, tuple):
+        *names, last = wrong.limit
+        return f"Nothing to update: give {', '.join(names)} or {last}"
     if wrong.rule == "dependentRequired" and isinstance(wrong.limit, tuple):
         return "Changing the MIME type from {} to {} needs new content".format(*wrong.limit)
     if wrong.rule == "contentEncoding":
@@ -261,6 +257,7 @@ CONTRACT = Contract(
             name="create_prompt",
             description="Create a new prompt in the selected project",
             input=CreatePrompt,
+            output=None,
             run=create_prompt,
             writes=True,
         ),
@@ -268,13 +265,16 @@ CONTRACT = Contract(
             name="update_prompt",
             description="Update an existing prompt's content or description",
             input=UpdatePrompt,
+            output=None,
             run=update_prompt,
             writes=True,
+            at_least_one=("content", "description"),
         ),
         Tool(
             name="delete_prompt",
             description="Delete a prompt from the selected project",
             input=DeletePrompt,
+            output=None,
             run=delete_prompt,
             writes=True,
         ),
@@ -282,6 +282,7 @@ CONTRACT = Contract(
             name="create_resource",
             description="Create a new resource in the selected project",
             input=CreateResource,
+            output=None,
             run=create_resource,
             writes=True,
         ),
@@ -289,13 +290,16 @@ CONTRACT = Contract(
             name="update_resource",
             description="Update an existing resource's content or metadata",
             input=UpdateResource,
+            output=None,
             run=update_resource,
             writes=True,
+            at_least_one=("content", "mime_type", "description"),
         ),
         Tool(
             name="delete_resource",
             description="Delete a resource from the selected project",
             input=DeleteResource,
+            output=None,
             run=delete_resource,
             writes=True,
         ),
@@ -307,4 +311,5 @@ CONTRACT = Contract(
         StoreError: lambda _: UNABLE,
     },
     apology=UNABLE,
+    refusal=lambda _: {"type": "string", "pattern": "^Error: "},
 )

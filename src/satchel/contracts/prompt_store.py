@@ -1,12 +1,12 @@
 """The `prompt-store` contract: eight tools over the prompts of one project, read beside its document."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel import clock
 from satchel.contracts.contract import Body, Contract, Tool
-from satchel.contracts.schema import hidden
+from satchel.contracts.schema import answer_schema, hidden
 from satchel.errors import NotFound, StoreError, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, Listed, Page, Scope
 from satchel.services import prompts
@@ -72,57 +72,126 @@ class ListTags(Struct):
     pass
 
 
+# -- outputs ----------------------------------------------------------------------------------------------------
+
+Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+class AddedPrompt(Struct):
+    id: Id
+    title: str
+    created_at: Time
+
+
+class Entry(Struct):
+    id: Id
+    title: str
+    snippet: str
+    tags: tuple[str, ...]
+    created_at: Time
+    updated_at: Time
+
+
+class PromptList(Struct):
+    prompts: list[Entry]
+    total: int
+    limit: int
+    offset: int
+    has_more: bool
+
+
+class FoundPrompts(PromptList, kw_only=True):
+    query: str
+
+
+class TaggedPrompts(PromptList, kw_only=True):
+    matched_tags: list[str]
+
+
+class WholePrompt(Struct):
+    id: Id
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    created_at: Time
+    updated_at: Time
+
+
+class UpdatedPrompt(Struct):
+    id: Id
+    title: str
+    updated_at: Time
+
+
+class DeletedPrompt(Struct):
+    deleted: Annotated[bool, Meta(extra_json_schema={"const": True})]
+    id: Id
+
+
+class TagEntry(Struct):
+    name: str
+    prompt_count: int
+
+
+class TagList(Struct):
+    tags: list[TagEntry]
+    total: int
+
+
+class Failure(Struct):
+    code: Literal["NOT_FOUND", "DUPLICATE_TITLE", "INVALID_TITLE", "INVALID_TAG", "INVALID_INPUT", "INTERNAL_ERROR"]
+    message: str
+
+
+class Refusal(Struct):
+    error: Failure
+
+
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
 def add_prompt(tx: Tx, scope: Scope, args: AddPrompt) -> Body:
     prompt = prompts.add(tx, scope, title=args.title, content=args.content, tags=args.tags)
-    return {"id": prompt.id, "title": prompt.title, "created_at": prompt.created_at}
+    return AddedPrompt(prompt.id, prompt.title, prompt.created_at)
 
 
 def list_prompts(tx: Tx, scope: Scope, args: ListPrompts) -> Body:
     page = prompts.listed(tx, scope, limit=args.limit, offset=args.offset)
-    return paged(page, {}, args)
+    return PromptList(**paged(page, args))
 
 
 def get_prompt(tx: Tx, scope: Scope, args: GetPrompt) -> Body:
     prompt = prompts.get(tx, scope, prompt_id(args.id, scope))
-    return {
-        "id": prompt.id,
-        "title": prompt.title,
-        "content": prompt.content,
-        "tags": prompt.tags,
-        "created_at": prompt.created_at,
-        "updated_at": prompt.updated_at,
-    }
+    return WholePrompt(prompt.id, prompt.title, prompt.content, prompt.tags, prompt.created_at, prompt.updated_at)
 
 
 def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
     id = prompt_id(args.id, scope)
     prompt = prompts.update(tx, scope, id, title=args.title, content=args.content, tags=args.tags)
-    return {"id": prompt.id, "title": prompt.title, "updated_at": prompt.updated_at}
+    return UpdatedPrompt(prompt.id, prompt.title, prompt.updated_at)
 
 
 def delete_prompt(tx: Tx, scope: Scope, args: DeletePrompt) -> Body:
     id = prompt_id(args.id, scope)
     prompts.delete(tx, scope, id)
-    return {"deleted": True, "id": id}
+    return DeletedPrompt(True, id)
 
 
 def search_prompts(tx: Tx, scope: Scope, args: SearchPrompts) -> Body:
     page = prompts.search(tx, scope, args.query, limit=args.limit, offset=args.offset)
-    return paged(page, {"query": args.query}, args)
+    return FoundPrompts(**paged(page, args), query=args.query)
 
 
 def filter_by_tags(tx: Tx, scope: Scope, args: FilterByTags) -> Body:
     tags = list(dict.fromkeys(prompts.fold_tag(tag) for tag in args.tags))
     page = prompts.tagged(tx, scope, tags, limit=args.limit, offset=args.offset)
-    return paged(page, {"matched_tags": tags}, args)
+    return TaggedPrompts(**paged(page, args), matched_tags=tags)
 
 
 def list_tags(tx: Tx, scope: Scope, _: ListTags) -> Body:
     tags = prompts.tags(tx, scope)
-    return {"tags": [{"name": tag.name, "prompt_count": tag.prompts} for tag in tags], "total": len(tags)}
+    return TagList([TagEntry(tag.name, tag.prompts) for tag in tags], len(tags))
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------
@@ -135,26 +204,19 @@ def prompt_id(text: str, scope: Scope) -> str:
     return id
 
 
-def paged(page: Page, echo: dict[str, Any], args: ListPrompts | SearchPrompts | FilterByTags) -> Body:
+def paged(page: Page, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[str, Any]:
     return {
         "prompts": [entry(prompt) for prompt in page.items],
         "total": page.total,
-        **echo,
         "limit": args.limit,
         "offset": args.offset,
         "has_more": args.offset + len(page.items) < page.total,
     }
 
 
-def entry(prompt: Listed) -> dict[str, Any]:
-    return {
-        "id": prompt.id,
-        "title": prompt.title,
-        "snippet": snippet(prompt.excerpt),
-        "tags": prompt.tags,
-        "created_at": prompt.created_at,
-        "updated_at": prompt.updated_at,
-    }
+def entry(prompt: Listed) -> Entry:
+    text = snippet(prompt.excerpt)
+    return Entry(prompt.id, prompt.title, text, prompt.tags, prompt.created_at, prompt.updated_at)
 
 
 def snippet(excerpt: Excerpt) -> str:
@@ -210,6 +272,7 @@ CONTRACT = Contract(
             name="add_prompt",
             description="Store a new AI prompt with optional tags",
             input=AddPrompt,
+            output=AddedPrompt,
             run=add_prompt,
             writes=True,
         ),
@@ -217,18 +280,21 @@ CONTRACT = Contract(
             name="list_prompts",
             description="List stored prompts with pagination",
             input=ListPrompts,
+            output=PromptList,
             run=list_prompts,
         ),
         Tool(
             name="get_prompt",
             description="Retrieve full prompt content by ID",
             input=GetPrompt,
+            output=WholePrompt,
             run=get_prompt,
         ),
         Tool(
             name="update_prompt",
             description="Update an existing prompt's title, content, and tags",
             input=UpdatePrompt,
+            output=UpdatedPrompt,
             run=update_prompt,
             writes=True,
         ),
@@ -236,6 +302,7 @@ CONTRACT = Contract(
             name="delete_prompt",
             description="Permanently remove a prompt",
             input=DeletePrompt,
+            output=DeletedPrompt,
             run=delete_prompt,
             writes=True,
         ),
@@ -243,18 +310,21 @@ CONTRACT = Contract(
             name="search_prompts",
             description="Search prompts by keyword in title or content",
             input=SearchPrompts,
+            output=FoundPrompts,
             run=search_prompts,
         ),
         Tool(
             name="filter_by_tags",
             description="Filter prompts by one or more tags (OR logic)",
             input=FilterByTags,
+            output=TaggedPrompts,
             run=filter_by_tags,
         ),
         Tool(
             name="list_tags",
             description="List all available tags with prompt counts",
             input=ListTags,
+            output=TagList,
             run=list_tags,
         ),
     ),
@@ -265,4 +335,5 @@ CONTRACT = Contract(
         StoreError: lambda _: UNABLE,
     },
     apology=UNABLE,
+    refusal=lambda _: answer_schema(Refusal),
 )

@@ -62,7 +62,7 @@ class Runner:
         return self._tool_list
 
     def _input_schema(self, tool: Tool) -> dict[str, Any]:
-        return json_schema(tool.input, forbids_unknown=self._contract.forbids_unknown_arguments)
+        return json_schema(tool.input, is_strict=self._contract.is_strict)
 
     def _call_tool(self, name: str, arguments: dict[str, Any], report: Report) -> dict[str, Any]:
         tool = self._tools.get(name)
@@ -70,13 +70,14 @@ class Runner:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
         started = time.perf_counter()
         try:
-            parsed = parse(tool.input, arguments, forbids_unknown=self._contract.forbids_unknown_arguments)
+            self._contract.admit(self._scope, arguments)
+            parsed = parse(tool.input, arguments, is_strict=self._contract.is_strict, at_least_one=tool.at_least_one)
             body, outcome = self._run(tool, parsed, report), "ok"
         except SatchelError as error:
-            body, outcome = self._contract.failure(error), type(error).__name__
+            body, outcome = self._contract.failure(tool, error), type(error).__name__
         except Exception:
             log_surprise(name)
-            body, outcome = self._contract.apology, "surprise"
+            body, outcome = self._contract.shaped(tool, self._contract.apology), "surprise"
         log(f"{name} {outcome} {(time.perf_counter() - started) * 1000:.1f} ms")
         return _tool_result(body, is_error=outcome != "ok")
 

@@ -1,10 +1,12 @@
-"""Arguments of tools: an input Struct as the JSON Schema that clients see, and as the check that we make.
+"""Arguments and answers of tools: Structs as the JSON Schema that clients see, and the check that we make of it.
 
 Struct annotations say it once. `Meta` holds what is published; `hidden` holds rules that the printed schema lacks.
-The order of complaint is settled for all contracts: all that is missing, then all types, then all bounds.
+The order of complaint is settled for all contracts: all that is missing, then all types, then all bounds, then what
+nobody knows.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +15,7 @@ from msgspec import inspect as shapes
 
 from satchel.errors import WrongArgument
 
-_TYPES: tuple[tuple[type[shapes.Type], str], ...] = (
-    (shapes.StrType, "string"),
-    (shapes.BoolType, "boolean"),
-    (shapes.IntType, "integer"),
-    (shapes.ListType, "array"),
-)
+Schema = dict[str, Any]
 
 
 class Hidden(Struct, frozen=True, kw_only=True):
@@ -37,15 +34,66 @@ def hidden(**rules: Any) -> dict[str, Any]:
 
 
 class Field(Struct, frozen=True, kw_only=True):
-    """One argument, or one item of a list."""
+    """One argument."""
 
     name: str
-    kind: str
-    is_required: bool
-    default: Any  # UNSET where there is none to print
-    published: dict[str, Any]
+    schema: Schema
     hidden: Hidden
-    item: "Field | None" = None
+    is_required: bool
+
+
+def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
+    """The `inputSchema` of a tool; a strict one forbids arguments that it does not know."""
+    fields = fields_of(model)
+    schema: Schema = {"type": "object", "properties": {field.name: field.schema for field in fields}}
+    required = [field.name for field in fields if field.is_required]
+    if required:
+        schema["required"] = required
+    if is_strict:
+        schema["additionalProperties"] = False
+    return schema
+
+
+def answer_schema(model: type[Struct] | None) -> Schema:
+    """The schema of an answer: of a Struct with all its members and no others, or of a text."""
+    return {"type": "string"} if model is None else _described(shapes.type_info(model))
+
+
+def parse(
+    model: type[Struct], arguments: dict[str, Any], *, is_strict: bool = False, at_least_one: Sequence[str] = ()
+) -> Struct:
+    """Arguments as an input Struct. Where it is not strict, null counts as absent and unknown ones are ignored.
+
+    Raises:
+        WrongArgument: the first thing that is wrong with them.
+    """
+    fields = fields_of(model)
+    given = {
+        field.name: arguments[field.name]
+        for field in fields
+        if field.name in arguments and (is_strict or field.is_required or arguments[field.name] is not None)
+    }
+    for field in fields:
+        if field.is_required and field.name not in given:
+            raise WrongArgument(field.name, "required")
+    if at_least_one and not given.keys() & set(at_least_one):
+        raise WrongArgument(at_least_one[0], "anyOf", limit=at_least_one)
+    present = [field for field in fields if field.name in given]
+    for field in present:
+        _check_type(field.schema, given[field.name], field.name)
+        if field.hidden.is_trimmed and given[field.name] is not None:
+            given[field.name] = given[field.name].strip()
+    for field in present:
+        if given[field.name] is not None:
+            _check_bounds({**field.schema, **_keywords(field.hidden)}, given[field.name], field.name)
+            if field.hidden.is_blank_refused and not given[field.name].strip():
+                raise WrongArgument(field.name, "minLength", limit=1)
+    if is_strict:
+        known = {field.name for field in fields}
+        for name in arguments:
+            if name not in known:
+                raise WrongArgument(name, "additionalProperties")
+    return model(**given)
 
 
 @lru_cache(maxsize=256)
@@ -53,107 +101,82 @@ def fields_of(model: type[Struct]) -> tuple[Field, ...]:
     """The arguments that an input Struct declares, in order."""
     info = shapes.type_info(model)
     assert isinstance(info, shapes.StructType)
-    return tuple(_field(field.name, field.type, field) for field in info.fields)
-
-
-def json_schema(model: type[Struct], *, forbids_unknown: bool = False) -> dict[str, Any]:
-    """The `inputSchema` of a tool."""
-    fields = fields_of(model)
-    schema: dict[str, Any] = {"type": "object", "properties": {field.name: _published(field) for field in fields}}
-    required = [field.name for field in fields if field.is_required]
-    if required:
-        schema["required"] = required
-    if forbids_unknown:
-        schema["additionalProperties"] = False
-    return schema
-
-
-def parse(model: type[Struct], arguments: dict[str, Any], *, forbids_unknown: bool = False) -> Struct:
-    """Arguments as an input Struct.
-
-    Raises:
-        WrongArgument: the first thing that is wrong with them.
-    """
-    fields = fields_of(model)
-    for field in fields:
-        if field.is_required and field.name not in arguments:
-            raise WrongArgument(field.name, "required")
-    given = [
-        (field, arguments[field.name])
-        for field in fields
-        if field.name in arguments and (field.is_required or arguments[field.name] is not None)
-    ]
-    for field, value in given:
-        _check_type(field, value, field.name)
-    values = {field.name: value.strip() if field.hidden.is_trimmed else value for field, value in given}
-    for field, _ in given:
-        _check_bounds(field, values[field.name], field.name)
-    if forbids_unknown:
-        known = {field.name for field in fields}
-        for name in arguments:
-            if name not in known:
-                raise WrongArgument(name, "additionalProperties")
-    return model(**values)
-
-
-def _field(name: str, shape: shapes.Type, declared: shapes.Field | None = None) -> Field:
-    published: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    if isinstance(shape, shapes.Metadata):
-        published.update(shape.extra_json_schema or {})
-        extra = shape.extra or {}
-        shape = shape.type
-    kind = next(kind for type_, kind in _TYPES if isinstance(shape, type_))
-    keywords = {
-        "string": {"minLength": "min_length", "maxLength": "max_length", "pattern": "pattern"},
-        "integer": {"minimum": "ge", "maximum": "le"},
-        "array": {"minItems": "min_length", "maxItems": "max_length"},
-    }.get(kind, {})
-    limits = {keyword: getattr(shape, attribute) for keyword, attribute in keywords.items()}
-    published.update((keyword, limit) for keyword, limit in limits.items() if limit is not None)
-    return Field(
-        name=name,
-        kind=kind,
-        is_required=declared is not None and declared.required,
-        default=_default(declared),
-        published=published,
-        hidden=extra.get("hidden", Hidden()),
-        item=_field(name, shape.item_type) if isinstance(shape, shapes.ListType) else None,
+    return tuple(
+        Field(
+            name=field.name,
+            schema={**_described(field.type), **_default(field)},
+            hidden=_extra(field.type).get("hidden", Hidden()),
+            is_required=field.required,
+        )
+        for field in info.fields
     )
 
 
-def _default(declared: shapes.Field | None) -> Any:
-    if declared is None:
-        return UNSET
-    if declared.default_factory is not NODEFAULT:
-        return declared.default_factory()
-    return UNSET if declared.default is NODEFAULT else declared.default
+# -- from Structs to JSON Schema ----------------------------------------------------------------------------------
 
 
-def _published(field: Field) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": field.kind}
-    if field.item is not None:
-        schema["items"] = _published(field.item)
-    schema.update(field.published)
-    if field.default is not UNSET:
-        schema["default"] = field.default
-    return schema
+def _described(shape: shapes.Type) -> Schema:
+    if isinstance(shape, shapes.Metadata):
+        return {**_described(shape.type), **(shape.extra_json_schema or {})}
+    if isinstance(shape, shapes.UnionType):
+        [inner] = [type_ for type_ in shape.types if not isinstance(type_, shapes.NoneType)]
+        described = _described(inner)
+        return {**described, "type": [described["type"], "null"]}
+    if isinstance(shape, shapes.StructType):
+        return {
+            "type": "object",
+            "properties": {field.name: _described(field.type) for field in shape.fields},
+            "required": [field.name for field in shape.fields if field.required],
+            "additionalProperties": False,
+        }
+    if isinstance(shape, shapes.ListType | shapes.VarTupleType):
+        limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
+        return {"type": "array", "items": _described(shape.item_type), **_without_none(limits)}
+    if isinstance(shape, shapes.StrType):
+        limits = {"minLength": shape.min_length, "maxLength": shape.max_length}
+        return {"type": "string", **_without_none({**limits, "pattern": shape.pattern})}
+    if isinstance(shape, shapes.IntType):
+        return {"type": "integer", **_without_none({"minimum": shape.ge, "maximum": shape.le})}
+    if isinstance(shape, shapes.LiteralType):
+        return {"type": "string", "enum": list(shape.values)}
+    assert isinstance(shape, shapes.BoolType), shape
+    return {"type": "boolean"}
 
 
-def _check_type(field: Field, value: Any, name: str) -> None:
-    if field.kind == "string":
-        is_right = isinstance(value, str) and _is_storable(value)
-    elif field.kind == "integer":
-        is_right = isinstance(value, int) and not isinstance(value, bool)
-    elif field.kind == "boolean":
-        is_right = isinstance(value, bool)
-    else:
-        is_right = isinstance(value, list)
-    if not is_right:
-        raise WrongArgument(name, "type", limit=field.kind)
-    if field.item is not None:
-        for item in value:
-            _check_type(field.item, item, name)
+def _default(field: shapes.Field) -> Schema:
+    if field.default_factory is not NODEFAULT:
+        return {"default": field.default_factory()}
+    return {} if field.default in (NODEFAULT, UNSET, None) else {"default": field.default}
+
+
+def _extra(shape: shapes.Type) -> dict[str, Any]:
+    if isinstance(shape, shapes.UnionType):
+        return next((_extra(inner) for inner in shape.types if _extra(inner)), {})
+    return (shape.extra or {}) if isinstance(shape, shapes.Metadata) else {}
+
+
+def _without_none(limits: dict[str, Any]) -> Schema:
+    return {keyword: limit for keyword, limit in limits.items() if limit is not None}
+
+
+# -- from JSON Schema to complaints -------------------------------------------------------------------------------
+
+_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list}
+
+
+def _check_type(schema: Schema, value: Any, name: str) -> None:
+    kind = schema["type"]
+    if isinstance(kind, list):
+        if value is None:
+            return
+        kind = kind[0]
+    is_right = isinstance(value, _PYTHON_TYPES[kind])
+    if kind == "integer":
+        is_right = is_right and not isinstance(value, bool)
+    if not is_right or (kind == "string" and not _is_storable(value)):
+        raise WrongArgument(name, "type", limit=kind)
+    for item in value if kind == "array" else ():
+        _check_type(schema["items"], item, name)
 
 
 def _is_storable(text: str) -> bool:
@@ -166,35 +189,32 @@ def _is_storable(text: str) -> bool:
         return False
 
 
-def _check_bounds(field: Field, value: Any, name: str) -> None:
-    rules = {**field.published, **_hidden_keywords(field.hidden)}
-    for keyword, limit in rules.items():
+def _check_bounds(schema: Schema, value: Any, name: str) -> None:
+    for keyword, limit in schema.items():
         if keyword in _BOUNDS and not _BOUNDS[keyword](value, limit):
             raise WrongArgument(name, keyword, limit=limit, value=value)
-    if field.hidden.is_blank_refused and not value.strip():
-        raise WrongArgument(name, "minLength", limit=1, value=value)
-    if field.item is not None:
-        for item in value:
-            _check_bounds(field.item, item, name)
+    for item in value if isinstance(value, list) else ():
+        _check_bounds(schema["items"], item, name)
 
 
-def _hidden_keywords(rules: Hidden) -> dict[str, int]:
-    named = {"maxLength": rules.max_length, "maxItems": rules.max_items, "maxBytes": rules.max_bytes}
-    return {keyword: limit for keyword, limit in named.items() if limit is not None}
+def _keywords(rules: Hidden) -> Schema:
+    return _without_none({"maxLength": rules.max_length, "maxItems": rules.max_items, "maxBytes": rules.max_bytes})
 
 
-def _fits(text: str, limit: int) -> bool:
-    return len(text) * 4 <= limit or len(text.encode()) <= limit
+def _is_uuid(text: str) -> bool:
+    return re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text) is not None
 
 
-_BOUNDS = {
+_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "minLength": lambda value, limit: len(value) >= limit,
     "maxLength": lambda value, limit: len(value) <= limit,
     # The whole of it: `$` alone would let a newline pass.
     "pattern": lambda value, limit: re.fullmatch(limit, value) is not None,
+    "format": lambda value, limit: limit != "uuid" or _is_uuid(value),
+    "enum": lambda value, limit: value in limit,
     "minimum": lambda value, limit: value >= limit,
     "maximum": lambda value, limit: value <= limit,
     "minItems": lambda value, limit: len(value) >= limit,
     "maxItems": lambda value, limit: len(value) <= limit,
-    "maxBytes": _fits,
+    "maxBytes": lambda value, limit: len(value) * 4 <= limit or len(value.encode()) <= limit,
 }

@@ -122,7 +122,7 @@ def _named_with_arguments(params: Json) -> None:
 def _prompt(params: Json) -> None:
     _named_with_arguments(params)
     for name, value in params["arguments"].items():
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not _is_clean(value) or not _is_clean(name):
             raise invalid_params(f"Argument '{name}' must be a string")
 
 
@@ -149,8 +149,13 @@ def _completion(params: Json) -> None:
 def _text(params: Json, name: str) -> None:
     if name not in params:
         raise invalid_params(f"Missing required parameter: {name}")
-    if not isinstance(params[name], str):
+    if not isinstance(params[name], str) or not _is_clean(params[name]):
         raise invalid_params(f"{name} must be a string")
+
+
+def _is_clean(text: str) -> bool:
+    # NUL and half characters can be stored nowhere, so nothing is called by them.
+    return "\0" not in text and not has_surrogates(text)
 
 
 _CHECKS: dict[str, Callable[[Json], None]] = {

@@ -69,6 +69,8 @@ class Tx:
 class Database:
     """An open store, safe to use from several threads."""
 
+    is_shared = False  # between machines, so that nothing in it is about this one
+
     def read(self) -> AbstractContextManager[Tx]:
         """A transaction that sees one moment and changes nothing."""
         raise NotImplementedError

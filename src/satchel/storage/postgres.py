@@ -56,6 +56,8 @@ class PostgresTx(Tx):
 class PostgresDatabase(Database):
     """A store on a PostgreSQL server."""
 
+    is_shared = True
+
     def __init__(self, address: str) -> None:
         self._name = _without_password(address)
         try:

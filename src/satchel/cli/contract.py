@@ -1,0 +1,54 @@
+"""`satchel contract`: which contracts there are, and the JSON Schemas that they publish."""
+
+import difflib
+
+import click
+import msgspec
+
+from satchel.contracts import CONTRACTS, load
+from satchel.contracts.published import published
+
+
+@click.group()
+def cli() -> None:
+    """List and show the contracts that can be served."""
+
+
+@cli.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool) -> None:
+    """List the contracts and their tools."""
+    tools = {name: [tool.name for tool in load(name).tools] for name in CONTRACTS}
+    if as_json:
+        click.echo(_indented({"contracts": [{"name": name, "tools": tools[name]} for name in tools]}))
+    else:
+        for name, names in tools.items():
+            click.echo(f"{name}\t{', '.join(names)}")
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("tool", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as without it.")
+def show(name: str, tool: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of a tool: its input, and its output as success or error. Without TOOL, of all tools."""
+    del as_json  # schemas are JSON anyhow
+    contract = load(_known("contract", name, list(CONTRACTS)))
+    tools = {one.name: one for one in contract.tools}
+    if tool is not None:
+        click.echo(_indented(published(contract, tools[_known("tool", tool, list(tools))])))
+    else:
+        click.echo(_indented([published(contract, one) for one in contract.tools]))
+
+
+def _known(kind: str, name: str, names: list[str]) -> str:
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    click.echo(f"satchel: there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", err=True)
+    raise SystemExit(3)
+
+
+def _indented(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -1,0 +1,131 @@
+"""`satchel task`: add, list, show, edit, finish and delete tasks of the local user, or of another."""
+
+from typing import Any
+
+import click
+
+from satchel import clock
+from satchel.cli.store import Session, command, fields
+from satchel.errors import NotFound, WrongArgument
+from satchel.model import UNSET, Task
+from satchel.services import rules, tasks
+
+MAX_TITLE = 500
+
+
+@click.group()
+def cli() -> None:
+    """Add, list, show, edit, finish and delete tasks. REF is a task's number or its UUID."""
+
+
+@cli.command()
+@click.argument("title")
+@click.option("--description", help="More about it.")
+@command(in_project=False, as_user=True)
+def add(session: Session, title: str, description: str | None) -> None:
+    """Add a task."""
+    with session.database.write() as tx:
+        task = tasks.add(tx, session.scope, title=titled(title), description=described(description))
+    session.say(f"Added task {task.number}: {task.title}", shown(task))
+
+
+@cli.command("list")
+@click.option("--pending", "status", flag_value="pending", help="Only those that are not done.")
+@click.option("--done", "status", flag_value="completed", help="Only those that are done.")
+@command(in_project=False, as_user=True)
+def list_(session: Session, status: tasks.Status | None) -> None:
+    """List tasks, the newest first."""
+    with session.database.read() as tx:
+        found = tasks.listed(tx, session.scope, status)
+    rows = [(str(task.number), "done" if task.is_completed else "", task.title) for task in found]
+    session.table(("NUMBER", "DONE", "TITLE"), rows, {"tasks": [shown(task) for task in found], "total": len(found)})
+
+
+@cli.command()
+@click.argument("ref")
+@command(in_project=False, as_user=True)
+def show(session: Session, ref: str) -> None:
+    """Show a task."""
+    with session.database.read() as tx:
+        task = tasks.get(tx, session.scope, referred(ref, session))
+    lines = [f"{task.number}  {task.title}", *([task.description] if task.description else [])]
+    lines += [f"created {task.created_at}", f"done {task.completed_at}" if task.completed_at else "not done"]
+    session.say("\n".join(lines), shown(task))
+
+
+@cli.command()
+@click.argument("ref")
+@click.argument("title", required=False)
+@click.option("--description", help="Another description; '' takes it away.")
+@command(in_project=False, as_user=True)
+def edit(session: Session, ref: str, title: str | None, description: str | None) -> None:
+    """Give a task another title or description."""
+    if title is None and description is None:
+        raise click.UsageError("Give a TITLE, or --description.")
+    with session.database.write() as tx:
+        task = tasks.update(
+            tx,
+            session.scope,
+            referred(ref, session),
+            title=UNSET if title is None else titled(title),
+            description=UNSET if description is None else described(description),
+        )
+    session.say(f"Changed task {task.number}: {task.title}", shown(task))
+
+
+@cli.command()
+@click.argument("refs", metavar="REF...", nargs=-1, required=True)
+@command(in_project=False, as_user=True)
+def done(session: Session, refs: tuple[str, ...]) -> None:
+    """Mark tasks as done: all that are named, or none."""
+    with session.database.write() as tx:
+        finished = [tasks.complete(tx, session.scope, referred(ref, session), renews=False)[0] for ref in refs]
+    told = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
+    session.say(told, {"tasks": [shown(task) for task in finished]})
+
+
+@cli.command()
+@click.argument("refs", metavar="REF...", nargs=-1, required=True)
+@command(in_project=False, as_user=True)
+def delete(session: Session, refs: tuple[str, ...]) -> None:
+    """Delete tasks for good: all that are named, or none."""
+    with session.database.write() as tx:
+        gone = [tasks.get(tx, session.scope, referred(ref, session)) for ref in refs]
+        for id in dict.fromkeys(task.id for task in gone):
+            tasks.delete(tx, session.scope, id)
+    numbers = list(dict.fromkeys(task.number for task in gone))
+    session.say(f"Deleted task {', '.join(map(str, numbers))}.", {"deleted": numbers})
+
+
+def referred(ref: str, session: Session) -> tasks.Reference:
+    """The number or the UUID that a person typed."""
+    if ref.isascii() and ref.isdigit():
+        return int(ref[:20])
+    id = clock.parse_id(ref)
+    if id is None:
+        raise NotFound("task", f"'{ref}'", session.scope)
+    return id
+
+
+def titled(title: str) -> str:
+    """A title as it is kept."""
+    rules.check_text("title", title)
+    title = title.strip()
+    if not title:
+        raise WrongArgument("title", "minLength", limit=1, kind="task")
+    if len(title) > MAX_TITLE:
+        raise WrongArgument("title", "maxLength", limit=MAX_TITLE, kind="task")
+    return title
+
+
+def described(description: str | None) -> str | None:
+    """A description as it is kept."""
+    if description is None:
+        return None
+    rules.check_text("description", description)
+    return description.strip() or None
+
+
+def shown(task: Task) -> dict[str, Any]:
+    """Everything about a task."""
+    return {"number": task.number, **fields(task), "completed": task.is_completed}

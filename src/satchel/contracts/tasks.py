@@ -1,0 +1,235 @@
+"""The `tasks` contract: five tools over the tasks of the connection's user, in one unified envelope."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Body, Contract, Tool
+from satchel.contracts.schema import hidden
+from satchel.errors import Forbidden, NotFound, Refused, StoreError, WrongArgument
+from satchel.model import Scope, Task
+from satchel.services import tasks
+from satchel.storage.database import Tx
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+_TRIMMED = hidden(is_trimmed=True)
+
+Title = Annotated[str, Meta(min_length=1, max_length=255, description="Task title", extra=_TRIMMED)]
+Description = Annotated[str, Meta(max_length=1000, description="Task description", extra=_TRIMMED)]
+TaskId = Annotated[int, Meta(ge=1, description="ID of the task")]
+
+
+class AddTask(Struct):
+    title: Title
+    description: Description | None = None
+
+
+class ListTasks(Struct):
+    status: Annotated[Literal["pending", "completed"], Meta(description="Only tasks with this status")] | None = None
+
+
+class UpdateTask(Struct):
+    task_id: TaskId
+    title: Title | UnsetType = UNSET
+    description: Description | UnsetType | None = UNSET
+
+
+class CompleteTask(Struct):
+    task_id: TaskId
+
+
+class DeleteTask(Struct):
+    task_id: TaskId
+
+
+# -- outputs ----------------------------------------------------------------------------------------------------
+
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
+No = Annotated[bool, Meta(extra_json_schema={"const": False})]
+
+
+class TaskData(Struct):
+    id: int
+    title: str
+    description: str | None
+    status: Literal["pending", "completed"]
+    created_at: Time
+    completed_at: Time | None
+
+
+class Deletion(Struct):
+    task_id: int
+    deleted: Yes
+
+
+class OneTask(Struct):
+    success: Yes
+    data: TaskData
+    message: str
+
+
+class ManyTasks(Struct):
+    success: Yes
+    data: list[TaskData]
+    message: str
+
+
+class DeletedTask(Struct):
+    success: Yes
+    data: Deletion
+    message: str
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def add_task(tx: Tx, scope: Scope, args: AddTask) -> Body:
+    task = tasks.add(tx, scope, title=args.title, description=args.description or None)
+    return OneTask(True, shown(task), "Task created successfully")
+
+
+def list_tasks(tx: Tx, scope: Scope, args: ListTasks) -> Body:
+    found = tasks.listed(tx, scope, args.status)
+    return ManyTasks(True, [shown(task) for task in found], counted(len(found), args.status))
+
+
+def update_task(tx: Tx, scope: Scope, args: UpdateTask) -> Body:
+    description = args.description if args.description is UNSET else args.description or None
+    task = tasks.update(tx, scope, args.task_id, title=args.title, description=description)
+    return OneTask(True, shown(task), "Task updated successfully")
+
+
+def complete_task(tx: Tx, scope: Scope, args: CompleteTask) -> Body:
+    task, was_completed = tasks.complete(tx, scope, args.task_id, renews=True)
+    return OneTask(True, shown(task), "Task is already completed" if was_completed else "Task marked as completed")
+
+
+def delete_task(tx: Tx, scope: Scope, args: DeleteTask) -> Body:
+    task = tasks.delete(tx, scope, args.task_id)
+    return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def shown(task: Task) -> TaskData:
+    status: Literal["pending", "completed"] = "completed" if task.is_completed else "pending"
+    return TaskData(task.number, task.title, task.description, status, task.created_at, task.completed_at)
+
+
+def counted(count: int, status: str | None) -> str:
+    if not count:
+        return "No tasks found"
+    kind = f"{status} " if status else ""
+    return f"Found {count} {kind}{'task' if count == 1 else 'tasks'}"
+
+
+# -- failures ---------------------------------------------------------------------------------------------------
+
+
+def error(code: str, message: str, details: dict[str, Any] | None = None) -> Body:
+    body: dict[str, Any] = {"success": False, "error": message, "code": code}
+    return body if details is None else {**body, "details": details}
+
+
+def wrong_argument(wrong: WrongArgument) -> Body:
+    rule = "required" if wrong.rule == "anyOf" else wrong.rule
+    details: dict[str, Any] = {"field": wrong.field, "constraint": rule}
+    if rule in ("minLength", "maxLength", "minimum"):
+        details["limit"] = wrong.limit
+    elif rule == "enum":
+        details["allowed_values"] = wrong.limit
+    return error("VALIDATION_ERROR", COMPLAINTS[rule].format(field=wrong.field, limit=wrong.limit), details)
+
+
+COMPLAINTS = {
+    "required": "Missing required field: {field}",
+    "type": "Invalid {field}: must be of type {limit}",
+    "minLength": "Invalid {field}: must have at least {limit} character",
+    "maxLength": "Invalid {field}: must have at most {limit} characters",
+    "minimum": "Invalid {field}: must be at least {limit}",
+    "enum": "Invalid {field}: must be one of {limit}",
+    "additionalProperties": "Unknown field: {field}",
+}
+
+REFUSAL = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean", "const": False},
+        "error": {"type": "string"},
+        "code": {"type": "string", "enum": ["VALIDATION_ERROR", "NOT_FOUND", "DATABASE_ERROR", "INTERNAL_ERROR"]},
+        "details": {"type": "object"},
+    },
+    "required": ["success", "error", "code"],
+    "additionalProperties": False,
+}
+
+
+def not_found(missing: NotFound | Forbidden) -> Body:
+    # Somebody else's task is not there, as far as this contract tells.
+    return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
+
+
+UNABLE = "Unable to complete request. Please try again."
+
+CONTRACT = Contract(
+    name="tasks",
+    server_name="task-manager",
+    capabilities={"tools": {"listChanged": False}},
+    uses_project=False,
+    acts_as_user=True,
+    is_strict=True,
+    tools=(
+        Tool(
+            name="add_task",
+            description="Create new task",
+            input=AddTask,
+            output=OneTask,
+            run=add_task,
+            writes=True,
+        ),
+        Tool(
+            name="list_tasks",
+            description="Query tasks",
+            input=ListTasks,
+            output=ManyTasks,
+            run=list_tasks,
+        ),
+        Tool(
+            name="update_task",
+            description="Modify task",
+            input=UpdateTask,
+            output=OneTask,
+            run=update_task,
+            writes=True,
+            at_least_one=("title", "description"),
+        ),
+        Tool(
+            name="complete_task",
+            description="Mark complete",
+            input=CompleteTask,
+            output=OneTask,
+            run=complete_task,
+            writes=True,
+        ),
+        Tool(
+            name="delete_task",
+            description="Remove task",
+            input=DeleteTask,
+            output=DeletedTask,
+            run=delete_task,
+            writes=True,
+        ),
+    ),
+    failures={
+        WrongArgument: wrong_argument,
+        NotFound: not_found,
+        Forbidden: not_found,
+        StoreError: lambda _: error("DATABASE_ERROR", UNABLE),
+        Refused: lambda _: error("INTERNAL_ERROR", UNABLE),
+    },
+    refusal=lambda _: REFUSAL,
+    apology=error("INTERNAL_ERROR", UNABLE),
+)
