@@ -1,9 +1,10 @@
 """The only wiring place: settings in, a serving process out."""
 
-import sys
+import os
+from contextlib import suppress
 
 from satchel.config import Settings
-from satchel.errors import NotFound, StoreFailed, StoreUnusable
+from satchel.errors import NotFound, StoreError, StoreUnusable
 from satchel.model import Scope
 from satchel.services import projects, users
 from satchel.storage.database import open_database
@@ -13,8 +14,10 @@ def serve(settings: Settings) -> int:
     """Serve a contract over stdio until the client leaves; the exit status of the process."""
     from satchel.contracts import load  # here, because commands that only touch the store need none of it
     from satchel.contracts.runner import Runner
+    from satchel.transports import stdio
 
     assert settings.contract is not None
+    streams = stdio.Streams()
     contract = load(settings.contract)
     scope = Scope(project=settings.project, user=settings.user)
     try:
@@ -30,19 +33,18 @@ def serve(settings: Settings) -> int:
         return complain(
             f"project '{scope.project}' does not exist. Make it with: satchel project create {scope.project}", 3
         )
-    except StoreFailed as error:
-        return complain(str(error), 1)
-    if sys.stdin is not None and sys.stdin.isatty():
+    except StoreError as error:
+        return complain(f"cannot use the store: {error}", 1)
+    if os.isatty(streams.reader):
         complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
     runner = Runner(contract, database, scope)
-    from satchel.transports import stdio  # behind the checks: a refusal needs no transport
-
-    stdio.serve(runner.offer, runner.answer)
+    stdio.serve(streams, runner.offer, runner.answer)
     database.close()
     return 0
 
 
 def complain(what: str, status: int) -> int:
     """Say on stderr what is wrong, and give the exit status."""
-    print(f"satchel: {what}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # by its number: without a stderr, print would take to stdout
+        os.write(2, f"satchel: {what}\n".encode("utf-8", "replace"))
     return status

@@ -11,12 +11,21 @@ def now() -> str:
     """The present as UTC ISO 8601 with six fractional digits, later than any answer before in this process."""
     global _last
     _last = max(datetime.now(UTC), _last + _TICK)
-    return _last.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _written(_last)
+
+
+def after(moment: str) -> str:
+    """The present, or the tick after a moment that is not yet past."""
+    return max(now(), _written(datetime.fromisoformat(moment) + _TICK))
 
 
 def new_id() -> str:
     """A new random UUID in lower case."""
     return str(uuid4())
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_id(text: str) -> str | None:

@@ -8,6 +8,7 @@ SatchelError
 │   └── Taken            something else already has this name, title or URI
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
+    │   └── StoreConflict    two writers got in each other's way, and this one was undone: it may try again
     └── StoreUnusable    it cannot be opened: not ours, newer than we are, corrupt, out of reach
 """
 
@@ -74,6 +75,10 @@ class StoreError(SatchelError):
 
 class StoreFailed(StoreError):
     """The database failed while serving."""
+
+
+class StoreConflict(StoreFailed):
+    """Two writers got in each other's way, and this one was undone: it may try again."""
 
 
 class StoreUnusable(StoreError):

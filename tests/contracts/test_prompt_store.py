@@ -328,6 +328,9 @@ def test_a_filter_finds_prompts_with_any_of_the_tags(client: Server) -> None:
     assert titles(page) == ["B", "A"]
     assert page["matched_tags"] == ["y", "x", "no such tag!"] and page["total"] == 2
     assert titles(ask(client, "filter_by_tags", tags=["x"], limit=1, offset=1)) == ["A"]
+    add(client, "K", tags=["k"])
+    kelvin = ask(client, "filter_by_tags", tags=["\u212a"])
+    assert (kelvin["total"], kelvin["matched_tags"]) == (0, ["k"])
 
 
 def test_tags_in_use_are_counted_and_sorted_by_code_point(client: Server) -> None:

@@ -23,6 +23,7 @@ TEXTS = {
     "Emoji": "bags 🎒 and flags 🇨🇭 and families 👩‍👩‍👧",
     "Umlaute": "Straße, ÄRGER, İstanbul, ﬁne ΣΊΣΥΦΟΣ",
     "Lines": "first line\r\nsecond\tline\n\n\n  third",
+    "Nonsense": "ab\ufffe b\uffffc \ufffd\ufffe\uffff",
     "z": "Q",
 }
 QUERIES = [
@@ -31,6 +32,7 @@ QUERIES = [
     *("\\", r"\p", r"C:\path", r"\%", r"\_", r"\\", "🎒", "🇨", "👩‍👩‍👧", "\u200d", "flags 🇨🇭"),
     *("straße", "STRASSE", "strasse", "ärger", "ÄRGER", "i̇stanbul", "ISTANBUL", "fine", "ﬁne", "σίσυφος", "σίσυφοσ"),
     *("q", "Q", "z", "line\r\nsecond", "\n\n\n", "second\tline", "  third", " ", "  ", "\t", "e", "qq", "zz", "ab"),
+    *("\ufffd", "ab\ufffe", "ab\uffff", "b\ufffdc", "\ufffe\uffff\ufffd"),
     *("'; drop table prompts; --", "\x01", "\x7f", "\ufffd", "\u0000".replace("\0", "nul"), "x" * 1000),
 ]
 
@@ -68,7 +70,7 @@ def test_an_empty_query_lists_everything(store: str, serve: Callable[..., Server
 
 # -- against the plain definition, in-process on both engines -----------------------------------------------------
 
-ALPHABET = st.sampled_from('aAbBcßSsİiﬁ"%_\\*() \t\nΣσ🎒é')
+ALPHABET = st.sampled_from('aAbBcßSsİiﬁ"%_\\*() \t\nΣσ🎒é\ufffd\ufffe\uffff')
 SCOPE = Scope()
 
 

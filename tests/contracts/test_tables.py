@@ -17,9 +17,10 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         errors.WrongArgument("title", rule, limit=1, value="x")
         for rule in ("required", "type", "minLength", "maxLength", "maxBytes", "minimum", "maximum", "minItems")
     ],
-    errors.NotFound: [errors.NotFound("prompt", "x", SCOPE), errors.NotFound("project", "x", SCOPE)],
+    errors.NotFound: [errors.NotFound("prompt", "7", SCOPE), errors.NotFound("project", "7", SCOPE)],
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
-    errors.StoreFailed: [errors.StoreFailed("disk full at /secret/path")],
+    errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
+    errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
 }
 

@@ -68,6 +68,23 @@ def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve: Cal
     assert sorted(outcomes) == ["DUPLICATE_TITLE"] * 199 + ["won"]
 
 
+def test_crossing_updates_of_titles_are_refused_or_done_but_never_fail(
+    store: str, serve: Callable[..., Server]
+) -> None:
+    codes: list[str] = []
+
+    def work(client: Server, ids: list[str], offset: int) -> None:
+        for number in range(150):
+            title = f"T{(number + offset) % 2}"
+            body = said(client.call("update_prompt", id=ids[number % 2], title=title, content=str(number)))
+            codes.append(body["error"]["code"] if "error" in body else "done")
+
+    clients = [serve("prompt-store", store) for _ in range(2)]
+    ids = [said(clients[0].call("add_prompt", title=f"T{number}", content="x"))["id"] for number in range(2)]
+    together(lambda: work(clients[0], ids, 0), lambda: work(clients[1], ids, 1))
+    assert set(codes) <= {"done", "DUPLICATE_TITLE"}
+
+
 def test_racing_titles_with_one_slug_all_get_names(store: str, serve: Callable[..., Server]) -> None:
     def work(client: Server, offset: int) -> None:
         for number in range(15):

@@ -309,6 +309,7 @@ def test_responses_and_unknown_notifications_are_passed_over() -> None:
     for message in (
         {"jsonrpc": "2.0", "id": 1, "result": {}},
         {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}},
+        {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "x"}},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "method": "notifications/nope", "params": {"x": 1}},
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": []}},
@@ -334,7 +335,7 @@ MEMBERS = st.sampled_from(
 def test_every_mixture_with_an_id_gets_exactly_one_answer(message: dict[str, Any]) -> None:
     message = message | {"id": 5}
     answers = say(Connection(LOUD), message)
-    is_response = message.get("method") is None and ("result" in message) != ("error" in message)
+    is_response = "method" not in message and ("result" in message) != ("error" in message)
     if message.get("jsonrpc") == "2.0" and is_response:
         assert answers == []
     else:

@@ -48,6 +48,8 @@ def test_lone_surrogates_and_huge_numbers_are_read() -> None:
     assert decode(rb'{"id":1,"a":"\ud800"}') == {"id": 1, "a": "\ud800"}
     assert decode(b"[1e999]") == [float("inf")]
     assert decode(b"[1" + b"0" * 30 + b"]") == [10**30]
+    assert decode(b"[" + b"9" * 5000 + b"]")[0] > 2**53
+    assert decode(b"[-" + b"9" * 5000 + b"]")[0] < -(2**53)
 
 
 def test_a_message_is_one_line_whatever_is_in_it() -> None:

@@ -23,6 +23,8 @@ SCOPE = Scope()
         ("İstanbul", "istanbul"),
         ("x" * 80, "x" * 60),
         ("🎒", ""),
+        ("1️⃣2", "12"),
+        ("𝐇ello", "Hello"),
     ],
 )
 def test_a_title_becomes_a_slug(title: str, expected: str) -> None:

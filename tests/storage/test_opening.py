@@ -80,8 +80,29 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Pa
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnusable, match="cannot open the store"):
+    with pytest.raises(StoreUnusable, match="is no file"):
         open_database(str(tmp_path))
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (str(tmp_path / "fifo"), "/dev/null"):
+        with pytest.raises(StoreUnusable, match="is no file"):
+            open_database(path)
+    assert not Path("/dev/null-gate").exists()
+
+
+def test_a_store_whose_tables_are_gone_is_refused_with_a_clear_text(store: str) -> None:
+    open_database(store).close()
+    if store.startswith("postgresql"):
+        with psycopg.connect(store) as connection:
+            connection.execute("drop table projects cascade")
+    else:
+        raw = apsw.Connection(store)
+        raw.execute("drop table projects")
+        raw.close()
+    with pytest.raises(StoreUnusable, match="projects"):
+        open_database(store)
 
 
 def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
@@ -143,6 +164,30 @@ def test_an_unreachable_postgres_is_refused_without_showing_the_password(postgre
     with pytest.raises(StoreUnusable) as refusal:
         open_database(f"postgresql://satchel:hunter2@/missing?host={postgres.folder}")
     assert "hunter2" not in str(refusal.value) and "missing" in str(refusal.value)
+
+
+def test_an_unreadable_address_is_refused_without_showing_the_password() -> None:
+    for address in ("postgresql://u:se%cret@localhost/db", "postgresql://u:secret@[::1/db"):
+        with pytest.raises(StoreUnusable) as refusal:
+            open_database(address)
+        assert "cret" not in str(refusal.value)
+
+
+def test_a_database_that_is_not_utf_8_is_refused(postgres: PostgresServer) -> None:
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute("create database ascii encoding 'SQL_ASCII' template template0")
+    with pytest.raises(StoreUnusable, match="SQL_ASCII"):
+        open_database(postgres.url("ascii"))
+
+
+def test_a_role_that_may_only_read_and_write_opens_a_current_store(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    open_database(store).close()
+    with psycopg.connect(store, autocommit=True) as connection:
+        connection.execute("create role worker login nosuperuser")
+        connection.execute("revoke create on schema public from public")
+        connection.execute("grant select, insert, update, delete on all tables in schema public to worker")
+    open_database(store.replace("satchel@", "worker@")).close()
 
 
 def test_a_store_without_pg_trgm_works_all_the_same(postgres: PostgresServer) -> None:

@@ -73,14 +73,40 @@ def test_every_change_counts_the_version_up(database: Database) -> None:
     assert versions == [1, 2, 3, 4]
 
 
-def test_time_runs_forward_even_when_the_clock_does_not(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
+        tx.now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
         prompt = prompts.add(tx, SCOPE, title="A", content="x")
-    with database.write() as tx:
-        tx.now = "2001-01-01T00:00:00.000000Z"
-        updated = prompts.update(tx, SCOPE, prompt.id, title="A", content="y")
-    assert updated.updated_at >= updated.created_at
+    times = [prompt.updated_at]
+    for _ in range(3):
+        with database.write() as tx:
+            times.append(prompts.update(tx, SCOPE, prompt.id, title="A", content="y").updated_at)
+    assert times == [f"2099-01-01T00:00:00.00000{tick}Z" for tick in range(4)]
+
+
+def test_a_store_that_is_removed_or_replaced_while_open_takes_no_more_writes(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    database = open_database(str(file))
+    projects.require(database, SCOPE)
+    file.unlink()
+    for _ in range(2):
+        with pytest.raises(StoreFailed, match="removed or replaced"), database.write() as tx:
+            prompts.add(tx, SCOPE, title="T", content="x")
+        with pytest.raises(StoreFailed, match="removed or replaced"), database.read() as tx:
+            prompts.listed(tx, SCOPE, limit=1, offset=0)
+        file.write_bytes(b"another file")
+
+
+def test_all_names_of_a_file_share_one_gate(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to("s.db")
+    first = open_database(str(tmp_path / "s.db"))
+    second = open_database(str(tmp_path / "link.db"))
+    for database in (first, second):
+        projects.require(database, SCOPE)
+    assert [path.name for path in tmp_path.glob("*-gate")] == ["s.db-gate"]
+    first.close()
+    second.close()
 
 
 def test_threads_share_a_store(database: Database) -> None:

@@ -95,4 +95,4 @@ if __name__ == "__main__":
             server = self
 
     stdio.StdioServer = Watched  # type: ignore[misc]
-    stdio.serve(OFFER, answer)
+    stdio.serve(stdio.Streams(), OFFER, answer)

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -9,9 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import apsw
+import psycopg
 import pytest
 
 from satchel.protocol import MAX_MESSAGE_BYTES
+from satchel.storage.database import open_database
 from tests.support.stdio import META, NEWEST, REVISIONS, Server, modern_meta
 
 COMMAND = [sys.executable, "-m", "tests.transports.fixtures"]
@@ -240,6 +244,111 @@ def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) 
     with suppress(BrokenPipeError):
         process.stdin.close()
     process.stdout.close()
+
+
+def satchel(store: str, *more: str) -> subprocess.Popen[bytes]:
+    """A server as a bare process, for what is about its end."""
+    command = [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database", store, *more]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def ended(process: subprocess.Popen[bytes]) -> int:
+    """The exit status of a process that ends within a second or so."""
+    status = process.wait(1.5)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        assert stream is not None
+        with suppress(BrokenPipeError):
+            stream.close()
+    return status
+
+
+ADD = {"name": "add_prompt", "arguments": {"title": "T", "content": "x"}, "_meta": modern_meta()}
+ADD_LINE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ADD}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("way", ["signal", "close"])
+def test_a_server_stuck_at_anothers_lock_ends_in_time_all_the_same(store: str, way: str) -> None:
+    open_database(store).close()
+    process = satchel(store)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(PING + b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    if store.startswith("postgresql"):
+        lock = psycopg.connect(store)
+        lock.execute("lock table prompts in access exclusive mode")
+        release: Callable[[], object] = lock.close
+    else:
+        raw = apsw.Connection(store)
+        raw.execute("begin immediate")
+        release = raw.close
+    process.stdin.write(ADD_LINE)
+    process.stdin.flush()
+    time.sleep(0.3)  # by now it waits for the lock, inside of the database
+    if way == "signal":
+        process.send_signal(signal.SIGTERM)
+    else:
+        process.stdin.close()
+    assert ended(process) == 0
+    release()
+    database = open_database(store)
+    with database.read() as tx:
+        assert tx.all("select title from prompts") == []
+    database.close()
+
+
+def test_requests_in_the_pipe_when_the_input_closes_are_all_answered(tmp_path: Path) -> None:
+    adds = [
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": {**ADD, "arguments": {"title": f"T{number}", "content": "x"}},
+            }
+        )
+        for number in range(1000)
+    ]
+    command = [sys.executable, "-m", "satchel", "serve", "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
+    done = subprocess.run(command, input="\n".join(adds).encode(), capture_output=True, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(1000))
+    assert not any(answer["result"]["isError"] for answer in answers)
+
+
+def test_a_signal_during_the_start_ends_it_with_status_0(tmp_path: Path) -> None:
+    for delay in (0.09, 0.12, 0.15):
+        process = satchel(str(tmp_path / f"{delay}.db"))
+        time.sleep(delay)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(2) in (0, -signal.SIGTERM)  # before Python has come to our code, nobody can help it
+        assert process.stderr is not None and process.stderr.read() == b""
+        ended(process)
+
+
+def test_a_complaint_never_goes_to_stdout(tmp_path: Path) -> None:
+    command = f"exec {sys.executable} -m satchel serve -c prompt-store -p nope -d {tmp_path / 's.db'} 2>&-"
+    done = subprocess.run(["sh", "-c", command], input=b"", stdout=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stdout) == (3, b"")
+
+
+def test_streams_that_do_not_block_are_served_too(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    command = [sys.executable, "-m", "satchel", "serve", "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+    theirs.close()
+    long = json.dumps({"jsonrpc": "2.0", "id": "x" * 300_000, "method": "ping"}).encode() + b"\n"
+    for _ in range(3):
+        ours.sendall(long)
+        got = b""
+        while not got.endswith(b"\n"):
+            time.sleep(0.01)  # slow enough for it to run into a full buffer
+            got += ours.recv(65536)
+        assert len(got) > 300_000
+    ours.close()
+    assert process.wait(5) == 0
 
 
 def test_a_client_that_is_gone_ends_the_server_quietly() -> None:

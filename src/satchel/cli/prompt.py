@@ -50,8 +50,7 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
     """List prompts, the last updated first."""
     with session.database.read() as tx:
         if tags:
-            folded = [prompts.fold_tag(tag) for tag in tags]
-            page = prompts.tagged(tx, session.scope, folded, limit=limit, offset=offset)
+            page = prompts.tagged(tx, session.scope, tags, limit=limit, offset=offset)
         else:
             page = prompts.listed(tx, session.scope, limit=limit, offset=offset)
     show_page(session, page)

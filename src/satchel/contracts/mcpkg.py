@@ -6,7 +6,7 @@ from typing import Annotated, Any, NoReturn
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Contract, Result, Tool
-from satchel.errors import NotFound, StoreError, Taken, WrongArgument
+from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
 from satchel.model import Resource, Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.pages import refuse_cursor
@@ -308,7 +308,7 @@ CONTRACT = Contract(
         WrongArgument: wrong_argument,
         NotFound: missing_from_project,
         Taken: taken,
-        StoreError: lambda _: UNABLE,
+        SatchelError: lambda _: UNABLE,
     },
     apology=UNABLE,
     refusal=lambda _: {"type": "string", "pattern": "^Error: "},

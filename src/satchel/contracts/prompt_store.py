@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel import clock
 from satchel.contracts.contract import Body, Contract, Tool
 from satchel.contracts.schema import answer_schema, hidden
-from satchel.errors import NotFound, StoreError, Taken, WrongArgument
+from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, Listed, Page, Scope
 from satchel.services import prompts
 from satchel.storage.database import Tx
@@ -184,9 +184,8 @@ def search_prompts(tx: Tx, scope: Scope, args: SearchPrompts) -> Body:
 
 
 def filter_by_tags(tx: Tx, scope: Scope, args: FilterByTags) -> Body:
-    tags = list(dict.fromkeys(prompts.fold_tag(tag) for tag in args.tags))
-    page = prompts.tagged(tx, scope, tags, limit=args.limit, offset=args.offset)
-    return TaggedPrompts(**paged(page, args), matched_tags=tags)
+    page = prompts.tagged(tx, scope, args.tags, limit=args.limit, offset=args.offset)
+    return TaggedPrompts(**paged(page, args), matched_tags=list(dict.fromkeys(tag.lower() for tag in args.tags)))
 
 
 def list_tags(tx: Tx, scope: Scope, _: ListTags) -> Body:
@@ -251,7 +250,7 @@ def wrong_argument(wrong: WrongArgument) -> Body:
 
 COMPLAINTS = {
     "required": "it is required",
-    "type": "must be of type {} (text without NUL or broken characters)",
+    "type": "must be of type {}, and text without NUL or half characters",
     "minLength": "must not be empty",
     "maxLength": "must be at most {} characters",
     "maxBytes": "must be at most {} bytes",
@@ -332,7 +331,7 @@ CONTRACT = Contract(
         WrongArgument: wrong_argument,
         NotFound: not_found,
         Taken: lambda _: error("DUPLICATE_TITLE", "A prompt with this title already exists"),
-        StoreError: lambda _: UNABLE,
+        SatchelError: lambda _: UNABLE,
     },
     apology=UNABLE,
     refusal=lambda _: answer_schema(Refusal),

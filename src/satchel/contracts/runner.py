@@ -1,6 +1,7 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -8,13 +9,15 @@ from msgspec import Raw, Struct
 from satchel import __version__
 from satchel.contracts.contract import Body, Contract, Report, Tool
 from satchel.contracts.schema import json_schema, parse
-from satchel.errors import SatchelError
+from satchel.errors import SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
 from satchel.protocol.pages import refuse_cursor
 from satchel.protocol.wire import encode
 from satchel.storage.database import Database
+
+_TRIES = 5  # of a unit of work that was undone because two writers got in each other's way
 
 
 class Runner:
@@ -75,6 +78,8 @@ class Runner:
             body, outcome = self._run(tool, parsed, report), "ok"
         except SatchelError as error:
             body, outcome = self._contract.failure(tool, error), type(error).__name__
+            if isinstance(error, StoreError):
+                log(f"{name}: {error}")
         except Exception:
             log_surprise(name)
             body, outcome = self._contract.shaped(tool, self._contract.apology), "surprise"
@@ -82,6 +87,12 @@ class Runner:
         return _tool_result(body, is_error=outcome != "ok")
 
     def _run(self, tool: Tool, arguments: Struct, report: Report) -> Body:
+        for _ in range(_TRIES - 1):
+            with suppress(StoreConflict):
+                return self._try(tool, arguments, report)
+        return self._try(tool, arguments, report)
+
+    def _try(self, tool: Tool, arguments: Struct, report: Report) -> Body:
         with self._database.write() if tool.writes else self._database.read() as tx:
             if tool.reports:
                 return tool.run(tx, self._scope, arguments, report)

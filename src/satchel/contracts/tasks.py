@@ -26,7 +26,14 @@ class AddTask(Struct):
 
 
 class ListTasks(Struct):
-    status: Annotated[Literal["pending", "completed"], Meta(description="Only tasks with this status")] | None = None
+    status: (
+        Annotated[
+            Literal["pending", "completed"],
+            # Said again for its order, which msgspec forgets.
+            Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed"]}),
+        ]
+        | None
+    ) = None
 
 
 class UpdateTask(Struct):
@@ -141,7 +148,11 @@ def wrong_argument(wrong: WrongArgument) -> Body:
         details["limit"] = wrong.limit
     elif rule == "enum":
         details["allowed_values"] = wrong.limit
-    return error("VALIDATION_ERROR", COMPLAINTS[rule].format(field=wrong.field, limit=wrong.limit), details)
+    return error(
+        "VALIDATION_ERROR",
+        COMPLAINTS.get(rule, "Invalid {field}").format(field=wrong.field, limit=wrong.limit),
+        details,
+    )
 
 
 COMPLAINTS = {

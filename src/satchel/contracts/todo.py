@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from satchel import clock
 from satchel.contracts.contract import Body, Contract, Schema, Tool
 from satchel.contracts.schema import hidden
-from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, WrongArgument
+from satchel.errors import Forbidden, NotFound, SatchelError, WrongArgument
 from satchel.model import Scope, Task
 from satchel.services import tasks
 from satchel.storage.database import Tx
@@ -244,7 +244,6 @@ CONTRACT = Contract(
         WrongArgument: wrong_argument,
         Forbidden: lambda _: NOT_YOURS,
         NotFound: lambda _: "Task not found",
-        StoreError: lambda _: UNABLE,
         SatchelError: lambda _: UNABLE,
     },
     shaped=shaped,

@@ -84,11 +84,11 @@ def parse(value: object) -> Message:
     if value.get("jsonrpc") != "2.0":
         raise invalid_request('jsonrpc must be "2.0"')
     identity = readable_id(value)
+    if "method" not in value and ("result" in value) != ("error" in value):
+        return Message(identity, None, {})  # an answer, whatever its id: answering answers could go on for ever
     if "id" in value and identity is None:
         raise invalid_request("id must be a string or an integer")
     method = value.get("method")
-    if method is None and ("result" in value) != ("error" in value):
-        return Message(identity, None, {})
     if not isinstance(method, str):
         raise invalid_request("method must be a string")
     params = value.get("params")

@@ -72,8 +72,12 @@ def _read_tolerantly(raw: bytes) -> Any:
     def refuse(constant: str) -> None:
         raise ValueError(constant)
 
+    def whole(digits: str) -> int:
+        # Python reads no more than 4,300 digits; beyond 2^53 all that counts is that it is far too much.
+        return int(digits) if len(digits) < 4000 else int(f"{digits[:1].strip('0123456789')}1{'0' * 400}")
+
     try:
-        return json.loads(raw.decode(), parse_constant=refuse)
+        return json.loads(raw.decode(), parse_constant=refuse, parse_int=whole)
     except (ValueError, RecursionError):
         raise BadJson from None
 

@@ -5,6 +5,7 @@ import re
 from satchel.model import Excerpt
 
 WIDTH = 200
+_STRIDE = 4096
 
 
 def beginning(text: str, *, is_whole: bool) -> Excerpt | None:
@@ -48,9 +49,14 @@ def surroundings(text: str, start: int, end: int, *, has_start: bool, has_end: b
 
 def unfolded_offset(text: str, folded_offset: int) -> int:
     """The place in a text of a place in its folded form, which is longer where ß became ss."""
-    folded = 0
-    for offset, character in enumerate(text):
-        folded += len(character.casefold())
+    start, folded = 0, 0
+    while start < len(text):  # in strides, so that a long text costs no step for each character
+        stride = len(text[start : start + _STRIDE].casefold())
+        if folded + stride > folded_offset:
+            break
+        start, folded = start + _STRIDE, folded + stride
+    for offset in range(start, len(text)):
+        folded += len(text[offset].casefold())
         if folded > folded_offset:
             return offset
     return len(text)

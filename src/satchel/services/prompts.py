@@ -156,8 +156,10 @@ def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page
 
 
 def tagged(tx: Tx, scope: Scope, tags: Sequence[str], *, limit: int, offset: int) -> Page:
-    """The prompts that carry at least one of some tags."""
-    numbers = rows.tagged(tx, current(tx, scope).number, tags)
+    """The prompts that carry at least one of some tags, whatever their case."""
+    # Tags are ASCII; without a look at that, the Kelvin sign would be folded into a k.
+    possible = [tag.lower() for tag in tags if tag.isascii()]
+    numbers = rows.tagged(tx, current(tx, scope).number, possible)
     return Page(_glimpsed(tx, numbers[offset : offset + limit]), len(numbers))
 
 
@@ -166,13 +168,8 @@ def tags(tx: Tx, scope: Scope) -> list[TagCount]:
     return rows.tag_counts(tx, current(tx, scope).number)
 
 
-def fold_tag(tag: str) -> str:
-    """A tag as it is stored and found."""
-    return tag.lower()
-
-
 def _fold_tags(tags: Sequence[str]) -> list[str]:
-    return sorted({fold_tag(tag) for tag in tags})
+    return sorted({tag.lower() for tag in tags})
 
 
 def _indexed(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:

@@ -11,8 +11,8 @@ def slug(title: str) -> str:
     import unicodedata  # only a new prompt needs it
 
     spelled = unicodedata.normalize("NFKD", title.casefold())
-    plain = "".join(character for character in spelled if not unicodedata.combining(character))
-    return re.sub("[^a-z0-9]+", "-", plain).strip("-")[:MAX_LENGTH]
+    plain = "".join(character for character in spelled if not unicodedata.category(character).startswith("M"))
+    return re.sub("[^A-Za-z0-9]+", "-", plain).strip("-")[:MAX_LENGTH]
 
 
 def candidates(title: str, id: str) -> Iterator[str]:

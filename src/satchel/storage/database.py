@@ -47,6 +47,22 @@ class Tx:
         """Carry out a statement for its effect."""
         self.all(sql, **values)
 
+    def renew(self, sql: str, last: str, **values: object) -> Row | None:
+        """Carry out an update that sets `updated_at = :now where … and updated_at < :now returning …`.
+
+        Every update is later than the one before, whatever the clock says and whoever had to wait for whom: where the
+        row is newer than our time already, its time (which `last` selects) and a tick is the time of this update.
+        """
+        now = self.now
+        while True:
+            row = self.one(sql, **values, now=now)
+            if row is not None:
+                return row
+            found = self.one(last, **values)
+            if found is None:
+                return None
+            now = clock.after(found[0])
+
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         """Carry out a statement once for each row of values."""
         for row in rows:

@@ -17,7 +17,7 @@ except ImportError as error:
         "a PostgreSQL store needs the postgres extra: pip install 'satchel[postgres]', then try again."
     ) from error
 
-from satchel.errors import StoreFailed, StoreUnusable
+from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.storage.database import Database, Row, Tx, Violation
 from satchel.storage.migrations import MIGRATIONS, for_postgres
 
@@ -61,8 +61,18 @@ class PostgresDatabase(Database):
     def __init__(self, address: str) -> None:
         self._name = _without_password(address)
         try:
+            psycopg.conninfo.conninfo_to_dict(address)
+        except psycopg.ProgrammingError:
+            # Its own words may quote the password.
+            raise StoreUnusable(
+                "this PostgreSQL address cannot be read. One looks like postgresql://user:password@host/database, with "
+                "special characters percent-encoded."
+            ) from None
+        try:
             with psycopg.connect(address, connect_timeout=10) as connection:
+                self._check_encoding(connection)
                 self._migrate(connection)
+                connection.execute("select name from projects limit 1")
         except psycopg.Error as error:
             raise StoreUnusable(
                 f"cannot open the store {self._name}: {str(error).strip()}. Check that the server runs, that the "
@@ -87,9 +97,18 @@ class PostgresDatabase(Database):
     def close(self) -> None:
         self._pool.close(timeout=0.5)
 
+    def _check_encoding(self, connection: psycopg.Connection[Any]) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreUnusable(
+                f"the database {self._name} is encoded in {encoding}, and Satchel's texts need UTF8. Make another one: "
+                "create database satchel encoding 'UTF8' template template0"
+            )
+
     def _migrate(self, connection: psycopg.Connection[Any]) -> None:
         connection.execute("select pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
-        connection.execute("create table if not exists satchel_schema (version integer not null)")
+        if connection.execute("select to_regclass('satchel_schema')").fetchone() == (None,):
+            connection.execute("create table satchel_schema (version integer not null)")
         row = connection.execute("select max(version) from satchel_schema").fetchone()
         version = (row and row[0]) or 0
         if version > len(MIGRATIONS):
@@ -111,6 +130,8 @@ def _translated() -> Iterator[None]:
         raise Violation(error.diag.constraint_name or "") from error
     except psycopg.errors.ForeignKeyViolation as error:
         raise Violation("foreign key") from error
+    except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+        raise StoreConflict(str(error)) from error
     except _OUR_FAULT:
         raise
     except psycopg.Error as error:
@@ -124,5 +145,8 @@ def _spelled(sql: str) -> bytes:
 
 
 def _without_password(address: str) -> str:
-    parts = urlsplit(address)
-    return f"postgresql://{parts.hostname or ''}{parts.path}"
+    try:
+        parts = urlsplit(address)
+        return f"postgresql://{parts.hostname or ''}{parts.path}"
+    except ValueError:
+        return "postgresql://…"

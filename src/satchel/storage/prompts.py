@@ -112,19 +112,19 @@ def update(
             title = coalesce(:title, title),
             content = coalesce(:content, content),
             description = case when :has_description then :description else description end,
-            updated_at = case when :now > created_at then :now else created_at end,
+            updated_at = :now,
             version = version + 1
-        where project = :project and id = :id returning number
+        where project = :project and id = :id and updated_at < :now returning number
     """
-    row = tx.one(
+    row = tx.renew(
         sql,
+        "select updated_at from prompts where project = :project and id = :id",
         project=project,
         id=id,
         title=None if title is UNSET else title,
         content=None if content is UNSET else content,
         has_description=description is not UNSET,
         description=None if description is UNSET else description,
-        now=tx.now,
     )
     return row[0] if row else None
 

@@ -74,13 +74,14 @@ def update(
             description = case when :has_description then :description else description end,
             content = case when :has_content then :content else content end,
             data = case when :has_content then :data else data end,
-            updated_at = case when :now > created_at then :now else created_at end,
+            updated_at = :now,
             version = version + 1
-        where project = :project and id = :id and mime_type = :seen returning number
+        where project = :project and id = :id and mime_type = :seen and updated_at < :now returning number
     """
     text, data = (None, None) if content is UNSET else _columns(content)
-    row = tx.one(
+    row = tx.renew(
         sql,
+        "select updated_at from resources where project = :project and id = :id and mime_type = :seen",
         project=project,
         id=seen.id,
         seen=seen.mime_type,
@@ -90,7 +91,6 @@ def update(
         has_content=content is not UNSET,
         content=text,
         data=data,
-        now=tx.now,
     )
     return row is not None
 

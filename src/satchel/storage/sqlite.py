@@ -40,8 +40,9 @@ class SqliteTx(Tx):
             raise StoreFailed(str(error)) from error
 
     def prompts_containing(self, folded: str, project: int) -> list[int]:
-        if len(folded) < 3:
-            # Too short for trigrams. A scan of the folded texts is the next best thing.
+        if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):
+            # Too short for trigrams, or with one of three characters that FTS5 takes for the same. A scan of the folded
+            # texts is the next best thing.
             sql = "select prompt from prompt_texts where instr(title, :text) > 0 or instr(content, :text) > 0"
             rows = self.all(sql, text=folded)
         else:
@@ -59,15 +60,20 @@ class SqliteDatabase(Database):
     """A store in one file."""
 
     def __init__(self, path: str) -> None:
-        self._path = os.path.abspath(path)
+        self._path = os.path.realpath(path)  # so that all names of a file share its gate
         self._gate = Gate(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
         try:
             _make_private_file(self._path)
             _check_header(self._path)
+            self._file = _identity(self._path)
             self._writer = self._connect()
             self._prepare()
+            # What every call needs: better to find it damaged now.
+            self._writer.execute("select name from projects order by name limit 1").fetchall()
+        except UnicodeEncodeError as error:
+            raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
         except OSError as error:
             raise StoreUnusable(
                 f"cannot open the store {self._path}: {error.strerror}. Check that its folder is there and yours to "
@@ -85,6 +91,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def read(self) -> Iterator[Tx]:
+        self._check_file()
         with self._readers_lock:
             connection = self._idle_readers.pop() if self._idle_readers else None
         try:
@@ -105,6 +112,7 @@ class SqliteDatabase(Database):
     @contextmanager
     def write(self) -> Iterator[Tx]:
         with self._gate:
+            self._check_file()
             try:
                 # Immediate: a transaction that reads first and then wants to write is refused at once, however
                 # long it would wait.
@@ -136,6 +144,11 @@ class SqliteDatabase(Database):
         finally:
             self._gate.release()
 
+    def _check_file(self) -> None:
+        # Our connections would go on with the old file, and all they write would be gone with it.
+        if _identity(self._path) != self._file:
+            raise StoreFailed(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
+
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(5000)  # for whoever does not know our gate, such as a sqlite3 shell
@@ -164,7 +177,7 @@ class SqliteDatabase(Database):
                 f"{self._path} is a database of another program. It was left as it is; "
                 "name another file with --database or SATCHEL_DATABASE."
             )
-        if version > len(MIGRATIONS):
+        if not 0 <= version <= len(MIGRATIONS):
             raise StoreUnusable(
                 f"the store {self._path} has schema {version}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
                 "It was written by a newer Satchel: upgrade this one."
@@ -177,9 +190,19 @@ class SqliteDatabase(Database):
 
 def _make_private_file(path: str) -> None:
     # Ours alone from the first moment; SQLite gives its log files the same mode.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreUnusable(f"{path} is no file. Name one with --database or SATCHEL_DATABASE.")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _check_header(path: str) -> None:

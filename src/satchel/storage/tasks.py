@@ -3,6 +3,8 @@
 from satchel.model import UNSET, Task, UnsetType
 from satchel.storage.database import Row, Tx
 
+_LAST = "select updated_at from tasks where id = :id and owner = :owner"
+
 
 def add(tx: Tx, owner: str, *, title: str, description: str | None) -> Task:
     """Insert a task."""
@@ -67,19 +69,19 @@ def update(
         update tasks set
             title = coalesce(:title, title),
             description = case when :has_description then :description else description end,
-            updated_at = case when :now > created_at then :now else created_at end,
+            updated_at = :now,
             version = version + 1
-        where id = :id and owner = :owner
+        where id = :id and owner = :owner and updated_at < :now
         returning number, id, owner, title, description, completed_at, created_at, updated_at, version
     """
-    row = tx.one(
+    row = tx.renew(
         sql,
+        _LAST,
         id=id,
         owner=owner,
         title=None if title is UNSET else title,
         has_description=description is not UNSET,
         description=None if description is UNSET else description,
-        now=tx.now,
     )
     return _task(row) if row else None
 
@@ -88,10 +90,10 @@ def complete(tx: Tx, owner: str, id: str) -> Task | None:
     """Mark an owner's task as done now, even if it was; None when he has no such task."""
     sql = """
         update tasks set completed_at = :now, updated_at = :now, version = version + 1
-        where id = :id and owner = :owner
+        where id = :id and owner = :owner and updated_at < :now
         returning number, id, owner, title, description, completed_at, created_at, updated_at, version
     """
-    row = tx.one(sql, id=id, owner=owner, now=tx.now)
+    row = tx.renew(sql, _LAST, id=id, owner=owner)
     return _task(row) if row else None
 
 

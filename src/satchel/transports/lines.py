@@ -1,6 +1,7 @@
 """Lines from a file descriptor: bounded, and without reading more of an endless line than the bound."""
 
 import os
+import select
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 
@@ -21,7 +22,7 @@ class LineReader:
         """Wait for at least one line and give all that are there; an empty list at the end of the input."""
         lines: list[bytes | None] = []
         while not lines and not self._has_ended:
-            chunk = os.read(self._file, _CHUNK)
+            chunk = self._read_some()
             if chunk:
                 self._take(chunk, lines)
             else:
@@ -29,6 +30,13 @@ class LineReader:
                 if self._rest:
                     lines.append(bytes(self._rest))  # whoever ends without a newline has still said something
         return lines
+
+    def _read_some(self) -> bytes:
+        while True:
+            try:
+                return os.read(self._file, _CHUNK)
+            except BlockingIOError:  # a client may have made its end of the pipe so
+                select.select([self._file], [], [])
 
     def _take(self, chunk: bytes, lines: list[bytes | None]) -> None:
         *ends, rest = chunk.split(b"\n")

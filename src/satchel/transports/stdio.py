@@ -1,7 +1,7 @@
 """The stdio transport: a plain blocking loop. stdout carries protocol lines and nothing else, whoever prints."""
 
 import os
-import signal
+import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,62 +9,58 @@ from typing import Any
 
 from satchel.contracts.contract import Report
 from satchel.protocol import Call, Change, Connection, Exchange, Offer, ProtocolError
+from satchel.transports.leaving import Leaving, Stop
 from satchel.transports.lines import LineReader
 
 Answer = Callable[[Call, Report], dict[str, Any]]
 
-# A client that has stopped reading can hold us in a write; after SIGTERM it can do so no longer than this.
-_LAST_GRACE = 0.8
 
+class Streams:
+    """stdin and stdout, taken for ourselves: whatever else reads finds nothing, whatever prints lands on stderr."""
 
-class Stop(Exception):
-    """Raised by a signal while we wait for input, and only then."""
+    def __init__(self) -> None:
+        self.reader, self.writer = os.dup(0), os.dup(1)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # started without a stderr
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+        os.close(nothing)
+        self.leaving = Leaving(self.reader)
 
 
 class StdioServer:
-    """Serves one client on a pair of file descriptors until the input ends or `stop` is called."""
+    """Serves one client on a pair of streams until the input ends or a signal comes."""
 
-    def __init__(self, offer: Offer, answer: Answer, reader: int, writer: int) -> None:
+    def __init__(self, streams: Streams, offer: Offer, answer: Answer) -> None:
         self._connection = Connection(offer)
         self._answer = answer
-        self._lines = LineReader(reader)
-        self._writer = writer
+        self._lines = LineReader(streams.reader)
+        self._writer = streams.writer
+        self._leaving = streams.leaving
         self._writing = threading.Lock()
-        self._is_waiting = False
-        self._is_stopping = False
 
     def run(self) -> None:
         """Answer requests, one after the other."""
-        with suppress(BrokenPipeError):  # the client is gone, and so are we
-            try:
-                while not self._is_stopping and (lines := self._wait()):
+        with suppress(OSError):  # the client is gone, and so are we
+            with suppress(Stop):
+                while lines := self._wait():
                     # All that has arrived is taken in first, so that a cancellation overtakes what it cancels.
                     exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
                     for exchange in exchanges:
                         self._serve(exchange)
-            except Stop:
-                pass
             self._write(self._connection.close)
 
     def announce(self, change: Change) -> None:
         """Tell the client of a change; from any thread."""
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             self._write(lambda: self._connection.announce(change))
 
-    def stop(self, *_: object) -> None:
-        """End soon: at once while idle, else after the request at hand. Fit for a signal handler."""
-        self._is_stopping = True
-        if self._is_waiting:
-            raise Stop
-
     def _wait(self) -> list[bytes | None]:
-        self._is_waiting = True
-        try:
-            if self._is_stopping:  # the signal came a moment before we began to wait
-                return []
+        with self._leaving.waiting():
             return self._lines.read()
-        finally:
-            self._is_waiting = False
 
     def _receive(self, line: bytes | None) -> Exchange:
         if line is None:
@@ -73,8 +69,9 @@ class StdioServer:
 
     def _serve(self, exchange: Exchange) -> None:
         for call in exchange.calls:
-            if self._is_stopping:
-                return
+            if self._leaving.is_stopping:
+                raise Stop
+            self._leaving.is_at_work()
             if not call.is_cancelled:
                 exchange.settle(call, self._outcome(call))
         self._write(exchange.output)
@@ -94,32 +91,16 @@ class StdioServer:
             for message in messages():
                 rest = memoryview(message + b"\n")
                 while rest:
-                    rest = rest[os.write(self._writer, rest) :]
+                    rest = rest[self._write_some(rest) :]
+
+    def _write_some(self, rest: memoryview) -> int:
+        try:
+            return os.write(self._writer, rest)
+        except BlockingIOError:  # a client may have made its end of the pipe so
+            select.select([], [self._writer], [])
+            return 0
 
 
-def serve(offer: Offer, answer: Answer) -> None:
-    """Serve the process's own stdin and stdout until they close or a SIGTERM comes."""
-    server = StdioServer(offer, answer, *_take_streams())
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
-        signal.setitimer(signal.ITIMER_REAL, _LAST_GRACE)
-        server.stop()
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    server.run()
-
-
-def _take_streams() -> tuple[int, int]:
-    """Keep stdin and stdout to ourselves: whatever else reads finds nothing, whatever prints lands on stderr."""
-    reader, writer = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # started without a stderr
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
-    os.close(nothing)
-    return reader, writer
+def serve(streams: Streams, offer: Offer, answer: Answer) -> None:
+    """Serve the process's own stdin and stdout until they close or a signal comes."""
+    StdioServer(streams, offer, answer).run()

@@ -1,0 +1,244 @@
+"""The tasks contract to the letter: one envelope, codes and details, strict inputs; over real stdio, both engines."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from satchel.contracts import load
+from satchel.contracts.published import published
+from tests.support.stdio import NEWEST, OLDEST, Server
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture(params=[NEWEST, OLDEST])
+def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Server:
+    return serve("tasks", store, request.param, "--user", ADA)
+
+
+def call(client: Server, tool: str, **arguments: Any) -> Any:
+    """The body of an answer, after looking at everything around it and holding it against the published schema."""
+    result = client.call(tool, arguments)
+    [content] = result["content"]
+    body = json.loads(content["text"])
+    expected: dict[str, Any] = {"content": [content], "isError": not body["success"]}
+    if client.revision is None:
+        expected["structuredContent"] = body
+    assert result == expected
+    contract = load("tasks")
+    [row] = [row for row in contract.tools if row.name == tool]
+    jsonschema.Draft7Validator(published(contract, row)["properties"]["output"]).validate(body)
+    return body
+
+
+def wrong(client: Server, tool: str, arguments: dict[str, Any]) -> Any:
+    """The details of a validation error."""
+    said = call(client, tool, **arguments)
+    assert (said["success"], said["code"]) == (False, "VALIDATION_ERROR") and isinstance(said["error"], str)
+    return said["details"]
+
+
+def test_the_server_is_the_task_manager(store: str, serve: Callable[..., Server]) -> None:
+    answer = serve("tasks", store).initialize(OLDEST)["result"]
+    assert answer["serverInfo"]["name"] == "task-manager"
+    assert answer["capabilities"] == {"tools": {"listChanged": False}}
+
+
+def test_exactly_five_tools_with_strict_schemas(client: Server) -> None:
+    tools = {tool["name"]: tool["inputSchema"] for tool in client.request("tools/list")["result"]["tools"]}
+    assert list(tools) == ["add_task", "list_tasks", "update_task", "complete_task", "delete_task"]
+    title = {"type": "string", "minLength": 1, "maxLength": 255, "description": "Task title"}
+    description = {"type": ["string", "null"], "maxLength": 1000, "description": "Task description"}
+    task_id = {"type": "integer", "minimum": 1, "description": "ID of the task"}
+    strict = {"type": "object", "additionalProperties": False}
+    one = strict | {"properties": {"task_id": task_id}, "required": ["task_id"]}
+    status = {
+        "type": ["string", "null"],
+        "enum": ["pending", "completed"],
+        "description": "Only tasks with this status",
+    }
+    assert tools == {
+        "add_task": strict | {"properties": {"title": title, "description": description}, "required": ["title"]},
+        "list_tasks": strict | {"properties": {"status": status}},
+        "update_task": strict
+        | {"properties": {"task_id": task_id, "title": title, "description": description}, "required": ["task_id"]},
+        "complete_task": one,
+        "delete_task": one,
+    }
+
+
+def test_a_task_from_beginning_to_end(client: Server) -> None:
+    said = call(client, "add_task", title="  Test task ", description=" Test description ")
+    task = said["data"]
+    assert said == {
+        "success": True,
+        "data": {
+            "id": task["id"],
+            "title": "Test task",
+            "description": "Test description",
+            "status": "pending",
+            "created_at": task["created_at"],
+            "completed_at": None,
+        },
+        "message": "Task created successfully",
+    }
+    assert isinstance(task["id"], int) and TIME.fullmatch(task["created_at"])
+    said = call(client, "update_task", task_id=task["id"], title=" Other ")
+    assert said == {"success": True, "data": task | {"title": "Other"}, "message": "Task updated successfully"}
+    said = call(client, "complete_task", task_id=task["id"])
+    completed = said["data"]
+    assert TIME.fullmatch(completed["completed_at"])
+    done = task | {"title": "Other", "status": "completed", "completed_at": completed["completed_at"]}
+    assert said == {"success": True, "data": done, "message": "Task marked as completed"}
+    again = call(client, "complete_task", task_id=task["id"])
+    assert (again["success"], again["message"]) == (True, "Task is already completed")
+    assert again["data"]["completed_at"] > completed["completed_at"]
+    said = call(client, "delete_task", task_id=task["id"])
+    assert said == {
+        "success": True,
+        "data": {"task_id": task["id"], "deleted": True},
+        "message": "Task deleted successfully",
+    }
+    for tool, more in (("complete_task", {}), ("delete_task", {}), ("update_task", {"title": "x"})):
+        assert call(client, tool, task_id=task["id"], **more) == {
+            "success": False,
+            "error": "Task not found",
+            "code": "NOT_FOUND",
+            "details": {"task_id": task["id"]},
+        }
+
+
+def test_numbers_never_return(client: Server) -> None:
+    first = call(client, "add_task", title="A")["data"]["id"]
+    call(client, "delete_task", task_id=first)
+    assert call(client, "add_task", title="B")["data"]["id"] > first
+
+
+def test_lists_are_whole_newest_first_and_counted_in_words(client: Server) -> None:
+    for status in (None, "pending", "completed"):
+        assert call(client, "list_tasks", status=status) == {"success": True, "data": [], "message": "No tasks found"}
+    for number in range(3):
+        call(client, "add_task", title=f"T{number}")
+    ids = [task["id"] for task in call(client, "list_tasks")["data"]]
+    call(client, "complete_task", task_id=ids[1])
+    said = {status: call(client, "list_tasks", status=status) for status in (None, "pending", "completed")}
+    assert [task["title"] for task in said[None]["data"]] == ["T2", "T1", "T0"]
+    assert [task["title"] for task in said["pending"]["data"]] == ["T2", "T0"]
+    assert [task["title"] for task in said["completed"]["data"]] == ["T1"]
+    assert [page["message"] for page in said.values()] == [
+        "Found 3 tasks",
+        "Found 2 pending tasks",
+        "Found 1 completed task",
+    ]
+
+
+def test_descriptions_are_cleared_by_null_and_kept_when_absent(client: Server) -> None:
+    for empty in (None, "", "   "):
+        assert call(client, "add_task", title="T", description=empty)["data"]["description"] is None
+    id = call(client, "add_task", title="T", description="kept")["data"]["id"]
+    assert call(client, "update_task", task_id=id, title="U")["data"]["description"] == "kept"
+    assert call(client, "update_task", task_id=id, description=" new ")["data"]["description"] == "new"
+    assert call(client, "update_task", task_id=id, description=None)["data"]["description"] is None
+
+
+LONG = {"field": "description", "constraint": "maxLength", "limit": 1000}
+STATUS = {"field": "status", "constraint": "enum", "allowed_values": ["pending", "completed"]}
+
+
+def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> None:
+    id = call(client, "add_task", title="T")["data"]["id"]
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("add_task", {}, {"field": "title", "constraint": "required"}),
+        ("add_task", {"description": 5, "x": 1}, {"field": "title", "constraint": "required"}),
+        ("add_task", {"title": None}, {"field": "title", "constraint": "type"}),
+        ("add_task", {"title": 5}, {"field": "title", "constraint": "type"}),
+        ("add_task", {"title": "a\0"}, {"field": "title", "constraint": "type"}),
+        ("add_task", {"title": "", "description": 5}, {"field": "description", "constraint": "type"}),
+        ("add_task", {"title": "", "x": 1}, {"field": "title", "constraint": "minLength", "limit": 1}),
+        ("add_task", {"title": "  "}, {"field": "title", "constraint": "minLength", "limit": 1}),
+        ("add_task", {"title": "x" * 256}, {"field": "title", "constraint": "maxLength", "limit": 255}),
+        ("add_task", {"title": "T", "description": "x" * 1001}, LONG),
+        ("add_task", {"title": "T", "priority": "high"}, {"field": "priority", "constraint": "additionalProperties"}),
+        ("add_task", {"title": "T", "priority": None}, {"field": "priority", "constraint": "additionalProperties"}),
+        ("list_tasks", {"status": "Pending"}, STATUS),
+        ("list_tasks", {"status": 5}, {"field": "status", "constraint": "type"}),
+        ("list_tasks", {"limit": 5}, {"field": "limit", "constraint": "additionalProperties"}),
+        ("update_task", {}, {"field": "task_id", "constraint": "required"}),
+        ("update_task", {"task_id": id}, {"field": "title", "constraint": "required"}),
+        ("update_task", {"task_id": "x"}, {"field": "title", "constraint": "required"}),
+        ("update_task", {"task_id": id, "title": None}, {"field": "title", "constraint": "type"}),
+        ("complete_task", {"task_id": 0}, {"field": "task_id", "constraint": "minimum", "limit": 1}),
+        ("complete_task", {"task_id": "5"}, {"field": "task_id", "constraint": "type"}),
+        ("complete_task", {"task_id": 5.0}, {"field": "task_id", "constraint": "type"}),
+        ("complete_task", {"task_id": True}, {"field": "task_id", "constraint": "type"}),
+        ("complete_task", {"task_id": None}, {"field": "task_id", "constraint": "type"}),
+        ("delete_task", {"task_id": -(10**30)}, {"field": "task_id", "constraint": "minimum", "limit": 1}),
+    ]
+    for tool, arguments, details in cases:
+        assert wrong(client, tool, arguments) == details, (tool, arguments)
+    for number in (2**53 + 1, 2**63, 2**64, 10**30):
+        said = call(client, "delete_task", task_id=number)
+        assert (said["code"], said["details"]) == ("NOT_FOUND", {"task_id": number})
+    call(client, "add_task", title="é" * 255, description="é" * 1000)
+    assert len(call(client, "list_tasks")["data"]) == 2
+
+
+def test_no_tool_lets_one_user_at_anothers_task(client: Server, store: str, serve: Callable[..., Server]) -> None:
+    """A matrix from the table of tools: each tool as Ada on Bob's task, written in every way we could think of."""
+    bob = serve("tasks", store, NEWEST, "--user", BOB)
+    id = call(bob, "add_task", title="Bob's secret", description="secret")["data"]["id"]
+    before = call(bob, "list_tasks")
+    ways: tuple[Any, ...] = (id, str(id), float(id), f" {id} ", [id], {"id": id}, -id, True, id + 2**64)
+    for tool in load("tasks").tools:
+        for way in ways:
+            for more in ({}, {"title": "Taken over"}, {"description": None}, {"user_id": BOB}, {"status": "pending"}):
+                said = call(client, tool.name, task_id=way, **more)
+                assert "secret" not in json.dumps(said) and said["success"] is False
+        assert call(client, "list_tasks")["data"] == []
+        assert call(bob, "list_tasks") == before
+    absent = call(client, "delete_task", task_id=id + 1000)
+    foreign = call(client, "delete_task", task_id=id)
+    assert {**absent, "details": None} == {**foreign, "details": None}
+
+
+def test_without_a_user_the_local_one_is_meant(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
+    environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
+    first = Server("--contract", "tasks", environment=environment)
+    assert call(first, "add_task", title="Local")["success"]
+    first.close()
+    command = [sys.executable, "-m", "satchel"]
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*command, *words], env=os.environ | environment, capture_output=True, check=True, text=True
+        )
+        return done.stdout
+
+    user = run("user").strip()
+    assert run("user") == f"{user}\n" and re.fullmatch("[0-9a-f-]{36}", user)
+    assert "Local" in run("task", "list")
+    pinned = serve("tasks", store, NEWEST, "--user", user)
+    assert [task["title"] for task in call(pinned, "list_tasks")["data"]] == ["Local"]
+
+
+def test_a_task_of_todo_appears_in_tasks_whatever_its_length(
+    client: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    todo = serve("todo", store)
+    title = "t" * 400
+    result = todo.call("add_task", user_id=ADA, title=title)
+    id = json.loads(result["content"][0]["text"])["task"]["id"]
+    [task] = call(client, "list_tasks")["data"]
+    assert task["title"] == title and task["description"] is None
+    call(client, "complete_task", task_id=task["id"])
+    listed = json.loads(todo.call("list_tasks", user_id=ADA)["content"][0]["text"])["tasks"]
+    assert [(one["id"], one["completed"]) for one in listed] == [(id, True)]

@@ -1,0 +1,225 @@
+"""The todo contract to the letter: whole replies over real stdio, on both engines.
+
+What the document prints is in todo.json beside this file and changes only when the document does.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import jsonschema
+import pytest
+
+from satchel.contracts import load
+from satchel.contracts.published import published
+from tests.support.stdio import NEWEST, OLDEST, Server
+
+PRINTED = json.loads((Path(__file__).parent / "todo.json").read_text())
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
+NOBODY = "00000000-0000-4000-8000-000000000000"
+NOT_YOURS = "You don't have permission to modify this task"
+
+
+@pytest.fixture(params=[NEWEST, OLDEST])
+def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Server:
+    return serve("todo", store, request.param)
+
+
+def call(client: Server, tool: str, **arguments: Any) -> Any:
+    """The body of an answer, after looking at everything around it and holding it against the published schema."""
+    result = client.call(tool, arguments)
+    [content] = result["content"]
+    body = json.loads(content["text"])
+    expected: dict[str, Any] = {"content": [content], "isError": not body["success"]}
+    if client.revision is None:
+        expected["structuredContent"] = body
+    assert result == expected
+    contract = load("todo")
+    [row] = [row for row in contract.tools if row.name == tool]
+    jsonschema.Draft7Validator(published(contract, row)["properties"]["output"]).validate(body)
+    return body
+
+
+def added(client: Server, user: str, title: str) -> str:
+    id: str = call(client, "add_task", user_id=user, title=title)["task"]["id"]
+    return id
+
+
+def failure(message: str, **instead: Any) -> dict[str, Any]:
+    return {"success": False, **(instead or {"task": None}), "message": message}
+
+
+def test_five_tools_are_listed_as_printed(client: Server) -> None:
+    assert client.request("tools/list")["result"]["tools"] == [
+        {"name": name, "description": tool["description"], "inputSchema": tool["inputSchema"]}
+        for name, tool in PRINTED.items()
+    ]
+
+
+def test_the_printed_examples(client: Server) -> None:
+    """Each printed input gets its printed output; ids and times are compared by form."""
+    example = PRINTED["add_task"]["examples"]
+    said = call(client, "add_task", **example["Input"])
+    assert UUID.fullmatch(said["task"]["id"]) and TIME.fullmatch(said["task"]["created_at"])
+    groceries = {"id": said["task"]["id"], "created_at": said["task"]["created_at"]}
+    assert said == example["Output"] | {"task": example["Output"]["task"] | groceries}
+
+    example = PRINTED["list_tasks"]["examples"]
+    mom = call(client, "add_task", user_id=ADA, title="Call mom")["task"]
+    call(client, "complete_task", user_id=ADA, task_id=mom["id"])
+    said = call(client, "list_tasks", **example["Input"])
+    first, second = example["Output"]["tasks"]
+    newest_first = [second | {"id": mom["id"], "created_at": mom["created_at"]}, first | groceries]
+    assert said == example["Output"] | {"tasks": newest_first}
+
+    example = PRINTED["update_task"]["examples"]
+    said = call(client, "update_task", **example["Input"] | {"task_id": groceries["id"]})
+    assert TIME.fullmatch(said["task"]["updated_at"])
+    generated = {"id": groceries["id"], "updated_at": said["task"]["updated_at"]}
+    output = example["Output (success)"]
+    assert said == output | {"task": output["task"] | generated}
+
+    example = PRINTED["complete_task"]["examples"]
+    assert call(client, "complete_task", **example["Input"]) == example["Output (not found)"]
+    call(client, "update_task", user_id=ADA, task_id=groceries["id"], title="Buy groceries")
+    output = example["Output (success)"]
+    said = call(client, "complete_task", **example["Input"] | {"task_id": groceries["id"]})
+    assert said == output | {"task": output["task"] | {"id": groceries["id"]}}
+
+    example = PRINTED["delete_task"]["examples"]
+    assert call(client, "delete_task", **example["Input"]) == example["Output (not found)"]
+    said = call(client, "delete_task", **example["Input"] | {"task_id": groceries["id"]})
+    assert said == example["Output (success)"] | {"deleted_task_id": groceries["id"]}
+
+
+def test_lists_are_the_users_own_newest_first_with_or_without_what_is_done(client: Server) -> None:
+    assert call(client, "list_tasks", user_id=ADA) == {
+        "success": True,
+        "tasks": [],
+        "count": 0,
+        "message": "Found 0 tasks",
+    }
+    ids = [added(client, ADA, f"T{number}") for number in range(3)]
+    added(client, BOB, "Bob's")
+    call(client, "complete_task", user_id=ADA, task_id=ids[1])
+    everything = call(client, "list_tasks", user_id=ADA, include_completed=None)
+    assert [task["title"] for task in everything["tasks"]] == ["T2", "T1", "T0"]
+    pending = call(client, "list_tasks", user_id=ADA, include_completed=False)
+    assert [task["title"] for task in pending["tasks"]] == ["T2", "T0"]
+    assert (pending["count"], pending["message"]) == (2, "Found 2 tasks")
+    assert call(client, "list_tasks", user_id=BOB)["message"] == "Found 1 task"
+
+
+def test_completing_twice_succeeds_and_changes_nothing_the_second_time(client: Server) -> None:
+    id = added(client, ADA, "  Buy milk  ")
+    first = call(client, "complete_task", user_id=ADA, task_id=id)
+    assert first == {
+        "success": True,
+        "task": {"id": id, "title": "Buy milk", "completed": True},
+        "message": "Task 'Buy milk' marked as complete",
+    }
+    assert call(client, "complete_task", user_id=ADA, task_id=id.upper()) == first
+    assert call(client, "update_task", user_id=ADA.upper(), task_id=id, title="x")["task"]["completed"] is True
+
+
+def test_somebody_elses_task_is_told_from_one_that_is_not_there(client: Server) -> None:
+    id = added(client, BOB, "Bob's")
+    for tool, key, more in (
+        ("complete_task", "task", {}),
+        ("delete_task", "deleted_task_id", {}),
+        ("update_task", "task", {"title": "Mine now"}),
+    ):
+        assert call(client, tool, user_id=ADA, task_id=id, **more) == failure(NOT_YOURS, **{key: None})
+        assert call(client, tool, user_id=ADA, task_id=NOBODY, **more) == failure("Task not found", **{key: None})
+    [task] = call(client, "list_tasks", user_id=BOB)["tasks"]
+    assert (task["title"], task["completed"]) == ("Bob's", False)
+
+
+def test_what_is_wrong_is_said_in_the_contracts_words(client: Server) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("add_task", {}, "Missing required field: user_id"),
+        ("add_task", {"user_id": 5}, "Missing required field: title"),
+        ("add_task", {"user_id": ADA, "title": 5}, "Invalid title: must be a string"),
+        ("add_task", {"user_id": ADA, "title": None}, "Invalid title: must be a string"),
+        ("add_task", {"user_id": ADA, "title": "a\0b"}, "Invalid title: must be a string"),
+        ("add_task", {"user_id": 5, "title": "x"}, "Invalid user_id: must be a UUID"),
+        ("add_task", {"user_id": "x", "title": "x"}, "Invalid user_id: must be a UUID"),
+        ("add_task", {"user_id": "x", "title": 5}, "Invalid title: must be a string"),
+        ("add_task", {"user_id": f"{{{ADA}}}", "title": "x"}, "Invalid user_id: must be a UUID"),
+        ("add_task", {"user_id": ADA + "\n", "title": "x"}, "Invalid user_id: must be a UUID"),
+        ("add_task", {"user_id": ADA, "title": ""}, "Task title cannot be empty"),
+        ("add_task", {"user_id": ADA, "title": " \t\n"}, "Task title cannot be empty"),
+        ("add_task", {"user_id": ADA, "title": "x" * 501}, "Task title must be at most 500 characters"),
+        ("update_task", {"user_id": ADA, "task_id": "x", "title": ""}, "Invalid task_id: must be a UUID"),
+        ("update_task", {"user_id": ADA, "task_id": NOBODY, "title": " "}, "Task title cannot be empty"),
+        ("complete_task", {"user_id": ADA}, "Missing required field: task_id"),
+        ("complete_task", {"user_id": ADA, "task_id": 7}, "Invalid task_id: must be a UUID"),
+    ]
+    for tool, arguments, message in cases:
+        assert call(client, tool, **arguments) == failure(message), arguments
+    nothing = {"tasks": [], "count": 0}
+    assert call(client, "list_tasks") == failure("Missing required field: user_id", **nothing)
+    said = call(client, "list_tasks", user_id=ADA, include_completed="yes")
+    assert said == failure("Invalid include_completed: must be a boolean", **nothing)
+    assert call(client, "delete_task", user_id=ADA, task_id="7") == failure(
+        "Invalid task_id: must be a UUID", deleted_task_id=None
+    )
+    assert call(client, "list_tasks", user_id=ADA)["count"] == 0
+    added(client, ADA, "é" * 500)
+
+
+def test_a_pinned_connection_acts_for_nobody_else(store: str, serve: Callable[..., Server]) -> None:
+    client = serve("todo", store, NEWEST, "--user", ADA.upper())
+    id = added(client, ADA, "Mine")
+    everything: dict[str, dict[str, Any]] = {
+        "add_task": {"task": None},
+        "list_tasks": {"tasks": [], "count": 0},
+        "complete_task": {"task": None},
+        "delete_task": {"deleted_task_id": None},
+        "update_task": {"task": None},
+    }
+    assert everything.keys() == PRINTED.keys()
+    for tool, instead in everything.items():
+        # Before anything else is checked, once user_id itself is well-formed.
+        for arguments in ({}, {"task_id": id, "title": "x"}, {"task_id": 5, "title": ""}):
+            assert call(client, tool, user_id=BOB, **arguments) == failure(NOT_YOURS, **instead)
+        said = call(client, tool, user_id="x", task_id=id, title="x")
+        assert said == failure("Invalid user_id: must be a UUID", **instead)
+    assert call(client, "list_tasks", user_id=ADA)["count"] == 1
+
+
+def test_a_user_that_is_no_uuid_is_refused_at_the_start(store: str) -> None:
+    server = Server("--contract", "todo", "--database", store, "--user", "ada")
+    assert server.ended() and server.close() == 2
+    assert "'ada' is no user" in server.stderr
+
+
+FOREIGN: list[Callable[[str], Any]] = [
+    lambda id: id,
+    str.upper,
+    lambda id: f" {id} ",
+    lambda id: f"{{{id}}}",
+    lambda id: [id],
+    lambda id: int(id.replace("-", ""), 16),
+    lambda id: {"id": id},
+    lambda id: None,
+]
+
+
+def test_no_tool_lets_one_user_at_anothers_task(client: Server) -> None:
+    """A matrix from the table of tools: each tool as Ada on Bob's task, written in every way we could think of."""
+    id = added(client, BOB, "Bob's secret")
+    before = call(client, "list_tasks", user_id=BOB)
+    for tool in load("todo").tools:
+        for written in FOREIGN:
+            for user in (ADA, ADA.upper(), str(uuid4())):
+                arguments: dict[str, Any] = {"user_id": user, "task_id": written(id), "title": "Taken over"}
+                said = call(client, tool.name, **arguments)
+                assert "secret" not in json.dumps(said)
+                assert tool.name in ("add_task", "list_tasks") or said["success"] is False
+        assert call(client, "list_tasks", user_id=BOB) == before
