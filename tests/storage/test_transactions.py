@@ -52,7 +52,7 @@ def test_deleting_a_project_takes_its_prompts_tags_texts_and_index_along(databas
         tx.run("delete from projects")
         for table in ("prompts", "prompt_tags", "prompt_texts"):
             assert tx.all(f"select * from {table}") == []
-        assert tx.prompts_containing("needle", 1) == []
+        assert tx.prompts_containing("needle", 1, 10, 0) == ([], 0)
 
 
 def test_numbers_never_return(database: Database) -> None:

@@ -47,6 +47,8 @@ def encode(value: object) -> bytes:
     except UnicodeEncodeError:
         # A lone surrogate of the client's, echoed in an error message.
         raw = _write(_without_surrogates(value))
+    if raw.isascii():
+        return raw
     for plain, escaped in _LINE_ENDS:
         if plain in raw:
             raw = raw.replace(plain, escaped)

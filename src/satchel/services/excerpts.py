@@ -1,7 +1,5 @@
 """Cutting the piece of a text that a list shows: the beginning, or the surroundings of a hit."""
 
-import re
-
 from satchel.model import Excerpt
 
 WIDTH = 200
@@ -63,7 +61,10 @@ def unfolded_offset(text: str, folded_offset: int) -> int:
 
 
 def _collapsed(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    inner = " ".join(text.split())
+    if not inner:
+        return " " if text else ""
+    return (" " if text[0].isspace() else "") + inner + (" " if text[-1].isspace() else "")
 
 
 def _collapsed_offset(text: str, offset: int) -> int:

@@ -151,16 +151,16 @@ def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page
     folded = query.casefold()
     if not folded:
         return listed(tx, scope, limit=limit, offset=offset)
-    numbers = rows.containing(tx, current(tx, scope).number, folded)
-    return Page(_glimpsed(tx, numbers[offset : offset + limit], folded), len(numbers))
+    numbers, total = tx.prompts_containing(folded, current(tx, scope).number, limit, offset)
+    return Page(_glimpsed(tx, numbers, folded), total)
 
 
 def tagged(tx: Tx, scope: Scope, tags: Sequence[str], *, limit: int, offset: int) -> Page:
     """The prompts that carry at least one of some tags, whatever their case."""
     # Tags are ASCII; without a look at that, the Kelvin sign would be folded into a k.
     possible = [tag.lower() for tag in tags if tag.isascii()]
-    numbers = rows.tagged(tx, current(tx, scope).number, possible)
-    return Page(_glimpsed(tx, numbers[offset : offset + limit]), len(numbers))
+    numbers, total = rows.tagged(tx, current(tx, scope).number, possible, limit, offset)
+    return Page(_glimpsed(tx, numbers), total)
 
 
 def tags(tx: Tx, scope: Scope) -> list[TagCount]:

@@ -77,8 +77,8 @@ class Tx:
         """
         raise NotImplementedError
 
-    def prompts_containing(self, folded: str, project: int) -> list[int]:
-        """The numbers of prompts whose folded title or content has a text in it; others' may be among them."""
+    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
         raise NotImplementedError
 
 

@@ -117,11 +117,15 @@ create trigger prompt_texts_gone after delete on prompt_texts begin
 end;
 """,
     postgres="""
+-- Not compressed: a search reads these texts far more often than anybody writes them.
+alter table prompt_texts alter column content set storage external;
+
 -- Trigrams where the extension can be had; without it the same queries scan.
 do $$
 begin
     create extension if not exists pg_trgm;
-    create index prompt_texts_trigrams on prompt_texts using gin (title gin_trgm_ops, content gin_trgm_ops);
+    create index prompt_texts_trigrams on prompt_texts using gin (title gin_trgm_ops, content gin_trgm_ops)
+        with (gin_pending_list_limit = 512);
 exception when others then
     raise notice 'pg_trgm is not to be had (%), searches will scan', sqlerrm;
 end

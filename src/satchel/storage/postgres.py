@@ -43,14 +43,34 @@ class PostgresTx(Tx):
         with _translated(), self._connection.cursor() as cursor:
             cursor.executemany(_spelled(sql), rows)
 
-    def prompts_containing(self, folded: str, project: int) -> list[int]:
-        # `like` because that is what a trigram index serves.
-        sql = r"""
-            select t.prompt from prompt_texts t join prompts p on p.number = t.prompt
-            where p.project = :project and (t.title like :pattern escape '\' or t.content like :pattern escape '\')
-        """
+    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+        # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
+        sql = _SEARCH_LONG if len(folded) >= 3 else _SEARCH_SHORT
         pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
-        return [number for (number,) in self.all(sql, project=project, pattern=pattern)]
+        values = {
+            "project": project,
+            "text": folded,
+            "pattern": pattern,
+            "limit": limit,
+            "offset": min(offset, _LARGEST),
+        }
+        with _translated():
+            # Not prepared: the plan depends on how common the text is.
+            row = self._connection.execute(_spelled(sql), values, prepare=False).fetchone()
+        return (row[1], row[0]) if row else ([], 0)
+
+
+_SEARCH = """
+    with hits as materialized (
+        select p.number, p.updated_at from prompt_texts t join prompts p on p.number = t.prompt
+        where p.project = :project and ({})
+    )
+    select (select count(*) from hits),
+        array(select number from hits order by updated_at desc, number desc limit :limit offset :offset)
+"""
+_SEARCH_LONG = _SEARCH.format(r"t.title like :pattern escape '\' or t.content like :pattern escape '\'")
+_SEARCH_SHORT = _SEARCH.format("strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0")
+_LARGEST = 2**63 - 1
 
 
 class PostgresDatabase(Database):

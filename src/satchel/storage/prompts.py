@@ -10,9 +10,6 @@ from satchel.storage.database import Row, Tx
 # A 4 MiB document takes a second to index while others wait to write; texts beyond this are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
 
-# With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
-_FEW = 1000
-
 
 class Glimpse(Struct, frozen=True, kw_only=True):
     """A prompt with a slice of its content, cut where a list wants to show it."""
@@ -191,30 +188,33 @@ def recent(tx: Tx, project: int, limit: int, offset: int) -> list[int]:
     return [number for (number,) in tx.all(sql, project=project, limit=limit, offset=offset)]
 
 
-def tagged(tx: Tx, project: int, tags: Sequence[str]) -> list[int]:
-    """The numbers of prompts that carry at least one of some tags, the last updated first."""
-    sql = "select distinct prompt from prompt_tags where project = :project and tag in :tags"
-    return _in_order(tx, project, [number for (number,) in tx.all(sql, project=project, tags=list(tags))])
-
-
-def containing(tx: Tx, project: int, folded: str) -> list[int]:
-    """The numbers of prompts with a folded text in title or content, the last updated first."""
-    return _in_order(tx, project, tx.prompts_containing(folded, project))
+def tagged(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -> tuple[list[int], int]:
+    """Of the prompts with at least one of some tags, the last updated first: a page of numbers, and the total."""
+    wanted = list(tags)
+    sql = "select count(distinct prompt) from prompt_tags where project = :project and tag in :tags"
+    [total] = tx.one(sql, project=project, tags=wanted) or (0,)
+    if offset >= total:
+        return [], total
+    sql = """
+        select number from prompts where project = :project
+            and number in (select prompt from prompt_tags where project = :project and tag in :tags)
+        order by updated_at desc, number desc limit :limit offset :offset
+    """
+    rows = tx.all(sql, project=project, tags=wanted, limit=limit, offset=offset)
+    return [number for (number,) in rows], total
 
 
 def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: int) -> list[Glimpse]:
     """Some prompts in the order given, each with `size` characters of content from `before` the first hit on."""
     sql = """
-        select number, id, name, title, created_at, updated_at, substr(content, start, :size), start, hit, growth
-        from (
-            select p.number, p.id, p.name, p.title, p.created_at, p.updated_at, p.content,
-                instr(t.content, :folded) as hit,
-                case when instr(t.content, :folded) > :before then instr(t.content, :folded) - :before else 1 end
-                    as start,
-                length(t.content) - length(p.content) as growth
-            from prompts p join prompt_texts t on t.prompt = p.number
-            where p.number in :numbers
-        ) as hits
+        with hits as materialized (
+            select prompt, instr(content, :folded) as hit, length(content) as folded_length
+            from prompt_texts where prompt in :numbers
+        )
+        select number, id, name, title, created_at, updated_at,
+            substr(content, case when hit > :before then hit - :before else 1 end, :size),
+            case when hit > :before then hit - :before else 1 end, hit, folded_length - length(content)
+        from hits join prompts on number = prompt
     """
     if not folded:
         sql = """
@@ -245,15 +245,3 @@ def content(tx: Tx, number: int) -> str:
     """The whole content of one prompt."""
     row = tx.one("select content from prompts where number = :number", number=number)
     return row[0] if row else ""
-
-
-def _in_order(tx: Tx, project: int, numbers: list[int]) -> list[int]:
-    if len(numbers) <= _FEW:
-        sql = """
-            select number from prompts where project = :project and number in :numbers
-            order by updated_at desc, number desc
-        """
-        return [number for (number,) in tx.all(sql, project=project, numbers=numbers)]
-    wanted = set(numbers)
-    sql = "select number from prompts where project = :project order by updated_at desc, number desc"
-    return [number for (number,) in tx.all(sql, project=project) if number in wanted]

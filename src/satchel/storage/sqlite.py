@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -17,6 +18,9 @@ from satchel.storage.gate import Gate
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 
 APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's database for ours
+
+# With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
+_FEW = 300
 
 # Mistakes of ours; they are surprises, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
@@ -39,12 +43,27 @@ class SqliteTx(Tx):
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
 
-    def prompts_containing(self, folded: str, project: int) -> list[int]:
+    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+        hits = self._hits(folded)
+        if hits and self._has_others(project):
+            own = {
+                number for (number,) in self.all("select number from prompts where project = :project", project=project)
+            }
+            hits = [number for number in hits if number in own]
+        if len(hits) <= _FEW:
+            sql = "select number from prompts where number in :numbers order by updated_at desc, number desc"
+            numbers = [number for (number,) in self.all(sql, numbers=hits)]
+            return numbers[offset : offset + limit], len(hits)
+        return self._walk(set(hits), project, limit, offset), len(hits)
+
+    def _hits(self, folded: str) -> list[int]:
+        """The numbers of prompts with a text in title or content, in whatever project and order."""
         if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):
             # Too short for trigrams, or with one of three characters that FTS5 takes for the same. A scan of the folded
-            # texts is the next best thing.
-            sql = "select prompt from prompt_texts where instr(title, :text) > 0 or instr(content, :text) > 0"
-            rows = self.all(sql, text=folded)
+            # texts is the next best thing; `glob` does it in half the time of `instr`.
+            sql = "select prompt from prompt_texts where title glob :pattern or content glob :pattern"
+            literal = "".join(f"[{character}]" if character in "*?[" else character for character in folded)
+            rows = self.all(sql, pattern=f"*{literal}*")
         else:
             # In double quotes the query is literal, whatever operators it looks like.
             sql = """
@@ -54,6 +73,23 @@ class SqliteTx(Tx):
             """
             rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
         return [number for (number,) in rows]
+
+    def _has_others(self, project: int) -> bool:
+        sql = """
+            select exists (select 1 from prompts where project < :project)
+                or exists (select 1 from prompts where project > :project)
+        """
+        return self.one(sql, project=project) == (1,)
+
+    def _walk(self, wanted: set[int], project: int, limit: int, offset: int) -> list[int]:
+        """Go through a project from its last updated prompt on, until the page is full."""
+        sql = "select number from prompts where project = :project order by updated_at desc, number desc"
+        try:
+            rows = self._connection.execute(sql, {"project": project})
+            found = (number for (number,) in rows if number in wanted)
+            return list(islice(found, offset, offset + limit)) if offset < len(wanted) else []
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
 
 
 class SqliteDatabase(Database):
