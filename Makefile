@@ -41,6 +41,7 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	@tools/setup dev
 	$(PY) bench/cold_start.py
 	$(PY) bench/prompts.py
+	$(PY) bench/tasks.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock

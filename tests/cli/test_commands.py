@@ -260,3 +260,51 @@ def test_a_damaged_store_is_said_and_left(tmp_path: Path) -> None:
     assert "left as it is" in failed(process, 1)
     assert file.read_bytes() == b"mine"
     assert open_database(str(tmp_path / "new.db")).close() is None
+
+
+def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) -> None:
+    assert done(satchel("task", "add", "  Buy milk ", "--description", "two")) == "Added task 1: Buy milk\n"
+    second = value(satchel("task", "add", "Call mom", "--json"))
+    assert (second["number"], second["completed"], second["owner"]) == (2, False, done(satchel("user")).strip())
+    satchel("task", "add", "Third")
+    assert (
+        done(satchel("task", "done", "1", second["id"].upper())) == "Done: task 1: Buy milk\nDone: task 2: Call mom\n"
+    )
+    assert done(satchel("task", "list")) == "3\t\tThird\n2\tdone\tCall mom\n1\tdone\tBuy milk\n"
+    assert [task["title"] for task in value(satchel("task", "list", "--pending", "--json"))["tasks"]] == ["Third"]
+    assert value(satchel("task", "list", "--done", "--json"))["total"] == 2
+    assert "Buy oat milk" in done(satchel("task", "edit", "1", "Buy oat milk", "--description", ""))
+    assert value(satchel("task", "show", "1", "--json"))["description"] is None
+    assert "not among your tasks" in failed(satchel("task", "delete", "2", "99"), 3)
+    assert value(satchel("task", "list", "--json"))["total"] == 3
+    assert done(satchel("task", "delete", "2", "3")) == "Deleted task 2, 3.\n"
+    for ref in ("99", "x", "9" * 40, "550e8400-e29b-41d4-a716-446655440000"):
+        failed(satchel("task", "show", ref), 3)
+    failed(satchel("task", "add", "  "), 2)
+    failed(satchel("task", "add", "x" * 501), 2)
+    failed(satchel("task", "edit", "1"), 2)
+
+
+def test_another_users_tasks_are_his_own(satchel: Command) -> None:
+    bob = "11111111-2222-4333-8444-555555555555"
+    his = value(satchel("task", "add", "His", "--user", bob.upper(), "--json"))
+    assert his["owner"] == bob
+    assert done(satchel("task", "list")) == ""
+    for command in ("show", "done", "delete"):
+        failed(satchel("task", command, his["id"]), 3)
+        failed(satchel("task", command, str(his["number"])), 3)
+    assert done(satchel("task", "list", "--user", bob)) == f"{his['number']}\t\tHis\n"
+    assert "is no user" in failed(satchel("task", "list", "--user", "bob"), 2)
+
+
+def test_contracts_are_listed_and_shown(tmp_path: Path) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([sys.executable, "-m", "satchel", *words], capture_output=True, check=False)
+
+    names = [line.split("\t")[0] for line in done(run("contract", "list")).splitlines()]
+    assert names == [one["name"] for one in value(run("contract", "list", "--json"))["contracts"]]
+    assert {"prompt-store", "mcpkg", "todo", "tasks"} <= set(names)
+    assert value(run("contract", "show", "todo", "add_task"))["title"] == "add_task"
+    assert len(value(run("contract", "show", "tasks"))) == 5
+    assert "Did you mean 'todo'?" in failed(run("contract", "show", "tod"), 3)
+    assert "Did you mean 'add_task'?" in failed(run("contract", "show", "todo", "add_tasks"), 3)

@@ -16,6 +16,7 @@ import apsw
 from satchel.model import Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
+from tests.support.postgres import PostgresServer
 from tests.support.stdio import Server, modern_meta
 
 SCOPE = Scope()
@@ -166,3 +167,71 @@ def test_a_writer_that_is_stopped_holds_the_others_up_no_longer_than_it_is_stopp
     assert time.monotonic() - started > 0.5
     holder.wait()
     holder.stdout.close()
+
+
+ADA = "550e8400-e29b-41d4-a716-446655440000"
+
+
+def test_four_processes_add_250_tasks_each_and_none_is_starved(store: str, serve: Callable[..., Server]) -> None:
+    ids: list[str] = []
+    behind: list[int] = []  # how far the slowest has come whenever one is done
+    progress = [0] * 4
+
+    def work(number: int, client: Server) -> None:
+        for task in range(250):
+            body = said(client.call("add_task", user_id=ADA, title=f"{number}/{task}"))
+            assert body["success"] is True, body
+            ids.append(body["task"]["id"])
+            progress[number] += 1
+        behind.append(min(progress))
+
+    clients = [serve("todo", store) for _ in range(4)]
+    together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))  # type: ignore[misc]
+    assert len(set(ids)) == 1000
+    assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == 1000
+    assert behind[0] >= 0.4 * 250, f"when the first was done, the last had {behind[0]} of 250"
+
+
+def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again() -> None:
+    postgres = PostgresServer()
+    try:
+        store = postgres.fresh()
+        acknowledged: set[str] = set()
+        back = threading.Event()
+        recovered: list[float] = []
+        with Server("--contract", "todo", "--database", store) as client:
+            client.call("list_tasks", user_id=ADA)
+
+            def restart() -> None:
+                time.sleep(0.5)
+                postgres.stop()
+                time.sleep(1.5)
+                postgres.start()
+                recovered.append(time.monotonic())
+                back.set()
+
+            restarting = threading.Thread(target=restart)
+            restarting.start()
+            failures = number = 0
+            while True:
+                body = said(client.call("add_task", user_id=ADA, title=f"T{number}"))
+                if body["success"]:
+                    acknowledged.add(body["task"]["id"])
+                    if back.is_set():
+                        break
+                else:
+                    failures += 1
+                    assert body == {
+                        "success": False,
+                        "task": None,
+                        "message": "Unable to complete request. Please try again.",
+                    }
+                    time.sleep(0.02)
+                number += 1
+            restarting.join()
+            assert time.monotonic() - recovered[0] < 5, "it took too long to come back"
+            assert len(acknowledged) > 10
+            listed = said(client.call("list_tasks", user_id=ADA))["tasks"]
+            assert acknowledged <= {task["id"] for task in listed}
+    finally:
+        postgres.close()

@@ -4,6 +4,7 @@ import glob
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -60,13 +61,18 @@ class PostgresServer:
             connection.execute(f"create database {name}")
         return self.url(name)
 
-    def close(self) -> None:
-        """Stop the server and remove its folder."""
-        self._process.terminate()
+    def stop(self) -> None:
+        """Stop the server as an operator would who does not wait for clients."""
+        self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
             self._process.kill()
+            self._process.wait()
+
+    def close(self) -> None:
+        """Stop the server and remove its folder."""
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: object) -> None:

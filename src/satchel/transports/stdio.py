@@ -46,17 +46,22 @@ class StdioServer:
         """Answer requests, one after the other."""
         with suppress(OSError):  # the client is gone, and so are we
             with suppress(Stop):
-                while lines := self._wait():
-                    # All that has arrived is taken in first, so that a cancellation overtakes what it cancels.
-                    exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
-                    for exchange in exchanges:
-                        self._serve(exchange)
+                while self._handle(self._wait()):
+                    pass
             self._write(self._connection.close)
 
     def announce(self, change: Change) -> None:
         """Tell the client of a change; from any thread."""
         with suppress(OSError):
             self._write(lambda: self._connection.announce(change))
+
+    def _handle(self, lines: list[bytes | None]) -> bool:
+        """Serve some lines, and tell whether there were any. What it took is freed before we wait for the next."""
+        # All that has arrived is taken in first, so that a cancellation overtakes what it cancels.
+        exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
+        for exchange in exchanges:
+            self._serve(exchange)
+        return bool(lines)
 
     def _wait(self) -> list[bytes | None]:
         with self._leaving.waiting():
