@@ -21,11 +21,12 @@ ALLOWED: dict[str, set[str]] = {
     "protocol": set(),
     "storage": GROUND,
     "services": GROUND | {"storage"},
-    "contracts": GROUND | {"storage", "services", "protocol", "__init__"},
+    "library": GROUND,
+    "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
     "transports": GROUND | {"contracts", "protocol"},
     "config": GROUND,
-    "app": GROUND | {"config", "storage", "services", "contracts", "transports"},
-    "cli": GROUND | {"config", "app", "contracts", "services", "storage", "__init__"},
+    "app": GROUND | {"config", "storage", "services", "library", "contracts", "transports", "protocol"},
+    "cli": GROUND | {"config", "app", "contracts", "services", "library", "storage", "__init__"},
 }
 
 

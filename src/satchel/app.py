@@ -1,7 +1,9 @@
 """The only wiring place: settings in, a serving process out."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from satchel.config import Settings
 from satchel.errors import NotFound, StoreError, StoreUnusable
@@ -9,16 +11,28 @@ from satchel.model import Scope
 from satchel.services import projects, users
 from satchel.storage.database import open_database
 
+if TYPE_CHECKING:
+    from satchel.contracts.contract import Contract
+    from satchel.transports.stdio import Streams
+
 
 def serve(settings: Settings) -> int:
     """Serve a contract over stdio until the client leaves; the exit status of the process."""
     from satchel.contracts import load  # here, because commands that only touch the store need none of it
-    from satchel.contracts.runner import Runner
     from satchel.transports import stdio
 
     assert settings.contract is not None
     streams = stdio.Streams()
     contract = load(settings.contract)
+    if contract.reads_libraries:
+        return _serve_libraries(contract, settings, streams)
+    return _serve_store(contract, settings, streams)
+
+
+def _serve_store(contract: "Contract", settings: Settings, streams: "Streams") -> int:
+    from satchel.contracts.runner import Runner
+    from satchel.transports import stdio
+
     scope = Scope(project=settings.project, user=settings.user)
     try:
         database = open_database(settings.database)
@@ -35,12 +49,36 @@ def serve(settings: Settings) -> int:
         )
     except StoreError as error:
         return complain(f"cannot use the store: {error}", 1)
-    if os.isatty(streams.reader):
-        complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
+    _greet(contract, streams)
     runner = Runner(contract, database, scope)
     stdio.serve(streams, runner.offer, runner.answer)
     database.close()
     return 0
+
+
+def _serve_libraries(contract: "Contract", settings: Settings, streams: "Streams") -> int:
+    from satchel.contracts.runner import Runner
+    from satchel.library.catalog import Libraries
+    from satchel.protocol import Change
+    from satchel.transports import stdio
+
+    libraries = Libraries(settings.libraries)
+
+    def begin(announce: Callable[[Change], None]) -> None:
+        from satchel.library import watch
+
+        watch.start(libraries, lambda: announce(Change("prompts")))
+
+    _greet(contract, streams)
+    runner = Runner(contract, None, Scope(project=settings.project, user=settings.user), libraries)
+    stdio.serve(streams, runner.offer, runner.answer, begin)
+    libraries.renderer.close()
+    return 0
+
+
+def _greet(contract: "Contract", streams: "Streams") -> None:
+    if os.isatty(streams.reader):
+        complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
 
 
 def complain(what: str, status: int) -> int:

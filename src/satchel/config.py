@@ -9,7 +9,7 @@ from msgspec import Struct
 from satchel import clock
 from satchel.model import DEFAULT_PROJECT
 
-NAMES = ("database", "project", "contract", "user")
+NAMES = ("database", "project", "contract", "user", "libraries")
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -18,22 +18,31 @@ class Settings(Struct, frozen=True, kw_only=True):
     database: str  # a file path or a postgresql:// address
     project: str = DEFAULT_PROJECT
     contract: str | None = None
+    libraries: tuple[str, ...] = ()  # folders with libraries in them
     user: str | None = None  # the only user that a connection may act as
     home: str  # the data folder
 
 
-def load(flags: Mapping[str, str | None], environment: Mapping[str, str] | None = None) -> Settings:
+def load(flags: Mapping[str, str | list[str] | None], environment: Mapping[str, str] | None = None) -> Settings:
     """Settle every setting."""
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()
     file = _file(os.path.join(home, "satchel.toml"))
-    told = {name: flags.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
+    told: dict[str, str | None] = {}
+    for name in NAMES:
+        flag = flags.get(name)
+        told[name] = (
+            (os.pathsep.join(flag) if isinstance(flag, list) else flag)
+            or environment.get(f"SATCHEL_{name.upper()}")
+            or file.get(name)
+        )
     if told["user"] is not None and clock.parse_id(told["user"]) is None:
         raise SettingsError(f"'{told['user']}' is no user: a user is a UUID, as `satchel user` prints one.")
     return Settings(
         database=told["database"] or os.path.join(home, "satchel.db"),
         project=told["project"] or DEFAULT_PROJECT,
         contract=told["contract"],
+        libraries=tuple((told["libraries"] or os.path.join(home, "libraries")).split(os.pathsep)),
         user=told["user"] and clock.parse_id(told["user"]),
         home=home,
     )

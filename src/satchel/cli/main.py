@@ -13,6 +13,7 @@ COMMANDS = {
     "prompt": ("satchel.cli.prompt", "Add, list, show, edit, delete and search prompts."),
     "resource": ("satchel.cli.resource", "Add, list, show, edit and delete resources."),
     "task": ("satchel.cli.task", "Add, list, show, edit, finish and delete tasks."),
+    "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
     "user": ("satchel.cli.user", "Show the local user, whose tasks are yours."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
@@ -43,8 +44,8 @@ def cli() -> None:
 
 
 @click.pass_context
-def _serve(ctx: click.Context, /, **flags: str | None) -> None:
-    ctx.exit(serve(flags))
+def _serve(ctx: click.Context, /, **flags: str | tuple[str, ...] | None) -> None:
+    ctx.exit(serve({name: list(flag) if isinstance(flag, tuple) else flag for name, flag in flags.items()}))
 
 
 cli.add_command(
@@ -53,7 +54,10 @@ cli.add_command(
         callback=_serve,
         help=SERVE_HELP,
         params=[
-            click.Option([option.name, *option.flags], metavar=option.metavar, help=option.help) for option in OPTIONS
+            click.Option(
+                [option.name, *option.flags], metavar=option.metavar, help=option.help, multiple=option.is_repeated
+            )
+            for option in OPTIONS
         ],
     )
 )

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+Flags = dict[str, str | list[str] | None]
+
 
 class Option(Struct, frozen=True):
     """One option of `serve`; each takes a value."""
@@ -12,6 +14,7 @@ class Option(Struct, frozen=True):
     flags: tuple[str, ...]
     metavar: str
     help: str
+    is_repeated: bool = False
 
 
 OPTIONS = (
@@ -23,6 +26,13 @@ OPTIONS = (
         "PATH|URL",
         "The store: a file, or postgresql://… ; default: satchel.db in the data folder. [env: SATCHEL_DATABASE]",
     ),
+    Option(
+        "libraries",
+        ("--libraries", "-l"),
+        "DIR",
+        "A folder of libraries, for twig; may be said several times. [env: SATCHEL_LIBRARIES]",
+        is_repeated=True,
+    ),
     Option("user", ("--user", "-u"), "UUID", "The only user to act as; default: the local one. [env: SATCHEL_USER]"),
 )
 
@@ -33,24 +43,26 @@ def run(arguments: Sequence[str]) -> int | None:
     return None if flags is None else serve(flags)
 
 
-def parse(arguments: Sequence[str]) -> dict[str, str | None] | None:
+def parse(arguments: Sequence[str]) -> Flags | None:
     """The options given, or None for anything but known options with a value each."""
-    names = {flag: option.name for option in OPTIONS for flag in option.flags}
-    flags: dict[str, str | None] = {}
+    options = {flag: option for option in OPTIONS for flag in option.flags}
+    flags: Flags = {}
     rest = list(arguments)
     while rest:
         flag, has_value, value = rest.pop(0).partition("=")
-        if flag not in names or (has_value and not flag.startswith("--")):
+        if flag not in options or (has_value and not flag.startswith("--")):
             return None
         if not has_value:
             if not rest or rest[0].startswith("-"):
                 return None
             value = rest.pop(0)
-        flags[names[flag]] = value
+        option = options[flag]
+        before = flags.get(option.name)
+        flags[option.name] = [*(before if isinstance(before, list) else []), value] if option.is_repeated else value
     return flags
 
 
-def serve(flags: dict[str, str | None]) -> int:
+def serve(flags: Flags) -> int:
     """Serve with these options."""
     from satchel import app, config
     from satchel.contracts import CONTRACTS

@@ -14,6 +14,7 @@ from satchel.contracts.contract import Contract
 CONTRACTS = {
     "prompt-store": "satchel.contracts.prompt_store",
     "mcpkg": "satchel.contracts.mcpkg",
+    "twig": "satchel.contracts.twig",
     "todo": "satchel.contracts.todo",
     "tasks": "satchel.contracts.tasks",
 }

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from satchel.errors import SatchelError
 from satchel.model import Scope
-from satchel.storage.database import Tx
 
 Body = Struct | dict[str, Any] | str  # what a tool says, in the contract's own words
 Schema = dict[str, Any]
@@ -28,9 +27,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     at_least_one: tuple[str, ...] = ()  # of these arguments
 
 
-# One MCP method beside the tools: what it answers to the parameters of a request, in one transaction that reads.
-# It raises ProtocolError for what this contract says as a JSON-RPC error.
-Method = Callable[[Tx, Scope, dict[str, Any]], Result]
+# One MCP method beside the tools: what it answers to the parameters of a request. It is given a transaction that reads,
+# or the libraries, as its contract says, and raises ProtocolError for what that says as a JSON-RPC error.
+Method = Callable[[Any, Scope, dict[str, Any]], Result]
 
 
 class Contract(Struct, frozen=True, kw_only=True):
@@ -41,10 +40,11 @@ class Contract(Struct, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
     tools: tuple[Tool, ...] = ()
     methods: Mapping[str, Method] = {}
-    failures: Mapping[type[SatchelError], Callable[[Any], Body]]  # total; the most specific row counts
-    apology: Body  # for a surprise in our code
-    refusal: Callable[[Tool], Schema]  # what a failure of a tool looks like
+    failures: Mapping[type[SatchelError], Callable[[Any], Body]] = {}  # of tools; total; the most specific row counts
+    apology: Body = ""  # for a surprise in the code of a tool
+    refusal: Callable[[Tool], Schema] = lambda _tool: {}  # what a failure of a tool looks like
     instructions: str | None = None
+    reads_libraries: bool = False  # instead of a store
     uses_project: bool = True  # so that its project must be there before it serves
     acts_as_user: bool = False  # as the local one, unless another is named
     is_strict: bool = False  # unknown arguments are refused, and null is a value

@@ -2,7 +2,7 @@
 
 import time
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
 
@@ -17,15 +17,21 @@ from satchel.protocol.pages import refuse_cursor
 from satchel.protocol.wire import encode
 from satchel.storage.database import Database
 
+if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
+    from satchel.library.catalog import Libraries
+
 _TRIES = 5  # of a unit of work that was undone because two writers got in each other's way
 
 
 class Runner:
-    """One contract, served from one store for one scope."""
+    """One contract, served from one store, or from libraries, for one scope."""
 
-    def __init__(self, contract: Contract, database: Database, scope: Scope) -> None:
+    def __init__(
+        self, contract: Contract, database: Database | None, scope: Scope, libraries: "Libraries | None" = None
+    ) -> None:
         self._contract = contract
         self._database = database
+        self._libraries = libraries
         self._scope = scope
         self._tools = {tool.name: tool for tool in contract.tools}
         self._tool_list: list[dict[str, Any]] | None = None
@@ -93,6 +99,7 @@ class Runner:
         return self._try(tool, arguments, report)
 
     def _try(self, tool: Tool, arguments: Struct, report: Report) -> Body:
+        assert self._database is not None
         with self._database.write() if tool.writes else self._database.read() as tx:
             if tool.reports:
                 return tool.run(tx, self._scope, arguments, report)
@@ -101,6 +108,8 @@ class Runner:
     def _call_method(self, call: Call) -> dict[str, Any]:
         method = self._contract.methods[call.method]
         try:
+            if self._database is None:
+                return method(self._libraries, self._scope, call.params)
             with self._database.read() as tx:
                 return method(tx, self._scope, call.params)
         except ProtocolError:

@@ -13,6 +13,8 @@ from satchel.transports.leaving import Leaving, Stop
 from satchel.transports.lines import LineReader
 
 Answer = Callable[[Call, Report], dict[str, Any]]
+# Called once, after the first answer, with the means to announce changes: what a cold start can do without begins here.
+Begun = Callable[[Callable[[Change], None]], None]
 
 
 class Streams:
@@ -34,7 +36,8 @@ class Streams:
 class StdioServer:
     """Serves one client on a pair of streams until the input ends or a signal comes."""
 
-    def __init__(self, streams: Streams, offer: Offer, answer: Answer) -> None:
+    def __init__(self, streams: Streams, offer: Offer, answer: Answer, begun: Begun = lambda _announce: None) -> None:
+        self._begun: Begun | None = begun
         self._connection = Connection(offer)
         self._answer = answer
         self._lines = LineReader(streams.reader)
@@ -61,6 +64,10 @@ class StdioServer:
         exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
         for exchange in exchanges:
             self._serve(exchange)
+        begun = self._begun
+        if exchanges and begun is not None:
+            self._begun = None
+            begun(self.announce)
         return bool(lines)
 
     def _wait(self) -> list[bytes | None]:
@@ -106,6 +113,6 @@ class StdioServer:
             return 0
 
 
-def serve(streams: Streams, offer: Offer, answer: Answer) -> None:
+def serve(streams: Streams, offer: Offer, answer: Answer, begun: Begun = lambda _announce: None) -> None:
     """Serve the process's own stdin and stdout until they close or a signal comes."""
-    StdioServer(streams, offer, answer).run()
+    StdioServer(streams, offer, answer, begun).run()

@@ -1,0 +1,191 @@
+"""All libraries at one moment: discovered on disk, immutable, swapped whole when the disk changes."""
+
+import os
+import threading
+import unicodedata
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from satchel.library import files
+from satchel.library.manifest import MAX_MANIFEST, NAME, Argument, LibraryPrompt, Manifest, Problem, parse
+from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
+from satchel.log import log
+
+PROMPTS = "prompts"
+
+
+class Library(Struct, frozen=True):
+    """One folder with a manifest, as it was understood."""
+
+    name: str
+    root: str
+    folder: str
+    prompts: tuple[LibraryPrompt, ...]
+    listed: tuple[LibraryPrompt, ...]  # those whose file is there
+    problems: tuple[Problem, ...]
+
+
+class Catalog(Struct, frozen=True):
+    """Every library at one moment, in the order of their names."""
+
+    libraries: tuple[Library, ...]
+    problems: tuple[str, ...]  # with the folders themselves
+    folders: tuple[str, ...]  # what was looked at, and is worth watching
+
+    @property
+    def view(self) -> list[tuple[str, LibraryPrompt]]:
+        """What clients see listed: full name and prompt."""
+        return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.listed]
+
+
+class ContentMissing(Exception):
+    """The file of a prompt is not there, or is no regular file of its library."""
+
+
+class Libraries:
+    """The libraries below some roots, and the means to read and fill in their prompts."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self.roots = tuple(os.path.abspath(root) for root in roots)
+        self.renderer = Renderer()
+        self._scanning = threading.Lock()
+        self._catalog: Catalog | None = None
+        self._parsed: dict[tuple[str, str], tuple[tuple[int, ...], Manifest]] = {}
+        self._good: dict[tuple[str, str], Manifest] = {}
+        self._told: frozenset[str] = frozenset()
+
+    @property
+    def catalog(self) -> Catalog:
+        """The libraries as they were when the disk was last looked at."""
+        if self._catalog is None:
+            self.rescan()
+        assert self._catalog is not None
+        return self._catalog
+
+    def rescan(self) -> bool:
+        """Look at the disk again; says whether what clients see listed has changed."""
+        with self._scanning:
+            before = self._catalog
+            after = self._scan()
+            self._catalog = after
+            self._tell(after)
+            return before is not None and before.view != after.view
+
+    def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
+        """The prompt of a full name, `library:prompt`."""
+        library_name, _, key = name.partition(":")
+        for library in self.catalog.libraries:
+            if library.name == library_name:
+                return next(((library, prompt) for prompt in library.prompts if prompt.key == key), None)
+        return None
+
+    def template(self, library: Library, prompt: LibraryPrompt) -> str:
+        """The text of a prompt, read now.
+
+        Raises:
+            ContentMissing: there is no such file.
+            RenderFailed: it is too large, or no text.
+        """
+        try:
+            with files.opened(library.root, library.folder, PROMPTS) as folder:
+                return files.read(folder, f"{prompt.key}.md", MAX_TEMPLATE).decode()
+        except OSError:
+            raise ContentMissing from None
+        except files.TooLarge:
+            raise RenderFailed(f"it is larger than {MAX_TEMPLATE} bytes") from None
+        except UnicodeDecodeError:
+            raise RenderFailed("it is not UTF-8") from None
+
+    def _scan(self) -> Catalog:
+        found: dict[str, Library] = {}
+        problems: list[str] = []
+        folders: list[str] = []
+        for root in self.roots:
+            try:
+                with files.opened(root) as opened:
+                    names = files.folders_in(opened)
+            except OSError:
+                continue  # not there yet, or not ours to read; watching finds it when that changes
+            folders.append(root)
+            for folder in names:
+                library = self._load(root, folder, folders)
+                if library is None:
+                    continue
+                if not library.name:
+                    problems.append(f"{folder}: this name has no letter or digit to call the library by")
+                elif library.name in found:
+                    first = found[library.name].folder
+                    problems.append(f"{folder}: its name {library.name!r} is that of the folder {first!r} already")
+                else:
+                    found[library.name] = library
+        ordered = tuple(found[name] for name in sorted(found))
+        return Catalog(ordered, tuple(problems), tuple(folders))
+
+    def _load(self, root: str, folder: str, folders: list[str]) -> Library | None:
+        try:
+            with files.opened(root, folder) as opened:
+                folders.append(os.path.join(root, folder))
+                manifest = self._manifest(root, folder, opened)
+            if manifest is None:
+                return None
+        except OSError:
+            return None  # gone while we looked
+        present: frozenset[str] = frozenset()
+        try:
+            with files.opened(root, folder, PROMPTS) as opened:
+                present = files.files_in(opened)
+                folders.append(os.path.join(root, folder, PROMPTS))
+        except OSError:
+            pass  # then none of its prompts has a file
+        listed = tuple(prompt for prompt in manifest.prompts if f"{prompt.key}.md" in present)
+        missing = [
+            Problem(NAME, prompt.line, f"prompt {prompt.key}: there is no file {PROMPTS}/{prompt.key}.md")
+            for prompt in manifest.prompts
+            if f"{prompt.key}.md" not in present
+        ]
+        problems = (*manifest.problems, *missing)
+        return Library(library_name(folder), root, folder, manifest.prompts, listed, problems)
+
+    def _manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
+        """What the manifest of a library says, or said when it was last good."""
+        key = (root, folder)
+        signature = files.signature(opened, NAME)
+        if signature is None:
+            self._good.pop(key, None)
+            return None
+        known = self._parsed.get(key)
+        if known is None or known[0] != signature:
+            try:
+                manifest = parse(files.read(opened, NAME, MAX_MANIFEST), self.renderer)
+            except files.TooLarge:
+                problem = Problem(NAME, 1, f"it is larger than {MAX_MANIFEST} bytes")
+                manifest = Manifest((), (problem,), is_broken=True)
+            self._parsed[key] = known = (signature, manifest)
+            if not manifest.is_broken:
+                self._good[key] = manifest
+        manifest = known[1]
+        if manifest.is_broken:
+            good = self._good.get(key)
+            return Manifest(good.prompts if good else (), manifest.problems, is_broken=True)
+        return manifest
+
+    def _tell(self, catalog: Catalog) -> None:
+        """Log each problem once, not again at every look."""
+        lines = [*catalog.problems]
+        lines += [f"{library.folder}/{problem}" for library in catalog.libraries for problem in library.problems]
+        for line in lines:
+            if line not in self._told:
+                log(f"library {line}")
+        self._told = frozenset(lines)
+
+
+def library_name(folder: str) -> str:
+    """The name of a library: its folder's in lower case, with `_` for all but letters and digits."""
+    plain = unicodedata.normalize("NFC", folder).lower()
+    return "".join(
+        character if character == "_" or character.isalpha() or character.isdigit() else "_" for character in plain
+    ).strip("_")
+
+
+__all__ = ["Argument", "Catalog", "ContentMissing", "Libraries", "Library", "library_name"]

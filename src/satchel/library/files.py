@@ -1,0 +1,76 @@
+"""Reading inside one folder and nowhere else: no link is followed, nothing but a regular file is opened."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Not blocking: opening a FIFO must not wait for a writer.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class TooLarge(Exception):
+    """A file is longer than we read."""
+
+
+@contextmanager
+def opened(path: str, *folders: str) -> Iterator[int]:
+    """A folder, reached from a path that we trust through folders that we do not; none of those may be a link.
+
+    Raises:
+        OSError: there is no such folder.
+    """
+    file = os.open(path, _FOLDER)
+    try:
+        for folder in folders:
+            below = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=file)
+            os.close(file)
+            file = below
+        yield file
+    finally:
+        os.close(file)
+
+
+def read(folder: int, name: str, limit: int) -> bytes:
+    """The content of a regular file in an open folder.
+
+    Raises:
+        OSError: there is no such file, or it is something else.
+        TooLarge: it has more than `limit` bytes.
+    """
+    file = os.open(name, _FILE, dir_fd=folder)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise FileNotFoundError(name)
+        content = b""
+        while chunk := os.read(file, limit + 1 - len(content)):
+            content += chunk
+            if len(content) > limit:
+                raise TooLarge(name)
+        return content
+    finally:
+        os.close(file)
+
+
+def folders_in(folder: int) -> list[str]:
+    """The names of the real folders in an open folder, sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+
+
+def files_in(folder: int) -> frozenset[str]:
+    """The names of the regular files in an open folder."""
+    with os.scandir(folder) as entries:
+        return frozenset(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+
+def signature(folder: int, name: str) -> tuple[int, ...] | None:
+    """What changes when a file does; None where there is no such regular file."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -1,0 +1,79 @@
+"""Notices that the disk has changed. An event only means "look again"; and every half minute we look anyway."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+from satchel.library.catalog import Libraries
+from satchel.log import log_surprise
+
+_STEP, _DEBOUNCE = 60, 400  # milliseconds of quiet that end a burst, and the most that a burst may take
+_LOOK = 500  # how often we look whether the folders are still the same ones
+_NET = 30.0  # seconds between looks at everything, for what no event tells
+
+
+def start(libraries: Libraries, changed: Callable[[], None]) -> threading.Event:
+    """Watch in a thread of its own, and call `changed` whenever the listed view has changed. The event ends it."""
+    stop = threading.Event()
+    threading.Thread(target=_run, args=(libraries, changed, stop), name="satchel-watch", daemon=True).start()
+    return stop
+
+
+def _run(libraries: Libraries, changed: Callable[[], None], stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            _watch(libraries, changed, stop)
+        except FileNotFoundError:
+            stop.wait(_LOOK / 1000)  # a folder vanished between looking and watching
+        except Exception:
+            log_surprise("watching")  # such as a system that has no more watches to give
+            stop.wait(_NET)
+
+
+def _watch(libraries: Libraries, changed: Callable[[], None], stop: threading.Event) -> None:
+    """Watch the folders there are now, until others are there."""
+    from watchfiles import watch  # it takes 60 ms, and nobody waits for this thread
+
+    def look() -> None:
+        if libraries.rescan():
+            changed()
+
+    folders = libraries.catalog.folders
+    identities = _identities(libraries.roots, folders)
+    if not folders:
+        stop.wait(_LOOK / 1000)
+        look()
+        return
+    looked = 0.0  # never, as far as what happened before the watch was armed is concerned
+    # Each folder alone: a link inside a library must not make us watch the whole disk.
+    for events in watch(
+        *folders,
+        watch_filter=None,
+        recursive=False,
+        step=_STEP,
+        debounce=_DEBOUNCE,
+        rust_timeout=_LOOK,
+        yield_on_timeout=True,
+        stop_event=stop,
+        raise_interrupt=False,
+    ):
+        is_time = time.monotonic() - looked > _NET
+        if events or is_time or _identities(libraries.roots, folders) != identities:
+            looked = time.monotonic()
+            look()
+        now = libraries.catalog.folders
+        if now != folders or _identities(libraries.roots, now) != identities:
+            return
+
+
+def _identities(roots: tuple[str, ...], folders: tuple[str, ...]) -> list[tuple[int, int] | None]:
+    """Which folders these are: one that was removed and made again is another."""
+    found: list[tuple[int, int] | None] = []
+    for folder in (*roots, *folders):
+        try:
+            status = os.stat(folder)
+            found.append((status.st_dev, status.st_ino))
+        except OSError:
+            found.append(None)
+    return found
