@@ -35,11 +35,17 @@ class Session:
         """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
         if self.as_json:
             click.echo(as_json(value))
-        elif sys.stdout.isatty():
-            _draw(columns, rows)
         else:
-            for row in rows:
-                click.echo("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+            print_table(columns, rows)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on a terminal, lines with tabs for other programs."""
+    if sys.stdout.isatty():
+        _draw(columns, rows)
+        return
+    for row in rows:
+        click.echo("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
 
 
 def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -46,7 +46,8 @@ class ContentMissing(Exception):
 class Libraries:
     """The libraries below some roots, and the means to read and fill in their prompts."""
 
-    def __init__(self, roots: Sequence[str]) -> None:
+    def __init__(self, roots: Sequence[str], *, is_quiet: bool = False) -> None:
+        self._is_quiet = is_quiet  # problems are shown by whoever asks, not logged
         self.roots = tuple(os.path.abspath(root) for root in roots)
         self.renderer = Renderer()
         self._scanning = threading.Lock()
@@ -96,6 +97,10 @@ class Libraries:
             raise RenderFailed(f"it is larger than {MAX_TEMPLATE} bytes") from None
         except UnicodeDecodeError:
             raise RenderFailed("it is not UTF-8") from None
+
+    def one(self, root: str, folder: str) -> Library | None:
+        """A single library, whatever else is beside it."""
+        return self._load(root, folder, [])
 
     def _scan(self) -> Catalog:
         found: dict[str, Library] = {}
@@ -175,7 +180,7 @@ class Libraries:
         lines = [*catalog.problems]
         lines += [f"{library.folder}/{problem}" for library in catalog.libraries for problem in library.problems]
         for line in lines:
-            if line not in self._told:
+            if line not in self._told and not self._is_quiet:
                 log(f"library {line}")
         self._told = frozenset(lines)
 

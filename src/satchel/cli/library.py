@@ -1,0 +1,223 @@
+"""`satchel library`: list, show, check, make and render libraries of prompt templates."""
+
+import os
+from typing import Any, NoReturn
+
+import click
+
+from satchel.cli.store import as_json as indented
+from satchel.cli.store import print_table
+from satchel.config import SettingsError, load
+from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
+from satchel.library.manifest import LibraryPrompt, Problem
+from satchel.library.render import RenderFailed
+
+roots = click.option(
+    "--libraries", "-l", metavar="DIR", multiple=True, help="A folder of libraries. [env: SATCHEL_LIBRARIES]"
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def cli() -> None:
+    """List, show, check, make and render libraries: folders with twig.toml and prompts/*.md."""
+
+
+@cli.command("list")
+@roots
+@as_json
+def list_(libraries: tuple[str, ...], as_json: bool) -> None:
+    """List the libraries and how many prompts each has."""
+    found = _open(libraries).catalog
+    value = [
+        {"name": one.name, "folder": one.folder, "prompts": len(one.listed), "problems": len(one.problems)}
+        for one in found.libraries
+    ]
+    if as_json:
+        click.echo(indented({"libraries": value, "problems": list(found.problems)}))
+        return
+    print_table(
+        ("NAME", "FOLDER", "PROMPTS", "PROBLEMS"),
+        [(one.name, one.folder, str(len(one.listed)), str(len(one.problems))) for one in found.libraries],
+    )
+
+
+@cli.command()
+@click.argument("name")
+@roots
+@as_json
+def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
+    """Show the prompts of a library, their arguments, and its problems."""
+    library = _library(_open(libraries), name)
+    prompts = [_shown(library, prompt) for prompt in library.prompts]
+    problems = [str(problem) for problem in library.problems]
+    if as_json:
+        click.echo(indented({"name": library.name, "folder": library.folder, "prompts": prompts, "problems": problems}))
+        return
+    for prompt in prompts:
+        click.echo(f"{prompt['name']}  {prompt['description'] or ''}".rstrip())
+        for argument in prompt["arguments"]:
+            needed = "" if argument["required"] else " (optional)"
+            click.echo(f"    {argument['name']}{needed}  {argument['description'] or ''}".rstrip())
+    for problem in problems:
+        click.echo(f"{library.folder}/{problem}", err=True)
+
+
+@cli.command()
+@click.argument("path", type=click.Path(exists=True, file_okay=False))
+@as_json
+def validate(path: str, as_json: bool) -> None:
+    """Print every problem of the library in folder PATH as file:line: what, and end with 1 if there is one."""
+    problems = check(path)
+    if as_json:
+        click.echo(indented({"problems": [{"file": one.file, "line": one.line, "what": one.what} for one in problems]}))
+    else:
+        for problem in problems:
+            click.echo(str(problem))
+    raise SystemExit(1 if problems else 0)
+
+
+@cli.command()
+@click.argument("name")
+@roots
+@as_json
+def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
+    """Write a small working library in folder NAME of the (first) folder of libraries."""
+    if os.sep in name or name in (".", "..") or not library_name(name):
+        _end(f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.", 2)
+    root = _roots(libraries)[0]
+    folder = os.path.join(root, name)
+    try:
+        os.makedirs(os.path.join(folder, PROMPTS), mode=0o755)
+    except FileExistsError:
+        _end(f"{folder} is already there. Choose another name.", 5)
+    except OSError as error:
+        _end(f"cannot make {folder}: {error.strerror}.", 1)
+    for file, text in TEMPLATE.items():
+        with open(os.path.join(folder, file), "x", encoding="utf-8") as opened:
+            opened.write(text)
+    prompt = f"{library_name(name)}:review"
+    value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
+    hint = f"Made {folder}. Try it: satchel library render {prompt} code='print(1)'"
+    click.echo(indented(value) if as_json else hint)
+
+
+@cli.command()
+@click.argument("name", metavar="LIB:PROMPT")
+@click.argument("arguments", metavar="KEY=VALUE...", nargs=-1)
+@roots
+@as_json
+def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as_json: bool) -> None:
+    """Fill in a prompt with arguments and print it."""
+    opened = _open(libraries)
+    found = opened.find(name)
+    if found is None:
+        _end(f"there is no prompt '{name}'. {_near(name, [known for known, _ in opened.catalog.view])}", 3)
+    library, prompt = found
+    given = dict(_pair(argument) for argument in arguments)
+    declared = {argument.name: argument for argument in prompt.arguments}
+    unknown = [key for key in given if key not in declared]
+    missing = [key for key, argument in declared.items() if argument.is_required and key not in given]
+    if unknown:
+        _end(f"prompt '{name}' has no argument '{unknown[0]}'. It has: {', '.join(declared) or 'none'}.", 2)
+    if missing:
+        _end(f"prompt '{name}' needs {missing[0]}=…", 2)
+    try:
+        text = opened.renderer.render(opened.template(library, prompt), given)
+    except ContentMissing:
+        _end(f"there is no file {library.folder}/{PROMPTS}/{prompt.key}.md.", 3)
+    except RenderFailed as failure:
+        where = f"{library.folder}/{PROMPTS}/{prompt.key}.md" + (f":{failure.line}" if failure.line else "")
+        _end(f"{where}: {failure.what}", 1)
+    finally:
+        opened.renderer.close()
+    click.echo(indented({"name": name, "text": text}) if as_json else text, nl=as_json or not text.endswith("\n"))
+
+
+def check(path: str) -> list[Problem]:
+    """Every problem of the library in a folder: of its manifest, its files and its templates."""
+    root, folder = os.path.split(os.path.abspath(path))
+    libraries = Libraries([root], is_quiet=True)
+    library = libraries.one(root, folder)
+    if library is None:
+        return [Problem("twig.toml", 1, "there is no such file, or it is a link")]
+    problems = list(library.problems)
+    for prompt in library.listed:
+        try:
+            libraries.renderer.check(libraries.template(library, prompt))
+        except RenderFailed as failure:
+            problems.append(Problem(f"{PROMPTS}/{prompt.key}.md", failure.line or 1, failure.what))
+        except ContentMissing:
+            problems.append(Problem(f"{PROMPTS}/{prompt.key}.md", 1, "it is gone"))
+    libraries.renderer.close()
+    return problems
+
+
+def _roots(given: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return load({"libraries": list(given)}).libraries
+    except SettingsError as error:
+        _end(str(error), 2)
+
+
+def _open(given: tuple[str, ...]) -> Libraries:
+    return Libraries(_roots(given), is_quiet=True)
+
+
+def _library(libraries: Libraries, name: str) -> Library:
+    found = next((one for one in libraries.catalog.libraries if one.name == name), None)
+    if found is None:
+        _end(f"there is no library '{name}'. {_near(name, [one.name for one in libraries.catalog.libraries])}", 3)
+    return found
+
+
+def _shown(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
+    arguments = [
+        {"name": one.name, "description": one.description, "required": one.is_required} for one in prompt.arguments
+    ]
+    return {"name": f"{library.name}:{prompt.key}", "description": prompt.description, "arguments": arguments}
+
+
+def _pair(argument: str) -> tuple[str, str]:
+    key, is_pair, value = argument.partition("=")
+    if not is_pair:
+        _end(f"'{argument}' is no KEY=VALUE.", 2)
+    return key, value
+
+
+def _near(name: str, names: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean '{near[0]}'?" if near else "See what there is: satchel library list"
+
+
+def _end(message: str, status: int) -> NoReturn:
+    click.echo(f"satchel: {message}", err=True)
+    raise SystemExit(status)
+
+
+TEMPLATE = {
+    "twig.toml": """\
+# A library of prompts. Each [prompts.NAME] has its text in prompts/NAME.md.
+
+[prompts.review]
+description = "Review code for quality and best practices"
+
+[[prompts.review.arguments]]
+name = "code"
+description = "The code to review"
+required = true
+
+[[prompts.review.arguments]]
+name = "language"
+description = "Its programming language"
+""",
+    "prompts/review.md": """\
+Please review the following {{ language or "code" }}:
+
+{{ code }}
+
+{% if language %}Mind the customs of {{ language }}.{% endif %}
+""",
+}

@@ -1,0 +1,312 @@
+"""The twig contract to the letter: whole replies over real stdio, on libraries on a real disk.
+
+What the document prints is in twig.json beside this file and changes only when the document does.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.stdio import NEWEST, OLDEST, Server, plain
+
+PRINTED = json.loads((Path(__file__).parent / "twig.json").read_text())
+MANIFEST = """
+[prompts.code_review]
+description = "Review code for quality and best practices"
+[[prompts.code_review.arguments]]
+name = "code_snippet"
+description = "The code to review"
+required = true
+[[prompts.code_review.arguments]]
+name = "language"
+description = "Programming language (optional)"
+
+[prompts.documentation]
+description = "Generate documentation from code"
+[[prompts.documentation.arguments]]
+name = "function_code"
+description = "Function source code"
+required = true
+"""
+REVIEW = """Please review the following {{ language|capitalize }} code for quality and best practices:
+
+```{{ language }}
+{{ code_snippet }}
+```
+
+Focus on:
+- Code clarity and readability
+- Performance considerations
+- Adherence to {{ language|capitalize }} best practices"""
+
+
+def printed(section: str, label: str) -> Any:
+    [message] = [one["message"] for one in PRINTED if section in one["section"] and one["label"] == label]
+    return json.loads(json.dumps(message))
+
+
+def write(root: Path, folder: str, manifest: str, **prompts: str) -> Path:
+    """Put a library on disk."""
+    library = root / folder
+    (library / "prompts").mkdir(parents=True, exist_ok=True)
+    (library / "twig.toml").write_text(manifest)
+    for key, text in prompts.items():
+        (library / "prompts" / f"{key}.md").write_text(text)
+    return library
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with the library of the document."""
+    root = tmp_path / "libraries"
+    write(root, "my_coding_lib", MANIFEST, code_review=REVIEW, documentation="Document {{ function_code }}")
+    return root
+
+
+Start = Callable[..., Server]
+
+
+@pytest.fixture
+def start() -> Any:
+    servers: list[Server] = []
+
+    def run(root: Path, revision: str = NEWEST) -> Server:
+        server = Server("--contract", "twig", "--libraries", str(root))
+        servers.append(server)
+        if revision != NEWEST:
+            server.initialize(revision)
+        return server
+
+    yield run
+    for server in servers:
+        assert server.close() == 0, server.stderr
+        assert "surprise" not in server.stderr, server.stderr
+
+
+def get(server: Server, name: str, **arguments: str) -> Any:
+    return server.request("prompts/get", {"name": name, "arguments": arguments})
+
+
+def text(server: Server, name: str, **arguments: str) -> str:
+    said: str = get(server, name, **arguments)["result"]["messages"][0]["content"]["text"]
+    return said
+
+
+def details(server: Server, name: str, **arguments: str) -> str:
+    error = get(server, name, **arguments)["error"]
+    assert (error["code"], error["message"], list(error["data"])) == (-32602, "Invalid params", ["details"])
+    said: str = error["data"]["details"]
+    return said
+
+
+def send(server: Server, message: dict[str, Any]) -> Any:
+    server.methods[message["id"]] = (message["method"], OLDEST)
+    server.send(message)
+    return server.read()
+
+
+# -- the document -----------------------------------------------------------------------------------------------
+
+
+def test_only_prompts_are_declared(root: Path, start: Start) -> None:
+    server = start(root)
+    answer = server.initialize(OLDEST)["result"]
+    assert answer["capabilities"] == {"prompts": {"listChanged": True}}
+    assert answer["serverInfo"]["name"] == "twig"
+    for method in ("tools/list", "resources/list", "completion/complete"):
+        assert server.request(method)["error"] == {"code": -32601, "message": "Method not found"}
+
+
+def test_the_printed_list(root: Path, start: Start) -> None:
+    reply = printed("prompts/list", "Response (Success)")
+    # Instead of printed nulls, nextCursor is left out; and MCP's own arguments are there too.
+    del reply["result"]["nextCursor"]
+    for entry in reply["result"]["prompts"]:
+        required = entry["inputSchema"]["required"]
+        entry["arguments"] = [
+            {"name": name, "description": property["description"], "required": name in required}
+            for name, property in entry["inputSchema"]["properties"].items()
+        ]
+    assert send(start(root, OLDEST), printed("prompts/list", "Request")) == reply
+
+
+def test_the_printed_empty_lists(tmp_path: Path, start: Start) -> None:
+    labels = ("No prompts installed", "Data directory not accessible (logged, but list still returns empty)")
+    (tmp_path / "empty").mkdir()
+    for label, folder in zip(labels, (tmp_path / "empty", tmp_path / "missing"), strict=True):
+        reply = printed("prompts/list", label)
+        del reply["result"]["nextCursor"]
+        assert send(start(folder, OLDEST), printed("prompts/list", "Request")) == reply
+
+
+def test_the_printed_prompt(root: Path, start: Start) -> None:
+    reply = printed("prompts/get", "Response (Success)")
+    reply["result"]["description"] = "Review code for quality and best practices"
+    assert send(start(root, OLDEST), printed("prompts/get", "Request")) == reply
+
+
+def test_the_printed_errors(root: Path, tmp_path: Path, start: Start) -> None:
+    request = printed("prompts/get", "Request")
+    assert send(start(tmp_path / "missing", OLDEST), request) == printed("prompts/get", "Prompt not found")
+    server = start(root, OLDEST)
+    without = {**request, "params": {"name": request["params"]["name"]}}
+    assert send(server, without) == printed("prompts/get", "Missing required argument")
+    (root / "my_coding_lib" / "prompts" / "code_review.md").unlink()
+    reply = printed("prompts/get", "Content file missing")
+    reply["error"]["data"]["details"] = "Prompt content file not found: my_coding_lib/prompts/code_review.md"
+    assert send(server, request) == reply
+
+
+def test_a_broken_template_is_told_with_its_line_and_stays_listed(root: Path, start: Start) -> None:
+    file = root / "my_coding_lib" / "prompts" / "documentation.md"
+    file.write_text("one\ntwo\nthree\nfour\n{{ function_code|nofilter }}\n")
+    server = start(root)
+    said = details(server, "my_coding_lib:documentation", function_code="x")
+    form = printed("prompts/get", "Template rendering error")["error"]["data"]["details"]
+    assert said.startswith(form.split(":")[0] + ": ") and "at line 5: " in said
+    assert len(server.request("prompts/list")["result"]["prompts"]) == 2
+
+
+def test_the_examples_of_argument_handling(tmp_path: Path, start: Start) -> None:
+    manifest = """
+[prompts.code_review]
+description = "Review code"
+[[prompts.code_review.arguments]]
+name = "code_snippet"
+description = "Code to review"
+required = true
+[[prompts.code_review.arguments]]
+name = "language"
+description = "Programming language"
+[[prompts.code_review.arguments]]
+name = "max_issues"
+description = "Maximum number of issues to report"
+[prompts.optional]
+[[prompts.optional.arguments]]
+name = "language"
+"""
+    template = (
+        "# Code Review\n\nPlease review the following {{ language }} code:\n\n{{ code_snippet }}\n\n"
+        "Report up to {{ max_issues }} issues.\n"
+    )
+    write(
+        tmp_path,
+        "my_coding_lib",
+        manifest,
+        code_review=template,
+        optional="{% if language %}Language: {{ language }}{% endif %}",
+    )
+    server = start(tmp_path)
+    said = text(server, "my_coding_lib:code_review", code_snippet="print('hello')", language="python", max_issues="5")
+    assert said == (
+        "# Code Review\n\nPlease review the following python code:\n\nprint('hello')\n\nReport up to 5 issues.\n"
+    )
+    assert text(server, "my_coding_lib:optional") == ""
+    assert text(server, "my_coding_lib:optional", language="c") == "Language: c"
+
+
+# -- beyond the document ----------------------------------------------------------------------------------------
+
+
+def test_values_are_plain_texts(tmp_path: Path, start: Start) -> None:
+    manifest = "[prompts.p]\n[[prompts.p.arguments]]\nname = 'a'\n[[prompts.p.arguments]]\nname = 'b'\nrequired = true"
+    write(tmp_path, "lib", manifest, p="<{{ a }}|{{ b }}|{{ a.x.y }}|{{ c }}>\n")
+    server = start(tmp_path)
+    assert text(server, "lib:p", b="") == "<|||>\n"
+    hostile = "{{ 7*7 }}{% raw %}<b>&amp;'\"\\n"
+    assert text(server, "lib:p", a=hostile, b="ü🎒") == f"<{hostile}|ü🎒||>\n"
+    assert text(server, "lib:p", b="x", c="undeclared", undeclared="y") == "<|x||>\n"
+    answer = server.request("prompts/get", {"name": "lib:p", "arguments": {"b": 5}})
+    assert answer["error"]["code"] == -32602
+    assert server.request("prompts/get", {"arguments": {"b": "x"}})["error"]["code"] == -32602
+
+
+def test_unknown_prompts_libraries_and_malformed_names_are_not_found(root: Path, start: Start) -> None:
+    server = start(root)
+    for name in (
+        "my_coding_lib:nope",
+        "nope:code_review",
+        "code_review",
+        "",
+        ":",
+        "my_coding_lib:",
+        "My_Coding_Lib:code_review",
+        "a:b:c",
+        "../x",
+    ):
+        assert get(server, name)["error"] == {
+            "code": -32601,
+            "message": "Method not found",
+            "data": {"details": f"Prompt not found: {name}"},
+        }
+
+
+def test_a_prompt_without_arguments_has_an_empty_schema(tmp_path: Path, start: Start) -> None:
+    write(tmp_path, "lib", "[prompts.bare]\n[prompts.lost]\n", bare="x")
+    server = start(tmp_path)
+    assert plain(server.request("prompts/list")["result"]) == {
+        "prompts": [{"name": "lib:bare", "inputSchema": {"type": "object", "properties": {}}}]
+    }
+    assert plain(get(server, "lib:bare")["result"]) == {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "x"}}]
+    }
+    assert details(server, "lib:lost") == "Prompt content file not found: lib/prompts/lost.md"
+
+
+def test_names_of_libraries_are_made_from_their_folders(tmp_path: Path, start: Start) -> None:
+    for folder in ("My Lib!", "É-cole", "a_b", "a-b", "---", "_x_", "日本", "v1.2", "not a library"):
+        write(tmp_path, folder, "[prompts.p]\n", p="x")
+    (tmp_path / "not a library" / "twig.toml").unlink()
+    server = start(tmp_path)
+    names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
+    assert names == sorted(["my_lib:p", "é_cole:p", "a_b:p", "x:p", "日本:p", "v1_2:p"])
+    server.close()
+    assert "a_b: its name 'a_b' is that of the folder 'a-b' already" in server.stderr
+    assert "---: this name has no letter" in server.stderr
+
+
+def test_order_is_by_library_and_then_as_the_manifest_has_it_in_pages_of_500(tmp_path: Path, start: Start) -> None:
+    keys = [f"k{(number * 7) % 600}" for number in range(600)]
+    write(tmp_path, "zeta", "[prompts.only]\n", only="x")
+    write(tmp_path, "alpha", "\n".join(f"[prompts.{key}]" for key in keys), **dict.fromkeys(keys, "x"))
+    server = start(tmp_path)
+    first = server.request("prompts/list", {"cursor": None})["result"]
+    second = server.request("prompts/list", {"cursor": first["nextCursor"]})["result"]
+    names = [prompt["name"] for prompt in first["prompts"] + second["prompts"]]
+    assert len(first["prompts"]) == 500 and "nextCursor" not in second
+    assert names == [*(f"alpha:{key}" for key in keys), "zeta:only"]
+    assert server.request("prompts/list", {"cursor": "nope"})["error"]["code"] == -32602
+
+
+def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
+    write(tmp_path / "one", "a", "[prompts.p]\n", p="of one")
+    write(tmp_path / "two", "a", "[prompts.p]\n", p="of two")
+    write(tmp_path / "two", "b", "[prompts.p]\n", p="b")
+    with Server("-c", "twig", "-l", str(tmp_path / "one"), "--libraries", str(tmp_path / "two")) as server:
+        names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
+        assert names == ["a:p", "b:p"] and text(server, "a:p") == "of one"
+    both = f"{tmp_path / 'two'}:{tmp_path / 'one'}"
+    with Server("-c", "twig", environment={"SATCHEL_LIBRARIES": both}) as server:
+        assert text(server, "a:p") == "of two"
+
+
+def test_what_is_wrong_with_a_library_is_reported_and_the_rest_is_served(tmp_path: Path, start: Start) -> None:
+    write(tmp_path, "broken", "[prompts.p\n", p="x")
+    write(tmp_path, "odd", "prompts = 5\n")
+    write(
+        tmp_path, "half", "[prompts.good]\n[prompts.'Bad Key']\n[prompts.worse]\narguments = 3\n", good="x", worse="y"
+    )
+    server = start(tmp_path)
+    names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
+    assert names == ["half:good", "half:worse"]
+    server.close()
+    for said in (
+        "broken/twig.toml:1: ",
+        "odd/twig.toml:1: prompts must be a table",
+        "half/twig.toml:2: prompt 'Bad Key'",
+        "half/twig.toml:3: prompt worse: arguments must be tables",
+    ):
+        assert said in server.stderr, server.stderr

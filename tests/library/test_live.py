@@ -1,0 +1,215 @@
+"""Live libraries: however a file is saved, the list ends equal to the disk, and clients are told within two seconds."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contracts.test_twig import get, text, write
+from tests.support.stdio import META, NEWEST, Server
+
+CHANGED = "notifications/prompts/list_changed"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "libraries"
+    write(root, "lib", "[prompts.one]\n", one="first")
+    return root
+
+
+@pytest.fixture
+def server(root: Path) -> Iterator[Server]:
+    with Server("--contract", "twig", "--libraries", str(root)) as server:
+        server.initialize("2025-11-25")
+        assert names(server) == ["lib:one"]
+        settle(server)
+        yield server
+
+
+def names(server: Server) -> list[str]:
+    found: list[str] = []
+    cursor: dict[str, Any] = {}
+    while True:
+        server.ask("prompts/list", cursor)
+        answer = server.read()
+        while "method" in answer:  # a change of the disk may be announced at any time
+            answer = server.read()
+        found += [prompt["name"] for prompt in answer["result"]["prompts"]]
+        if "nextCursor" not in answer["result"]:
+            return found
+        cursor = {"cursor": answer["result"]["nextCursor"]}
+
+
+def settle(server: Server) -> None:
+    """Wait until the watch is armed and quiet: a file of no consequence would be noticed, and nothing is announced."""
+    time.sleep(1.2)
+    while not server.is_silent(0.3):
+        server.read()
+
+
+def told(server: Server, seconds: float = 2.0) -> None:
+    """A change is announced in time."""
+    started = time.monotonic()
+    message = server.read(seconds + 3)
+    taken = time.monotonic() - started
+    assert message == {"jsonrpc": "2.0", "method": CHANGED}
+    assert taken < seconds, f"{taken:.2f} s"
+
+
+def manifest(root: Path) -> Path:
+    return root / "lib" / "twig.toml"
+
+
+def in_place(root: Path, content: str) -> None:
+    manifest(root).write_text(content)
+
+
+def write_and_rename(root: Path, content: str) -> None:
+    temporary = root / "lib" / ".twig.toml.swp"
+    temporary.write_text(content)
+    os.replace(temporary, manifest(root))
+
+
+def delete_and_create(root: Path, content: str) -> None:
+    manifest(root).unlink()
+    manifest(root).write_text(content)
+
+
+def by_vim(root: Path, content: str) -> None:
+    """A backup by rename, then a new file under the old name."""
+    backup = root / "lib" / "twig.toml~"
+    os.replace(manifest(root), backup)
+    manifest(root).write_text(content)
+    backup.unlink()
+
+
+@pytest.mark.parametrize("save", [in_place, write_and_rename, delete_and_create, by_vim])
+def test_however_a_manifest_is_saved_clients_are_told(
+    root: Path, server: Server, save: Callable[[Path, str], None]
+) -> None:
+    (root / "lib" / "prompts" / "two.md").write_text("x")
+    save(root, "[prompts.one]\n[prompts.two]\n")
+    told(server)
+    assert names(server) == ["lib:one", "lib:two"]
+
+
+def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Server) -> None:
+    repository = root / "lib"
+
+    def git(*words: str) -> None:
+        settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-c", "gc.auto=0"]
+        subprocess.run(["git", *settings, *words], cwd=repository, check=True, capture_output=True)
+
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    git("checkout", "-b", "many")
+    keys = [f"k{number}" for number in range(1000)]
+    write(root, "lib", "\n".join(f"[prompts.{key}]" for key in keys), **dict.fromkeys(keys, "x"))
+    git("add", ".")
+    git("commit", "-m", "many")
+    git("checkout", "main")
+    time.sleep(1.5)
+    settle(server)
+    assert names(server) == ["lib:one"]
+    started = time.monotonic()
+    git("checkout", "many")
+    told(server, 2.0 + time.monotonic() - started)
+    deadline = time.monotonic() + 5
+    while (listed := names(server)) != [f"lib:{key}" for key in keys]:
+        assert time.monotonic() < deadline, f"{len(listed)} listed"
+        time.sleep(0.1)
+
+
+def test_a_folder_moved_in_and_out_is_listed_and_gone(root: Path, tmp_path: Path, server: Server) -> None:
+    write(tmp_path, "outside", "[prompts.p]\n", p="x")
+    shutil.move(tmp_path / "outside", root / "moved")
+    told(server)
+    assert names(server) == ["lib:one", "moved:p"]
+    settle(server)
+    (root / "moved" / "prompts" / "p.md").unlink()
+    told(server)
+    assert names(server) == ["lib:one"]
+    settle(server)
+    shutil.rmtree(root / "lib")
+    told(server)
+    assert names(server) == []
+
+
+def test_edited_text_is_served_at_once_and_announced_to_nobody(root: Path, server: Server) -> None:
+    (root / "lib" / "prompts" / "one.md").write_text("second")
+    assert text(server, "lib:one") == "second"
+    assert server.is_silent(1.5)
+
+
+def test_one_burst_is_announced_once(root: Path, server: Server) -> None:
+    for number in range(20):
+        (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
+    in_place(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
+    told(server)
+    assert server.is_silent(1.5)
+
+
+def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Server) -> None:
+    in_place(root, "[prompts.one\n")
+    assert server.is_silent(1.5)
+    assert names(server) == ["lib:one"] and text(server, "lib:one") == "first"
+    (root / "lib" / "prompts" / "two.md").write_text("x")
+    in_place(root, "[prompts.two]\n")
+    told(server)
+    assert names(server) == ["lib:two"]
+    assert get(server, "lib:one")["error"]["code"] == -32601
+
+
+def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server: Server) -> None:
+    shutil.rmtree(root)
+    told(server)
+    assert names(server) == []
+    settle(server)
+    write(root, "new", "[prompts.p]\n", p="x")
+    told(server, 5)
+    assert names(server) == ["new:p"]
+    settle(server)
+    (root / "new" / "prompts" / "q.md").write_text("x")
+    (root / "new" / "twig.toml").write_text("[prompts.p]\n[prompts.q]\n")
+    told(server)
+
+
+def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: Path) -> None:
+    with Server("--contract", "twig", "--libraries", str(tmp_path / "later" / "still")) as server:
+        server.initialize("2024-11-05")
+        assert names(server) == []
+        time.sleep(1)
+        write(tmp_path / "later" / "still", "lib", "[prompts.p]\n", p="x")
+        told(server, 5)
+        assert names(server) == ["lib:p"]
+
+
+def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> None:
+    with Server("--contract", "twig", "--libraries", str(root)) as server:
+        wish = {"promptsListChanged": True, "toolsListChanged": True}
+        id = server.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
+        assert server.read()["params"]["notifications"] == {"promptsListChanged": True}
+        settle(server)
+        write(root, "more", "[prompts.p]\n", p="x")
+        message = server.read(5)
+        assert message == {"jsonrpc": "2.0", "method": CHANGED, "params": {"_meta": {f"{META}subscriptionId": id}}}
+        server.methods[id] = ("subscriptions/listen", NEWEST)
+        server.close()
+
+
+def test_the_start_answers_before_it_watches_or_renders(root: Path) -> None:
+    with Server("--contract", "twig", "--libraries", str(root)) as server:
+        server.initialize("2025-11-25")
+        tasks = Path(f"/proc/{server.process.pid}/task")
+        children = [(task / "children").read_text() for task in tasks.iterdir()]
+        assert "".join(children) == ""  # no worker before anything needs one
+        assert text(server, "lib:one") == "first"
+        children = [(task / "children").read_text() for task in tasks.iterdir()]
+        assert 1 <= len("".join(children).split()) <= 2
