@@ -42,6 +42,7 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/cold_start.py
 	$(PY) bench/prompts.py
 	$(PY) bench/tasks.py
+	$(PY) bench/libraries.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock

@@ -69,6 +69,14 @@ class Client:
             raise RuntimeError(f"{tool} answered {line[:500]!r}")
         return taken, msgspec.json.decode(answer["result"]["content"][0]["text"])
 
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one message, whatever it is."""
+        self._send(msgspec.json.encode(message) + b"\n")
+
+    def read_line(self) -> bytes:
+        """The next line that the server says."""
+        return self._out.readline()
+
     def memory_kb(self) -> dict[str, int]:
         """Resident memory now: all of it (rss), and with shared pages divided among those who share them (pss)."""
         folder = Path(f"/proc/{self.process.pid}")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import Raw
+
 from satchel.contracts.contract import Contract, Result
 from satchel.library.catalog import ContentMissing, Libraries, Library
 from satchel.library.manifest import Argument, LibraryPrompt
@@ -9,6 +11,7 @@ from satchel.library.render import RenderFailed
 from satchel.model import Scope
 from satchel.protocol import METHOD_NOT_FOUND, ProtocolError, invalid_params
 from satchel.protocol.pages import page
+from satchel.protocol.wire import encode
 
 PAGE = 500
 
@@ -16,8 +19,8 @@ PAGE = 500
 
 
 def list_prompts(libraries: Libraries, _: Scope, params: dict[str, Any]) -> Result:
-    prompts, cursor = page(libraries.catalog.view, params.get("cursor"), PAGE)
-    listed: Result = {"prompts": [entry(name, prompt) for name, prompt in prompts]}
+    prompts, cursor = page(libraries.entries(entry), params.get("cursor"), PAGE)
+    listed: Result = {"prompts": prompts}
     return listed if cursor is None else {**listed, "nextCursor": cursor}
 
 
@@ -54,7 +57,7 @@ def rendered(libraries: Libraries, library: Library, prompt: LibraryPrompt, valu
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def entry(name: str, prompt: LibraryPrompt) -> dict[str, Any]:
+def entry(name: str, prompt: LibraryPrompt) -> Raw:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {one.name: described({"type": "string"}, one.description) for one in prompt.arguments},
@@ -63,7 +66,9 @@ def entry(name: str, prompt: LibraryPrompt) -> dict[str, Any]:
     if required:
         schema["required"] = required
     listed = described({"name": name, "inputSchema": schema}, prompt.description)
-    return {**listed, "arguments": [argument(one) for one in prompt.arguments]} if prompt.arguments else listed
+    if prompt.arguments:
+        listed["arguments"] = [argument(one) for one in prompt.arguments]
+    return Raw(encode(listed))
 
 
 def argument(one: Argument) -> dict[str, Any]:
@@ -71,7 +76,7 @@ def argument(one: Argument) -> dict[str, Any]:
 
 
 def described(value: dict[str, Any], description: str | None) -> dict[str, Any]:
-    return value if description is None else {**value, "description": description}
+    return {**value, "description": description} if description is not None else value
 
 
 CONTRACT = Contract(

@@ -3,9 +3,9 @@
 import os
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from satchel.library import files
 from satchel.library.manifest import MAX_MANIFEST, NAME, Argument, LibraryPrompt, Manifest, Problem, parse
@@ -55,6 +55,7 @@ class Libraries:
         self._parsed: dict[tuple[str, str], tuple[tuple[int, ...], Manifest]] = {}
         self._good: dict[tuple[str, str], Manifest] = {}
         self._told: frozenset[str] = frozenset()
+        self._entries: tuple[Catalog, list[Raw]] | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -72,6 +73,13 @@ class Libraries:
             self._catalog = after
             self._tell(after)
             return before is not None and before.view != after.view
+
+    def entries(self, shaped: Callable[[str, LibraryPrompt], Raw]) -> list[Raw]:
+        """What clients see listed, in the form they see it; made once for each state of the disk."""
+        catalog = self.catalog
+        if self._entries is None or self._entries[0] is not catalog:
+            self._entries = (catalog, [shaped(name, prompt) for name, prompt in catalog.view])
+        return self._entries[1]
 
     def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
         """The prompt of a full name, `library:prompt`."""
@@ -110,8 +118,10 @@ class Libraries:
             try:
                 with files.opened(root) as opened:
                     names = files.folders_in(opened)
-            except OSError:
-                continue  # not there yet, or not ours to read; watching finds it when that changes
+            except OSError as error:
+                # Not there yet, or not ours to read; watching finds it when that changes.
+                problems.append(f"folder {root}: {error.strerror}")
+                continue
             folders.append(root)
             for folder in names:
                 library = self._load(root, folder, folders)

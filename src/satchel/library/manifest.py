@@ -85,7 +85,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.problems: list[Problem] = []
-        self._lines = text.split("\n")
+        self._headers = _headers(text)
 
     def prompts(self, told: Any) -> list[LibraryPrompt]:
         if not isinstance(told, dict):
@@ -143,13 +143,24 @@ class _Reader:
     # TOML readers do not tell where they found a thing, so we look for its header.
 
     def _line_of_prompt(self, key: str) -> int:
-        pattern = rf"\s*\[\s*prompts\s*\.\s*[\"']?{re.escape(key)}[\"']?\s*[\].]"
-        return self._first(pattern) or self._first(rf"\s*(?:prompts\s*\.\s*)?[\"']?{re.escape(key)}[\"']?\s*[=.]") or 1
+        return self._headers.get((key, False), [1])[0]
 
     def _line_of_argument(self, key: str, position: int, otherwise: int) -> int:
-        pattern = rf"\s*\[\[\s*prompts\s*\.\s*[\"']?{re.escape(key)}[\"']?\s*\.\s*arguments\s*\]\]"
-        places = [number for number, line in enumerate(self._lines, 1) if re.match(pattern, line)]
+        places = self._headers.get((key, True), [])
         return places[position] if position < len(places) else otherwise
 
-    def _first(self, pattern: str) -> int | None:
-        return next((number for number, line in enumerate(self._lines, 1) if re.match(pattern, line)), None)
+
+_HEADER = re.compile(
+    r"""\s*(?P<brackets>\[{0,2})\s*(?:prompts\s*\.\s*)?["']?(?P<key>[^"'.=\]]+?)["']?\s*(?P<arguments>\.\s*arguments\s*)?[\].=]"""
+)
+
+
+def _headers(text: str) -> dict[tuple[str, bool], list[int]]:
+    """The lines where prompts begin, and where their arguments do: by key, and whether it is an argument."""
+    found: dict[tuple[str, bool], list[int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _HEADER.match(line)
+        if match is not None:
+            is_argument = match["arguments"] is not None and match["brackets"] == "[["
+            found.setdefault((match["key"], is_argument), []).append(number)
+    return found

@@ -1,0 +1,347 @@
+"""Hostile templates in a live server: each is answered within a second, tells nothing, and leaves no mark."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.library.hostile import SECRET, Live, write_good, write_library
+
+LIMIT = 64 * 1024
+MIB = 1024 * 1024
+GROWTH = 5 * 1024  # kB
+
+
+class Case(NamedTuple):
+    """A template and what must come of it: a line in the error, an exact text, an error of some kind, or either."""
+
+    name: str
+    template: str | bytes
+    line: int | None = None
+    text: str | None = None
+    fails: bool = False
+
+
+def chain(name: str, before: str, link: str, after: str) -> list[Case]:
+    """An operator chained until it kills the engine; `#` stands for the number of a link."""
+    cases = []
+    for size in (2_000, 20_000, 40_000, LIMIT):
+        links = (size - len(before) - len(after)) // len(link)
+        template = before + link * links + after
+        cases.append(Case(f"{name}-{size}", template + " " * (size - len(template))))
+    return cases
+
+
+CHAINS = [
+    *chain("plus", "{{ 1", "+1", " }}"),
+    *chain("concatenation", "{{ 1", "~1", " }}"),
+    *chain("power", "{{ 1", "**1", " }}"),
+    *chain("minus", "{{ ", "-", "1 }}"),
+    *chain("not", "{{ ", "not ", "1 }}"),
+    *chain("attribute", "{{ a", ".b", " }}"),
+    *chain("filter", "{{ a", "|e", " }}"),
+    *chain("item", "{{ a", "[0]", " }}"),
+    *chain("call", "{{ a", "()", " }}"),
+    *chain("elif", "{% if 0 %}", "{% elif 0 %}", "{% endif %}"),
+    *chain("and", "{{ 1", " and 1", " }}"),
+    *chain("else-expression", "{{ ", "1 if 0 else ", "1 }}"),
+    *chain("comparison", "{{ 1", "<1", " }}"),
+    *chain("is-test", "{{ 1", " is odd", " }}"),
+]
+
+NESTING = [
+    Case("brackets-1000", "{{ " + "[" * 1_000 + "]" * 1_000 + " }}", fails=True),
+    Case("brackets-30000", "{{ " + "[" * 30_000 + "]" * 30_000 + " }}", fails=True),
+    Case("parentheses-30000", "{{ " + "(" * 30_000 + "1" + ")" * 30_000 + " }}", fails=True),
+    Case("open-brackets-65000", "{{ " + "[" * 65_000, fails=True),
+    Case("braces-10000", "{{ " + "{1:" * 10_000 + "1" + "}" * 10_000 + " }}", fails=True),
+    Case("nested-if-3000", "{% if 1 %}" * 3_000 + "{% endif %}" * 3_000, fails=True),
+    Case("nested-for-2000", "{% for a in [1] %}" * 2_000 + "{% endfor %}" * 1_900, fails=True),
+    Case("nested-blocks", "".join(f"{{% block b{n} %}}" for n in range(2_000)) + "{% endblock %}" * 2_000, fails=True),
+    Case("nested-filter-blocks", "{% filter e %}" * 2_000 + "{% endfilter %}" * 2_000, fails=True),
+    Case("nested-calls", "{{ " + "dict(a=" * 8_000 + "1" + ")" * 8_000 + " }}", fails=True),
+]
+
+DOUBLING = "{% set ns = namespace(s='aaaaaaaaaa') %}{% for i in range(60) %}{% set ns.s = STEP %}{% endfor %}{{ ns.s }}"
+MEMORY = [
+    Case("format-width", "{{ '%1000000000d'|format(1) }}", fails=True),
+    Case("format-width-string", "{{ '%1000000000s'|format('a') }}", fails=True),
+    Case("format-precision", "{{ '%.1000000000f'|format(1.5) }}", fails=True),
+    Case("format-method", "{{ '{:1000000000}'.format(1) }}"),
+    Case("indent", "{{ 'x'|indent(1000000000) }}", fails=False),
+    Case("indent-power", "{{ 'x\ny'|indent(10**9) }}", fails=True),
+    Case("batch", "{{ [1]|batch(1000000000, 0)|list|length }}", fails=True),
+    Case("slice", "{{ range(10)|slice(1000000000)|list|length }}", fails=True),
+    Case("doubling-concatenation", DOUBLING.replace("STEP", "ns.s ~ ns.s"), fails=True),
+    Case("doubling-plus", DOUBLING.replace("STEP", "ns.s + ns.s"), fails=True),
+    Case("doubling-join", DOUBLING.replace("STEP", "[ns.s, ns.s]|join"), fails=True),
+    Case("doubling-replace", DOUBLING.replace("STEP", "ns.s|replace('a', 'aa')"), fails=True),
+    Case("doubling-lists", DOUBLING.replace("'aaaaaaaaaa'", "[1]").replace("STEP", "ns.s + ns.s"), fails=True),
+    Case("doubling-nested-lists", DOUBLING.replace("'aaaaaaaaaa'", "[1]").replace("STEP", "[ns.s, ns.s]"), fails=True),
+    Case("replace-empty", "{{ ('a' * 100000)|replace('', 'a' * 100000) }}", fails=True),
+    Case("replace-each", "{{ ('a' * 60000)|replace('a', 'b' * 60000)|length }}", fails=True),
+    Case("join-long", "{{ range(9999)|join('a' * 1000000)|length }}", fails=True),
+    Case("repeated-string", "{{ 'a' * 1000000000 }}", fails=True),
+    Case("repeated-list", "{{ [0] * 1000000000 }}", fails=True),
+    Case("repeated-string-length", "{{ ('a' * 1000000000)|length }}", fails=True),
+    Case("power-tower", "{{ 9**9**9**9 }}", fails=True),
+    Case("filter-block", "{% filter indent(100000000) %}a\nb{% endfilter %}", fails=True),
+    Case("set-block", "{% set a %}{{ 'a' * 50000000 }}{% endset %}{{ a * 50 }}", fails=True),
+    Case("raw-text-in-a-loop", "{% for i in range(90000) %}" + "a" * 60_000 + "{% endfor %}", fails=True),
+    Case("map-of-indent", "{{ range(9999)|map('string')|map('indent', 100000)|join|length }}"),
+    Case("tojson-indent", "{{ [1, 2]|tojson(1000000000) }}"),
+    Case("long-lists-joined", "{{ [range(9999)|list, range(9999)|list] * 9999 }}", fails=True),
+]
+
+LOOPS = [
+    Case("nested-loops", "{% for a in range(9999) %}" * 3 + "{% endfor %}" * 3, fails=True),
+    Case("range-1e9", "{% for i in range(1000000000) %}{% endfor %}", line=1),
+    Case("range-1e18", "{{ range(1000000000000000000)|list }}", line=1),
+    Case("range-negative", "{{ range(0, -1000000000, -1)|list|length }}", line=1),
+    Case("range-step-0", "{{ range(0, 10, 0)|list }}", fails=True),
+    Case("range-100000", "a\nb\n{% for i in range(100000) %}\n{% endfor %}", fails=True),
+    Case("recursive-macro", "a\n{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", fails=True),
+    Case("mutual-macros", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}"),
+    Case("recursive-loop", "{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", line=1),
+    Case("recursive-call-block", "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}"),
+    Case("self", "{% block a %}{{ self.a() }}{% endblock %}", fails=True),
+    Case("self-outside", "\n\n{{ self.a() }}", line=3),
+    Case("super-outside", "\n{{ super() }}", line=2),
+    Case("super-in-block", "{% block a %}{{ super() }}{% endblock %}", line=1),
+    Case("sort-many", "{{ range(99999)|sort(reverse=true)|unique|sum }}"),
+    Case("group-many", "{% for a in range(50000)|batch(1) %}{% for b in range(50000)|batch(1) %}{% endfor %}{% endfor %}"),
+]
+
+ESCAPES = [
+    Case("mro", "{{ ''.__class__.__mro__[1].__subclasses__() }}", fails=True),
+    Case("class", "{{ ''.__class__ }}", text=""),
+    Case("class-of-argument", "{{ who.__class__.__base__ }}", text=""),
+    Case("class-by-item", "{{ who['__class__']['__init__']['__globals__'] }}", text=""),
+    Case("class-by-attr", "{{ who|attr('__class__')|attr('__mro__') }}", text=""),
+    Case("class-by-map", "{{ [who, 1, [], {}]|map(attribute='__class__')|list }}"),
+    Case("class-by-map-attr", "{{ [who]|map('attr', '__class__')|list }}"),
+    Case("class-by-format", "{{ '{0.__class__.__init__.__globals__}'.format(who) }}"),
+    Case("cve-2024-56326-format", "{{ ['{0.__class__}']|map('format', who)|list }}"),
+    Case("cve-2024-56326-reference", "{% set f = '{0.__class__.__base__}'.format %}{{ f(who) }}"),
+    Case("cve-2025-27516-attr-format", "{{ ('{0.__class__.__mro__}'|attr('format'))(who) }}", fails=True),
+    Case("cve-2024-56201-filename", "{% include '{{ 7*7 }}' ignore missing %}{% include \"'\\\"; import os\" %}", line=1),
+    Case("cve-2019-10906-format-map", "{{ '{x.__class__}'.format_map({'x': who}) }}"),
+    Case("cve-2026-5760-chat-template", "{{ cycler.__init__.__globals__.os.popen('id').read() }}", fails=True),
+    Case("cycler", "{{ cycler.__init__.__globals__ }}", text=""),
+    Case("joiner", "{{ joiner.__init__.__globals__.os }}", text=""),
+    Case("lipsum", "{{ lipsum.__globals__['os'].environ }}", text=""),
+    Case("namespace", "{{ namespace.__init__.__globals__.__builtins__ }}", text=""),
+    Case("dict", "{{ dict.__base__.__subclasses__() }}", fails=True),
+    Case("range-class", "{{ range.__class__ }}{{ range(3).__class__ }}", text=""),
+    Case("config", "{{ config }}{{ config.items() }}", fails=True),
+    Case("request", "{{ request.application.__globals__.__builtins__ }}", text=""),
+    Case("globals", "{{ __globals__ }}{{ __builtins__ }}{{ __import__ }}{{ __name__ }}{{ __file__ }}", text=""),
+    Case("import", "{{ __import__('os').environ }}", line=1),
+    Case("environment", "{{ environ }}{{ environment }}{{ env }}{{ os }}{{ sys }}", text=""),
+    Case("open", "{{ open('/etc/passwd').read() }}", line=1),
+    Case("get-flashed-messages", "{{ get_flashed_messages.__globals__ }}{{ url_for.__globals__ }}", text=""),
+    Case("self-class", "{{ self.__class__ }}{{ self.__init__.__globals__ }}"),
+    Case("self-printed", "{{ self }}"),
+    Case("loop-class", "{% for a in [1] %}{{ loop.__class__ }}{{ loop.__init__ }}{% endfor %}", text=""),
+    Case("loop-printed", "{% for a in [1] %}{{ loop }}{% endfor %}"),
+    Case("macro-class", "{% macro m() %}{% endmacro %}{{ m.__globals__ }}{{ m.__class__ }}", text=""),
+    Case("namespace-class", "{% set n = namespace(a=1) %}{{ n.__class__ }}{{ n.__dict__ }}", text=""),
+    Case("namespace-overwritten", "{% set n = namespace() %}{% set n.__class__ = 1 %}{{ n.__class__ }}"),
+    Case("dunder-of-filters", "{{ (who|upper).__class__ }}{{ (who|list).__class__ }}", text=""),
+    Case("debug", "{{ debug() }}", line=1),
+    Case("debug-as-value", "{{ debug }}", text=""),
+    Case("debug-statement", "\n{% debug %}", line=2),
+    Case("pprint-of-everything", "{{ [self, range, namespace, dict]|pprint }}"),
+    Case("context", "{{ context }}{{ ctx }}{{ varnames }}{{ get_all() }}", line=1),
+    Case("eval", "{{ eval('1') }}", line=1),
+    Case("do", "{% do who.__class__ %}"),
+]
+
+FILES = [
+    Case("include-passwd", "a\n{% include '/etc/passwd' %}", line=2),
+    Case("include-secret", "{% include '../../secret.md' %}", line=1),
+    Case("include-absolute-secret", "{% include 'SECRET' %}", line=1),
+    Case("include-neighbour", "{% include 'good.md' %}", line=1),
+    Case("include-own-name", "{% include '<string>' %}", line=1),
+    Case("include-list", "{% include ['/etc/passwd', 'secret.md'] %}", line=1),
+    Case("include-missing", "{% include '/etc/passwd' ignore missing %}", text=""),
+    Case("include-url", "{% include 'file:///etc/passwd' %}", line=1),
+    Case("import-passwd", "\n\n{% import '/etc/passwd' as x %}{{ x }}", line=3),
+    Case("from-import", "{% from '../../secret.md' import x %}{{ x }}", line=1),
+    Case("extends-passwd", "{% extends '/etc/passwd' %}", line=1),
+    Case("extends-argument", "{% extends who %}", line=1),
+    Case("source-function", "{{ source('secret.md') }}", line=1),
+]
+
+BROKEN = [
+    Case("syntax-line-1", "{{ }}", line=1),
+    Case("syntax-line-3", "a\nb\n{% if %}", line=3),
+    Case("syntax-line-1000", "\n" * 999 + "{{ a b }}", line=1000),
+    Case("syntax-crlf", "a\r\nb\r\n{{ a b }}", line=3),
+    Case("unclosed-block", "a\n{% for a in b %}\nc", line=3),
+    Case("unclosed-variable", "a\n{{ a", line=2),
+    Case("unclosed-string", "a\n{{ 'a }}", line=2),
+    Case("stray-end", "a\n\n{% endif %}", line=3),
+    Case("unknown-statement", "\n{% nonsense %}", line=2),
+    Case("unknown-filter", "a\nb\nc\nd\n{{ who|nonsense }}", line=5),
+    Case("unknown-test", "\n{{ who is nonsense }}", line=2),
+    Case("unknown-function", "\n\n\n{{ nonsense() }}", line=4),
+    Case("call-of-undefined-attribute", "\n{{ nonsense.method() }}", line=2),
+    Case("call-of-a-string", "\n{{ who() }}", line=2),
+    Case("division-by-zero", "\n\n{{ 1 / 0 }}", line=3),
+    Case("integer-overflow", "\n{{ 170141183460469231731687303715884105727 * 2 }}", fails=True),
+    Case("long-integer", "{{ " + "9" * 60_000 + " }}", fails=True),
+    Case("exponent", "{{ 1e" + "9" * 1_000 + " }}"),
+    Case("wrong-types", "\n{{ [] + 1 }}", line=2),
+    Case("filter-of-a-wrong-type", "\n{{ 5|length }}", line=2),
+    Case("long-name-of-a-filter", "{{ who|" + "a" * 60_000 + " }}", line=1),
+    Case("argument-called-twice", "{{ who.upper().lower().nonsense() }}", line=1),
+    Case("not-utf-8", b"a\n\xff\xfe", fails=True),
+    Case("overlong-utf-8", b"\xc0\xae\xc0\xae/", fails=True),
+    Case("surrogate-in-utf-8", b"\xed\xa0\x80", fails=True),
+    Case("nul", "a\0b", text="a\0b"),
+    Case("byte-order-mark", "\ufeff{{ who }}", text="\ufeffw"),
+    Case("empty", "", text=""),
+    Case("delimiters-only", "{{{{{{{{{{", fails=True),
+    Case("comments", "{# " * 20_000 + "#}", text=""),
+    Case("unclosed-comment", "\n{# ", line=2),
+    Case("raw", "{% raw %}{{ who }}{% endraw %}", text="{{ who }}"),
+    Case("undefined-is-chainable", "[{{ a }}{{ a.b.c }}{{ a['b'] }}{% for x in a %}x{% endfor %}{{ a|upper }}]", text="[]"),
+    Case("no-escaping", "{{ '<&>\"' }}{{ who }}", text='<&>"w'),
+]
+
+SIZES = [
+    Case("template-65536", "a" * LIMIT, text="a" * LIMIT),
+    Case("template-65537", "a" * (LIMIT + 1), fails=True),
+    Case("template-65536-of-two-bytes", "é" * (LIMIT // 2), text="é" * (LIMIT // 2)),
+    Case("template-65538-of-two-bytes", "é" * (LIMIT // 2 + 1), fails=True),
+    Case("template-4-mib", "a" * 4 * MIB, fails=True),
+    Case("output-1-mib", "{{ 'a' * 1048576 }}", text="a" * MIB),
+    Case("output-1-mib-and-a-byte", "{{ 'a' * 1048577 }}", fails=True),
+    Case("output-of-two-bytes", "{{ 'é' * 524289 }}", fails=True),
+    Case("output-of-control-characters", "{{ '\x01' * 1048576 }}", text="\x01" * MIB),
+    Case("output-100-mib", "{{ 'a' * 104857600 }}", fails=True),
+    Case("output-in-a-loop", "{% for i in range(9000) %}" + "a" * 200 + "{% endfor %}", fails=True),
+    Case("many-variables", "{{ who }}" * 7_000, text="w" * 7_000),
+    Case("many-newlines", "\n" * LIMIT, text="\n" * LIMIT),
+]
+
+CASES = [*CHAINS, *NESTING, *MEMORY, *LOOPS, *ESCAPES, *FILES, *BROKEN, *SIZES]
+KEYS = {case.name: f"c{number}" for number, case in enumerate(CASES)}
+MANY = [f"v{number}" for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One server for all cases, on one library with a prompt for each."""
+    folder = tmp_path_factory.mktemp("hostile")
+    root = folder / "libraries"
+    secret = folder / "secret.md"
+    secret.write_text(SECRET)
+    write_good(root)
+    assert len(KEYS) == len(CASES)
+    manifest = "".join(f"prompts.{key}.arguments = [{{name = 'who'}}]\n" for key in KEYS.values())
+    contents = {KEYS[case.name]: case.template for case in CASES}
+    contents[KEYS["include-absolute-secret"]] = f"{{% include '{secret}' %}}"
+    write_library(root / "hostile", manifest, **contents)
+    (root / "hostile" / "secret.md").write_text(SECRET)
+    arguments = ", ".join(f"{{name = '{name}'}}" for name in ["a", "b", *MANY])
+    write_library(root / "values", f"prompts.echo.arguments = [{arguments}]\n"
+                  f"prompts.lengths.arguments = [{arguments}]\n",
+                  echo="{{ a }}{{ b }}", lengths="".join(f"{{{{ {name}|length }}}}," for name in MANY))  # fmt: skip
+    live = Live(root)
+    live.warm_up(*(f"hostile:{KEYS[name]}" for name in ("output-1-mib", "output-of-control-characters", "nested-loops")))
+    yield live
+    live.close()
+
+
+def test_the_corpus_has_at_least_sixty_templates() -> None:
+    assert len({case.template for case in CASES}) == len(CASES) >= 60
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_hostile_template_is_answered_in_time_and_tells_nothing(live: Live, case: Case) -> None:
+    answer = live.get(f"hostile:{KEYS[case.name]}", {"who": "w"})
+    if case.text is not None:
+        assert "result" in answer, answer
+        assert answer["result"]["messages"] == [{"role": "user", "content": {"type": "text", "text": case.text}}]
+    if case.fails or case.line is not None:
+        assert "error" in answer, str(answer)[:500]
+    if "error" in answer:
+        assert_render_error(answer["error"], case.line)
+    live.render_good()
+    live.assert_unharmed(GROWTH)
+
+
+def assert_render_error(error: dict[str, Any], line: int | None) -> None:
+    assert (error["code"], error["message"], set(error["data"])) == (-32602, "Invalid params", {"details"}), error
+    details = error["data"]["details"]
+    found = re.fullmatch(r"Error rendering prompt template(?: at line (\d+))?: \S.*", details, re.DOTALL)
+    assert found, details
+    assert line is None or found.group(1) == str(line), details
+    assert len(details) < LIMIT + 1000
+
+
+def test_attacks_in_a_row_leave_no_mark(live: Live) -> None:
+    for _ in range(10):
+        for name in ("minus-65536", "format-width", "plus-65536", "indent-power"):
+            assert_render_error(live.get(f"hostile:{KEYS[name]}")["error"], None)
+    live.render_good()
+    live.assert_unharmed(GROWTH)
+
+
+# -- arguments --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["{{7*7}}", "{% raw %}", "{{ b }}", "{# a #}", "{{ ''.__class__ }}", "{% include '/etc/passwd' %}", "<&>'\"", "\x01\n"],
+)
+def test_a_value_is_never_a_template(live: Live, value: str) -> None:
+    assert live.text("values:echo", {"a": value, "b": "b"}) == value + "b"
+
+
+@pytest.mark.parametrize("name", ["{{7*7}}", "a }}{{ 7*7", "__class__", "self", "range", "c", "", "A", "a.b", "a\n"])
+def test_an_undeclared_argument_is_ignored_whatever_its_name(live: Live, name: str) -> None:
+    assert live.text("values:echo", {"a": "1", name: "{{7*7}}"}) == "1"
+
+
+def test_a_value_of_a_megabyte_comes_out_as_it_is(live: Live) -> None:
+    value = "é{{7*7}}" * (1_000_000 // 9)
+    assert live.text("values:echo", {"a": value}) == value
+    live.assert_unharmed(2 * GROWTH)
+
+
+def test_a_value_may_fill_the_output_and_no_more(live: Live) -> None:
+    assert live.text("values:echo", {"a": "x" * MIB}) == "x" * MIB
+    assert_render_error(live.get("values:echo", {"a": "x" * MIB, "b": "x"})["error"], None)
+    live.render_good()
+
+
+def test_eight_values_of_a_megabyte_are_taken_at_once(live: Live) -> None:
+    assert live.text("values:lengths", {name: "x" * 1_000_000 for name in MANY}) == "1000000," * 8
+    live.render_good()
+
+
+def test_undeclared_megabytes_are_ignored(live: Live) -> None:
+    assert live.text("values:echo", {"a": "1", "unknown": "x" * 8_000_000}) == "1"
+
+
+@pytest.mark.parametrize("value", [1, None, True, ["a"], {"a": "b"}, 1.5], ids=repr)
+def test_a_value_that_is_no_text_is_refused(live: Live, value: object) -> None:
+    assert live.get("values:echo", {"a": value})["error"]["code"] == -32602
+
+
+def test_an_argument_may_have_the_name_of_anything_in_the_engine(live: Live, tmp_path: Path) -> None:
+    names = ["name", "source", "self", "loop", "range", "dict", "namespace", "debug", "caller", "ctx", "template", "none"]
+    declared = ", ".join(f"{{name = '{name}'}}" for name in names)
+    write_library(tmp_path / "names", f"prompts.all.arguments = [{declared}]\n", all="{{ name }}{{ source }}{{ ctx }}")
+    write_good(tmp_path)
+    other = Live(tmp_path)
+    other.warm_up()
+    for name in names:
+        assert "error" not in other.get("names:all", {name: "1"}), name
+    assert other.text("names:all", {name: "1" for name in names}) == "111"
+    other.close()
