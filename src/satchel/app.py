@@ -44,9 +44,10 @@ def _serve_store(contract: "Contract", settings: Settings, streams: "Streams") -
         if contract.acts_as_user and scope.user is None:
             scope = Scope(project=scope.project, user=users.local(database, settings.home))
     except NotFound:
-        return complain(
-            f"project '{scope.project}' does not exist. Make it with: satchel project create {scope.project}", 3
-        )
+        near = projects.near(database, scope.project)
+        hint = f"Did you mean '{near}'? " if near else ""
+        make = f"Make it with: satchel project create {scope.project}"
+        return complain(f"project '{scope.project}' does not exist. {hint}{make}", 3)
     except StoreError as error:
         return complain(f"cannot use the store: {error}", 1)
     _greet(contract, streams)

@@ -197,6 +197,98 @@ def test_the_editor_is_asked_where_there_is_a_terminal(satchel: Command, store: 
     assert done(satchel("prompt", "show", "edited")) == "written in the editor"
 
 
+def test_contents_come_out_byte_for_byte(satchel: Command, tmp_path: Path) -> None:
+    content = "\ufeffa\x1b[31mred\x1b[0m\r\nb\u2028 no newline"
+    (tmp_path / "odd.txt").write_bytes(content.encode())
+    satchel("resource", "add", "odd", "x:odd", "@odd.txt")
+    satchel("prompt", "add", "Odd", "@odd.txt")
+    for command in ("resource", "prompt"):
+        assert satchel(command, "show", "odd", PYTHONIOENCODING="latin-1").stdout == content.encode()
+    assert "\x1b" not in done(satchel("prompt", "list"))
+
+
+@pytest.mark.parametrize("script", ["sed -i s/b/B/", "printf '\\377' >"])
+def test_the_editor_changes_nothing_by_itself(store: str, tmp_path: Path, script: str) -> None:
+    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "satchel", "prompt"]
+    content = "\ufeffa\r\nb\r\nlast"
+    subprocess.run(
+        [*command, "add", "T", "-"], input=content.encode(), env=environment, check=True, capture_output=True
+    )
+    editor = tmp_path / "editor"
+    editor.write_text(f'#!/bin/sh\n{script} "$1"\n')
+    editor.chmod(0o755)
+    main, terminal = pty.openpty()
+    edit = subprocess.run(
+        [*command, "edit", "t"],
+        stdin=terminal,
+        capture_output=True,
+        env=environment | {"EDITOR": str(editor)},
+        check=False,
+    )
+    os.close(main)
+    os.close(terminal)
+    shown = subprocess.run([*command, "show", "t"], env=environment, check=True, capture_output=True).stdout.decode()
+    if script.startswith("sed"):
+        assert (edit.returncode, shown) == (0, content.replace("b", "B"))
+    else:
+        assert (edit.returncode, shown) == (2, content) and b"Traceback" not in edit.stderr
+
+
+def test_arguments_that_are_no_utf_8_are_refused_without_a_traceback(store: str, tmp_path: Path) -> None:
+    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    bad = b"\xff"
+    for words in (
+        (b"project", b"create", bad),
+        (b"project", b"delete", bad),
+        (b"prompt", b"add", b"t", b"x", b"-t", bad),
+        (b"prompt", b"show", bad),
+        (b"prompt", b"list", b"-p", bad),
+        (b"resource", b"add", b"n", b"x:q", b"x", b"--description", bad),
+        (b"resource", b"show", bad, b"--json"),
+        (b"task", b"done", bad),
+        (b"task", b"list", b"--user", bad),
+        (b"serve", b"-c", b"mcpkg", b"-p", bad),
+    ):
+        command = [sys.executable.encode(), b"-m", b"satchel", *words]
+        process = subprocess.run(command, env=environment, input=b"", capture_output=True, check=False)
+        assert process.returncode in (2, 3) and b"Traceback" not in process.stderr, (words, process.stderr)
+
+
+def test_failures_are_json_where_json_was_asked_for(satchel: Command) -> None:
+    satchel("prompt", "add", "One", "x")
+    for words in (("prompt", "add", "T", "@nofile", "--json"), ("project", "delete", "default", "--json")):
+        error = json.loads(failed(satchel(*words), 1))
+        assert error["error"]["code"] == "Failed"
+
+
+def test_compressed_files_are_what_they_are(satchel: Command, tmp_path: Path) -> None:
+    for name, kind in (("n.txt.gz", "application/gzip"), ("a.tar.xz", "application/x-xz")):
+        (tmp_path / name).write_bytes(b"\x1f\x8b\xff")
+        assert value(satchel("resource", "add", name, f"x:{name}", f"@{name}", "--json"))["mime_type"] == kind
+
+
+def test_a_near_miss_is_guessed_whatever_its_case(satchel: Command) -> None:
+    satchel("project", "create", "code-base")
+    satchel("prompt", "add", "Code Review", "x")
+    assert "Did you mean 'code-review'?" in failed(satchel("prompt", "show", "CODE-REVIEW!"), 3)
+    assert "Did you mean 'code-base'?" in failed(satchel("prompt", "list", "-p", "CODE-BAS"), 3)
+    assert "Did you mean 'code-base'?" in failed(satchel("serve", "-c", "mcpkg", "-p", "code-bas"), 3)
+    assert "Did you mean 'mcpkg'?" in failed(satchel("serve", "-c", "mcpk"), 2)
+
+
+def test_the_local_user_is_nobody_else(satchel: Command) -> None:
+    user = done(satchel("user"))
+    assert done(satchel("user", SATCHEL_USER="550e8400-e29b-41d4-a716-446655440000")) == user
+
+
+def test_a_store_by_an_unknown_scheme_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "satchel", "prompt", "list", "-d", "sqlite:///x.db"]
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert "sqlite:// is neither" in failed(process, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_table_is_drawn_on_a_terminal(store: str, tmp_path: Path) -> None:
     environment = os.environ | {
         "SATCHEL_DATABASE": store,

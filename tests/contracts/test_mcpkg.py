@@ -251,7 +251,7 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(eithe
         ),
     ):
         assert text(either, tool, **arguments) == f"Error: {said}", arguments
-    for bad in ("aGk", "aGk=$$$", "aGk=\n", "a G k =", "aGk_", "====", "é"):
+    for bad in ("QUJD=", "QUJD====", "QR==", "aGk", "aGk=$$$", "aGk=\n", "a G k =", "aGk_", "====", "é"):
         said = text(either, "create_resource", name="a", uri="x:y", content=bad, mime_type="image/png")
         assert said == "Error: Content is not valid base64", bad
     big = base64.b64encode(b"x" * (limit + 1)).decode()
@@ -317,6 +317,8 @@ def test_updates_of_resources_keep_text_and_bytes_apart(either: Server) -> None:
     assert "description" not in either.request("resources/list")["result"]["resources"][0]
     missing = f"Error: Resource 'no-such' does not exist in project '{PROJECT}'"
     assert text(either, "update_resource", name="no-such", content="x") == missing
+    said = text(either, "update_resource", name="no-such", content="!", mime_type="image/png")
+    assert said == "Error: Content is not valid base64"
     assert text(either, "delete_resource", name="no-such") == missing
 
 

@@ -63,7 +63,7 @@ def test_exactly_five_tools_with_strict_schemas(client: Server) -> None:
     one = strict | {"properties": {"task_id": task_id}, "required": ["task_id"]}
     status = {
         "type": ["string", "null"],
-        "enum": ["pending", "completed"],
+        "enum": ["pending", "completed", None],
         "description": "Only tasks with this status",
     }
     assert tools == {

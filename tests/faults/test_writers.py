@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import apsw
+import psycopg
 
 from satchel.model import Scope
 from satchel.services import prompts
@@ -235,3 +236,66 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
             assert acknowledged <= {task["id"] for task in listed}
     finally:
         postgres.close()
+
+
+def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
+    postgres: PostgresServer, serve: Callable[..., Server]
+) -> None:
+    """The database is made to wait in the middle of a call, and what the call is about goes meanwhile."""
+    store = postgres.fresh()
+    client = serve("mcpkg", store)
+    for table, where, tool, arguments, expected in (
+        (
+            "prompts",
+            "name = 'n'",
+            "update_prompt",
+            {"name": "n", "content": "x"},
+            "Prompt 'n' does not exist in project",
+        ),
+        ("prompts", "name = 'n'", "delete_prompt", {"name": "n"}, "Prompt 'n' does not exist in project"),
+        ("projects", "true", "update_prompt", {"name": "n", "content": "x"}, "Project 'default' does not exist"),
+        (
+            "projects",
+            "true",
+            "create_resource",
+            {"name": "r", "uri": "x:r", "content": ""},
+            "Project 'default' does not",
+        ),
+    ):
+        database = open_database(store)
+        with database.write() as tx:
+            tx.run("delete from projects")
+            tx.run("insert into projects (id, name, created_at, updated_at) values ('p', 'default', '', '')")
+        database.close()
+        client.call("create_prompt", name="n", content="x")
+        answers: list[Any] = []
+        asking = threading.Thread(
+            target=lambda tool=tool, given=arguments, to=answers: to.append(client.call(tool, given))
+        )
+        with psycopg.connect(store) as deleting:
+            deleting.execute(f"delete from {table} where {where}".encode())
+            asking.start()
+            time.sleep(0.3)  # by now the call waits for the row
+            deleting.commit()
+            asking.join()
+        assert expected in answers[0]["content"][0]["text"], answers
+
+
+def test_on_postgres_a_second_completion_changes_nothing(
+    postgres: PostgresServer, serve: Callable[..., Server]
+) -> None:
+    store = postgres.fresh()
+    client = serve("todo", store)
+    task = said(client.call("add_task", user_id=ADA, title="T"))["task"]["id"]
+    with psycopg.connect(store) as first:
+        first.execute("update tasks set completed_at = '2020-01-01T00:00:00.000000Z'")
+        answers: list[Any] = []
+        asking = threading.Thread(
+            target=lambda: answers.append(said(client.call("complete_task", user_id=ADA, task_id=task)))
+        )
+        asking.start()
+        time.sleep(0.3)
+        first.commit()
+        asking.join()
+        assert answers[0]["success"] is True
+        assert first.execute("select completed_at from tasks").fetchone() == ("2020-01-01T00:00:00.000000Z",)

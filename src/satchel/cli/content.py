@@ -44,12 +44,21 @@ def text(content: bytes) -> str:
     return decoded
 
 
+def show(content: str) -> None:
+    """Print a content as it is; on a terminal, with a newline after it."""
+    if sys.stdout.isatty():
+        click.echo(content, nl=not content.endswith("\n"))
+    else:
+        click.echo(content.encode(), nl=False)  # as bytes: of a text, click would take away colours
+
+
 def _edited(start: str, suffix: str) -> bytes:
     if not sys.stdin.isatty():
         raise click.UsageError(
             "There is no terminal for an editor. Give CONTENT as an argument, @FILE, or - for stdin."
         )
-    written = click.edit(start, extension=suffix, require_save=True)
+    # As bytes: in a text, click would change line ends and more.
+    written = click.edit(start.encode(), extension=suffix, require_save=True)
     if written is None:
         raise click.ClickException("the editor was left without saving; nothing was changed.")
-    return written.encode()
+    return bytes(written)

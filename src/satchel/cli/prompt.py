@@ -79,7 +79,7 @@ def show(session: Session, ref: str) -> None:
     if session.as_json:
         click.echo(as_json(whole(session, prompt)))
     else:
-        click.echo(prompt.content, nl=sys.stdout.isatty() and not prompt.content.endswith("\n"))
+        contents.show(prompt.content)
 
 
 @cli.command(epilog=contents.HELP)

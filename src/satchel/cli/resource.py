@@ -33,12 +33,13 @@ def add(
     rules.check_text("uri", uri)
     rules.check_uri(uri)
     raw = contents.read(content)
-    kind = mime_type or guessed(content, raw)
+    kind = guessed(content, raw) if mime_type is None else mime_type
     with session.database.write() as tx:
         resource = resources.add(
             tx, session.scope, name=name, uri=uri, content=given(raw), mime_type=kind, description=description
         )
-    told = f"Added resource '{name}' ({kind}, {resource.size} bytes) to project '{session.scope.project}'."
+    size = "1 byte" if resource.size == 1 else f"{resource.size} bytes"
+    told = f"Added resource '{name}' ({kind}, {size}) to project '{session.scope.project}'."
     session.say(told, head(session, resource))
 
 
@@ -63,7 +64,7 @@ def show(session: Session, name: str) -> None:
     if session.as_json:
         click.echo(as_json({**head(session, resource), "content": resource.content}))  # bytes come out as base64
     elif isinstance(resource.content, str):
-        click.echo(resource.content, nl=sys.stdout.isatty() and not resource.content.endswith("\n"))
+        contents.show(resource.content)
     elif sys.stdout.isatty():
         raise click.ClickException(f"'{name}' is binary ({resource.mime_type}); send it to a file: … > FILE")
     else:
@@ -100,7 +101,9 @@ def delete(session: Session, names: tuple[str, ...]) -> None:
         for name in dict.fromkeys(names):
             resources.delete(tx, session.scope, name)
     told = ", ".join(f"'{name}'" for name in dict.fromkeys(names))
-    session.say(f"Deleted resource {told} from project '{session.scope.project}'.", {"deleted": list(names)})
+    session.say(
+        f"Deleted resource {told} from project '{session.scope.project}'.", {"deleted": list(dict.fromkeys(names))}
+    )
 
 
 def head(session: Session, resource: Resource) -> dict[str, Any]:
@@ -124,7 +127,10 @@ def guessed(content: str | None, raw: bytes) -> str:
     types.add_type("application/yaml", ".yaml")
     types.add_type("application/yaml", ".yml")
     types.add_type("application/toml", ".toml")
-    told = types.guess_type(content[1:])[0]
+    told, compression = types.guess_type(content[1:])
+    if compression is not None:
+        kinds = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
+        return kinds.get(compression, "application/octet-stream")
     if told is not None:
         return told
     try:

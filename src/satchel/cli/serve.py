@@ -75,5 +75,9 @@ def serve(flags: Flags) -> int:
     if settings.contract is None:
         return app.complain(f"which contract? Name one with --contract: {known}.", 2)
     if settings.contract not in CONTRACTS:
-        return app.complain(f"there is no contract '{settings.contract}'. There are: {known}.", 2)
+        from satchel.services.near import nearest
+
+        near = nearest(settings.contract, CONTRACTS)
+        hint = f"Did you mean '{near}'? " if near else ""
+        return app.complain(f"there is no contract '{settings.contract}'. {hint}There are: {known}.", 2)
     return app.serve(settings)

@@ -15,7 +15,8 @@ import msgspec
 from satchel import config
 from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
 from satchel.model import Scope
-from satchel.services import projects, prompts, resources, users
+from satchel.services import projects, prompts, resources, rules, users
+from satchel.services.near import nearest
 from satchel.storage.database import Database, Tx, open_database
 
 
@@ -26,6 +27,7 @@ class Session:
         self.database = database
         self.scope = scope
         self.as_json = as_json
+        self.home = ""  # the data folder
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
@@ -45,7 +47,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         _draw(columns, rows)
         return
     for row in rows:
-        click.echo("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+        click.echo("\t".join(_clean(cell) for cell in row))
 
 
 def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -63,6 +65,10 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
         ) -> None:
             flags = {"database": database, "project": project, "user": user}
             with _session(flags, as_json=as_json, in_project=in_project, as_user=as_user) as session:
+                for name, given in options.items():
+                    for text in given if isinstance(given, tuple) else (given,):
+                        if isinstance(text, str):
+                            rules.check_text(name, text)
                 run(session, **options)
 
         flags = [
@@ -92,7 +98,9 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
     except StoreError as error:
         _end(str(error), type(error).__name__, 1, as_json=as_json)
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
+    session.home = settings.home
     try:
+        rules.check_text("project", settings.project)
         if in_project:
             projects.require(opened, session.scope)
         if as_user and settings.user is None:
@@ -100,6 +108,10 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
         yield session
     except SatchelError as error:
         _end(_words(error, session), type(error).__name__, _status(error), as_json=as_json)
+    except click.UsageError:
+        raise
+    except click.ClickException as error:
+        _end(error.message, "Failed", 1, as_json=as_json)
     finally:
         opened.close()
 
@@ -110,8 +122,11 @@ def as_json(value: object) -> str:
 
 
 def _end(message: str, code: str, status: int, *, as_json: bool) -> NoReturn:
-    text = msgspec.json.encode({"error": {"code": code, "message": message}}).decode()
-    click.echo(text if as_json else f"satchel: {message}", err=True)
+    message = message.encode("utf-8", "replace").decode()  # a name that was typed may be no UTF-8
+    text = f"satchel: {message}"
+    if as_json:
+        text = msgspec.json.encode({"error": {"code": code, "message": message}}).decode()
+    click.echo(text, err=True)
     raise SystemExit(status)
 
 
@@ -145,11 +160,10 @@ def _missing(error: NotFound, session: Session) -> str:
 
 
 def _suggestion(error: NotFound, session: Session) -> str:
-    import difflib  # only for whoever mistyped
-
     with session.database.read() as tx:
-        near = difflib.get_close_matches(error.key, _known(tx, error), n=1)
-    return f"Did you mean '{near[0]}'? " if near else ""
+        known = _known(tx, error)
+    near = nearest(error.key, known)
+    return f"Did you mean '{near}'? " if near else ""
 
 
 def _known(tx: Tx, error: NotFound) -> list[str]:
@@ -180,7 +194,14 @@ def _wrong(error: WrongArgument) -> str:
         return f"a task's {error.field} has at most {error.limit} characters"
     if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
         return "changing the type from {} to {} needs new content".format(*error.limit)
-    return words.get((error.field, error.rule), f"{error.field} is not usable text")
+    return words.get(
+        (error.field, error.rule), f"{error.field} has NUL or bytes in it that are no UTF-8, and cannot be kept"
+    )
+
+
+def _clean(cell: str) -> str:
+    """A cell without what would move the cursor or end the line."""
+    return "".join(character if character.isprintable() else " " for character in cell)
 
 
 def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -192,7 +213,7 @@ def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # as Text: a title may look like markup
+        table.add_row(*(Text(_clean(cell)) for cell in row))  # as Text: a title may look like markup
     Console().print(table)
 
 
@@ -201,9 +222,8 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
     if is_yes:
         return
     if not sys.stdin.isatty():
-        click.echo(f"satchel: {question} Not done: there is no terminal to ask on. Say {flag} to do it.", err=True)
-        raise SystemExit(1)
-    click.confirm(question, abort=True)
+        raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Say {flag} to do it.")
+    click.confirm(question, abort=True, err=True)
 
 
 def fields(value: Any, *left_out: str) -> dict[str, Any]:

@@ -79,7 +79,9 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
 def done(session: Session, refs: tuple[str, ...]) -> None:
     """Mark tasks as done: all that are named, or none."""
     with session.database.write() as tx:
-        finished = [tasks.complete(tx, session.scope, referred(ref, session), renews=False)[0] for ref in refs]
+        finished = [
+            tasks.complete(tx, session.scope, referred(ref, session), renews=False)[0] for ref in dict.fromkeys(refs)
+        ]
     told = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
     session.say(told, {"tasks": [shown(task) for task in finished]})
 

@@ -3,11 +3,12 @@
 import click
 
 from satchel.cli.store import Session, command
+from satchel.services import users
 
 
 @click.command()
-@command(in_project=False, as_user=True)
+@command(in_project=False)
 def cli(session: Session) -> None:
     """Show the local user, whose tasks are yours: a UUID made once for each store."""
-    assert session.scope.user is not None
-    session.say(session.scope.user, {"user": session.scope.user})
+    user = users.local(session.database, session.home)
+    session.say(user, {"user": user})

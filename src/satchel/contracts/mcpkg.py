@@ -1,6 +1,8 @@
 """The `mcpkg` contract: the prompts and resources of one project, and six tools to manage them."""
 
 from binascii import Error, a2b_base64, b2a_base64
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -111,15 +113,17 @@ def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
     rules.check_name("prompt", args.name)
     if args.content is not UNSET:
         rules.check_prompt_content(args.content)
-    id = prompts.named(tx, scope, args.name).id
     description = args.description if args.description is UNSET else args.description or None
-    prompts.update(tx, scope, id, content=args.content, description=description)
+    with named(args.name):
+        id = prompts.named(tx, scope, args.name).id
+        prompts.update(tx, scope, id, content=args.content, description=description)
     return f"Updated prompt '{args.name}' in project '{scope.project}'"
 
 
 def delete_prompt(tx: Tx, scope: Scope, args: DeletePrompt) -> Body:
     rules.check_name("prompt", args.name)
-    prompts.delete(tx, scope, prompts.named(tx, scope, args.name).id)
+    with named(args.name):
+        prompts.delete(tx, scope, prompts.named(tx, scope, args.name).id)
     return f"Deleted prompt '{args.name}' from project '{scope.project}'"
 
 
@@ -157,6 +161,17 @@ def delete_resource(tx: Tx, scope: Scope, args: DeleteResource) -> Body:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Call a prompt that is gone by its name, even when it went between our looking and our acting by its id."""
+    try:
+        yield
+    except NotFound as missing:
+        if missing.kind == "prompt":
+            raise NotFound("prompt", name, missing.scope) from missing
+        raise
+
+
 def described(value: dict[str, Any], description: str | None) -> dict[str, Any]:
     return value if description is None else {**value, "description": description}
 
@@ -173,9 +188,13 @@ def decoded(content: str, mime_type: str) -> str | bytes:
     if rules.is_text(mime_type):
         return content
     try:
-        return a2b_base64(content, strict_mode=True)
+        data = a2b_base64(content, strict_mode=True)
     except (Error, ValueError):
-        raise WrongArgument("content", "contentEncoding", limit="base64", kind="resource") from None
+        data = None
+    # What does not come out as it went in had too much padding, or bits that mean nothing.
+    if data is None or b2a_base64(data, newline=False) != content.encode():
+        raise WrongArgument("content", "contentEncoding", limit="base64", kind="resource")
+    return data
 
 
 # -- failures ---------------------------------------------------------------------------------------------------

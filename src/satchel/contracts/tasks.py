@@ -30,7 +30,7 @@ class ListTasks(Struct):
         Annotated[
             Literal["pending", "completed"],
             # Said again for its order, which msgspec forgets.
-            Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed"]}),
+            Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
         ]
         | None
     ) = None
@@ -54,7 +54,6 @@ class DeleteTask(Struct):
 
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
-No = Annotated[bool, Meta(extra_json_schema={"const": False})]
 
 
 class TaskData(Struct):
@@ -147,7 +146,7 @@ def wrong_argument(wrong: WrongArgument) -> Body:
     if rule in ("minLength", "maxLength", "minimum"):
         details["limit"] = wrong.limit
     elif rule == "enum":
-        details["allowed_values"] = wrong.limit
+        details["allowed_values"] = STATUSES
     return error(
         "VALIDATION_ERROR",
         COMPLAINTS.get(rule, "Invalid {field}").format(field=wrong.field, limit=wrong.limit),
@@ -155,13 +154,15 @@ def wrong_argument(wrong: WrongArgument) -> Body:
     )
 
 
+STATUSES = ["pending", "completed"]
+
 COMPLAINTS = {
     "required": "Missing required field: {field}",
     "type": "Invalid {field}: must be of type {limit}",
     "minLength": "Invalid {field}: must have at least {limit} character",
     "maxLength": "Invalid {field}: must have at most {limit} characters",
     "minimum": "Invalid {field}: must be at least {limit}",
-    "enum": "Invalid {field}: must be one of {limit}",
+    "enum": "Invalid {field}: must be pending or completed",
     "additionalProperties": "Unknown field: {field}",
 }
 

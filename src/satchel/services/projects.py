@@ -3,6 +3,7 @@
 from satchel.errors import NotFound, Taken
 from satchel.model import DEFAULT_PROJECT, Contents, Project, Scope
 from satchel.services import rules
+from satchel.services.near import nearest
 from satchel.storage import projects as rows
 from satchel.storage.database import Database, Tx, Violation
 
@@ -26,12 +27,18 @@ def require(database: Database, scope: Scope) -> None:
         NotFound: there is no such project.
     """
     with database.read() as tx:
-        if rows.by_name(tx, scope.project) is not None:
+        if rules.is_storable(scope.project) and rows.by_name(tx, scope.project) is not None:
             return
     if scope.project != DEFAULT_PROJECT:
         raise NotFound("project", scope.project, scope)
     with database.write() as tx:
         rows.add(tx, DEFAULT_PROJECT)
+
+
+def near(database: Database, name: str) -> str | None:
+    """The project that somebody may have meant."""
+    with database.read() as tx:
+        return nearest(name, [project.name for project, _ in rows.listed(tx)])
 
 
 def add(tx: Tx, name: str) -> Project:

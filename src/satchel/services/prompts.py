@@ -122,6 +122,7 @@ def update(
     except Violation as violation:
         raise _refusal(violation, scope, str(title)) from violation
     if number is None:
+        current(tx, scope)  # the project may be what is gone
         raise NotFound("prompt", id, scope)
     if tags is not UNSET:
         rows.set_tags(tx, project, number, _fold_tags(tags))
@@ -135,6 +136,7 @@ def delete(tx: Tx, scope: Scope, id: str) -> None:
         NotFound: the project has no such prompt.
     """
     if not rows.delete(tx, current(tx, scope).number, id):
+        current(tx, scope)  # the project may be what is gone
         raise NotFound("prompt", id, scope)
 
 

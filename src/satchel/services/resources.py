@@ -7,7 +7,7 @@ from satchel.model import UNSET, Resource, Scope, UnsetType
 from satchel.services import rules
 from satchel.services.projects import current
 from satchel.storage import resources as rows
-from satchel.storage.database import Tx
+from satchel.storage.database import Tx, Violation
 
 # Gives the content once the MIME type is known: text for a text type, bytes for any other.
 Content = Callable[[str], str | bytes]
@@ -34,9 +34,14 @@ def add(
     rules.check_mime_type(mime_type)
     given = _checked(content, mime_type)
     project = current(tx, scope).number
-    if not rows.add(
-        tx, project, name=name, uri=uri, description=description or None, mime_type=mime_type, content=given
-    ):
+    try:
+        is_added = rows.add(
+            tx, project, name=name, uri=uri, description=description or None, mime_type=mime_type, content=given
+        )
+    except Violation as violation:
+        # The project was deleted between our looking and our writing.
+        raise NotFound("project", scope.project, scope) from violation
+    if not is_added:
         holder = None if rows.by_name(tx, project, name) else rows.by_uri(tx, project, uri)
         if holder is not None:
             raise Taken("resource", "uri", uri, scope, holder=holder.name)
@@ -91,6 +96,8 @@ def update(
     rules.check_name("resource", name)
     if mime_type is not UNSET:
         rules.check_mime_type(mime_type)
+        if content is not UNSET:
+            _checked(content, mime_type)  # what can be told without a look at the resource is told first
     project = current(tx, scope).number
     while True:
         seen = named(tx, scope, name)

@@ -79,5 +79,10 @@ def check_tags(tags: Sequence[str]) -> None:
 
 def check_text(field: str, text: str) -> None:
     """Refuse what no store can keep: NUL, which PostgreSQL refuses, and half characters, which are no UTF-8."""
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if not is_storable(text):
         raise WrongArgument(field, "type", limit="text")
+
+
+def is_storable(text: str) -> bool:
+    """Whether a store can keep a text."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -65,9 +65,12 @@ def complete(tx: Tx, scope: Scope, reference: Reference, *, renews: bool) -> tup
         NotFound, Forbidden: as `get`.
     """
     before = get(tx, scope, reference)
-    if before.is_completed and not renews:
-        return before, True
-    return _found(rows.complete(tx, owner(scope), before.id), reference, scope), before.is_completed
+    first = rows.complete_first(tx, owner(scope), before.id)
+    if first is not None:
+        return first, False
+    if renews:
+        return _found(rows.complete(tx, owner(scope), before.id), reference, scope), True
+    return get(tx, scope, before.id), True
 
 
 def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:

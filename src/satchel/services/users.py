@@ -30,20 +30,25 @@ def local(database: Database, home: str) -> str:
 
 def _in_folder(path: str) -> str:
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        made = f"{path}.{clock.new_id()}"
-        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(clock.new_id() + "\n")
-        try:
-            os.link(made, path)  # which fails where there is one, and never shows a half-written file
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(made)
-        with open(path) as file:
-            user = clock.parse_id(file.read().strip())
+        if not os.path.exists(path):
+            _make(path)
+        with open(path, encoding="ascii", errors="replace") as file:
+            user = clock.parse_id(file.read(100).strip())
     except OSError as error:
         raise StoreFailed(f"cannot keep the local user in {path}: {error.strerror}") from error
     if user is None:
         raise StoreFailed(f"{path} should hold the local user, a UUID, and does not. Mend it, or move it away")
     return user
+
+
+def _make(path: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    made = f"{path}.{clock.new_id()}"
+    with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(clock.new_id() + "\n")
+    try:
+        os.link(made, path)  # which fails where another process was first, and never shows a half-written file
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(made)

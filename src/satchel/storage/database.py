@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from satchel import clock
+from satchel.errors import StoreUnusable
 
 Row = tuple[Any, ...]
 
@@ -106,7 +107,10 @@ def open_database(where: str) -> Database:
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
     """
-    if where.startswith(("postgresql://", "postgres://")):
+    scheme = where.partition("://")[0].lower() if "://" in where else None
+    if scheme not in (None, "postgresql", "postgres"):
+        raise StoreUnusable(f"a store is a file or postgresql://… ; {scheme}:// is neither. Check --database.")
+    if scheme is not None:
         from satchel.storage.postgres import PostgresDatabase
 
         return PostgresDatabase(where)

@@ -23,6 +23,13 @@ from satchel.storage.migrations import MIGRATIONS, for_postgres
 
 _MIGRATION_LOCK = 0x53415443
 
+# What an operator did to the database under our feet.
+_OPERATORS_FAULT = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.InvalidSchemaName,
+)
+
 # Mistakes of ours; they are surprises, not failures of the database.
 _OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
 
@@ -150,6 +157,8 @@ def _translated() -> Iterator[None]:
         raise Violation(error.diag.constraint_name or "") from error
     except psycopg.errors.ForeignKeyViolation as error:
         raise Violation("foreign key") from error
+    except _OPERATORS_FAULT as error:
+        raise StoreFailed(str(error)) from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
         raise StoreConflict(str(error)) from error
     except _OUR_FAULT:

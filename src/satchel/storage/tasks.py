@@ -4,6 +4,7 @@ from satchel.model import UNSET, Task, UnsetType
 from satchel.storage.database import Row, Tx
 
 _LAST = "select updated_at from tasks where id = :id and owner = :owner"
+_LAST_IF_OPEN = "select updated_at from tasks where id = :id and owner = :owner and completed_at is null"
 
 
 def add(tx: Tx, owner: str, *, title: str, description: str | None) -> Task:
@@ -94,6 +95,17 @@ def complete(tx: Tx, owner: str, id: str) -> Task | None:
         returning number, id, owner, title, description, completed_at, created_at, updated_at, version
     """
     row = tx.renew(sql, _LAST, id=id, owner=owner)
+    return _task(row) if row else None
+
+
+def complete_first(tx: Tx, owner: str, id: str) -> Task | None:
+    """Mark an owner's task as done now, unless it was; None when it was, or when he has no such task."""
+    sql = """
+        update tasks set completed_at = :now, updated_at = :now, version = version + 1
+        where id = :id and owner = :owner and completed_at is null and updated_at < :now
+        returning number, id, owner, title, description, completed_at, created_at, updated_at, version
+    """
+    row = tx.renew(sql, _LAST_IF_OPEN, id=id, owner=owner)
     return _task(row) if row else None
 
 
