@@ -182,3 +182,24 @@ def test_mcpkg_is_listed_got_and_read(mode: str, store: str) -> None:
             assert unknown.value.error.message == "Prompt 'nope' not found in project 'default'"
 
     asyncio.run(conversation())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_libraries_are_listed_and_filled_in(mode: str) -> None:
+    examples = Path(__file__).resolve().parents[2] / "examples" / "libraries"
+
+    async def conversation() -> None:
+        arguments = ["-m", "satchel", "serve", "--contract", "twig", "--libraries", str(examples)]
+        async with Client(StdioServerParameters(command=sys.executable, args=arguments), mode=mode) as client:
+            listed = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+            declared = listed["everyday:commit_message"].arguments
+            assert declared is not None
+            assert [(one.name, one.required) for one in declared] == [("diff", True), ("ticket", False)]
+            [message] = (await client.get_prompt("everyday:commit_message", {"diff": "{{ 7 * 7 }}"})).messages
+            assert message.content.type == "text" and message.content.text.endswith("\n\n{{ 7 * 7 }}\n")
+            with pytest.raises(MCPError) as unknown:
+                await client.get_prompt("everyday:nope")
+            assert unknown.value.error.code == -32601
+            assert unknown.value.error.data == {"details": "Prompt not found: everyday:nope"}
+
+    asyncio.run(conversation())

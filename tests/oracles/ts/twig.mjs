@@ -1,0 +1,44 @@
+// An official client and the `twig` contract: node twig.mjs 1|2|auto COMMAND [ARGUMENT…]. Lists, gets, and hears of a
+// change that the tests make while it listens; as in conversation.mjs, nothing is judged here.
+import { writeFileSync } from 'node:fs';
+
+import { attempt, report } from './conversation.mjs';
+
+const [which, change, command, ...args] = process.argv.slice(2);
+const is1 = which === '1';
+const { Client } = await import(is1 ? '@modelcontextprotocol/sdk/client/index.js' : '@modelcontextprotocol/client');
+const { StdioClientTransport } = await import(
+  is1 ? '@modelcontextprotocol/sdk/client/stdio.js' : '@modelcontextprotocol/client/stdio'
+);
+const options = which === 'auto' ? { versionNegotiation: { mode: 'auto' } } : {};
+const client = new Client({ name: 'judge', version: '1' }, options);
+const transport = new StdioClientTransport({ command, args });
+
+let heard;
+const told = new Promise(resolve => (heard = resolve));
+const get = (name, args) => attempt(() => client.getPrompt({ name, arguments: args }));
+
+async function converse() {
+  const seen = {
+    listed: await attempt(() => client.listPrompts()),
+    got: await get('everyday:commit_message', { diff: '{{ 7 * 7 }}', ticket: 'T-1' }),
+    missing: await get('everyday:commit_message', {}),
+    unknown: await get('everyday:nope', {}),
+  };
+  if (which !== 'auto') {
+    const { PromptListChangedNotificationSchema: schema } = is1 ? await import('@modelcontextprotocol/sdk/types.js') : {};
+    client.setNotificationHandler(schema ?? 'notifications/prompts/list_changed', () => heard('told'));
+  } else {
+    client.setNotificationHandler('notifications/prompts/list_changed', () => heard('told'));
+    await client.listen({ promptsListChanged: true });
+  }
+  await new Promise(resolve => setTimeout(resolve, 1500)); // until the server watches
+  const started = Date.now();
+  writeFileSync(change, '[prompts.only]\n');
+  const timeout = new Promise(resolve => setTimeout(() => resolve('silence'), 5000));
+  seen.heard = await Promise.race([told, timeout]);
+  seen.after = Date.now() - started;
+  return seen;
+}
+
+await report(client, transport, () => ({}), converse);
