@@ -4,10 +4,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.stdio import NEWEST, Server
+
+
+# A busy machine is no failure.
+settings.register_profile("satchel", deadline=None)
+settings.load_profile("satchel")
 
 
 @pytest.fixture(scope="session")
