@@ -10,7 +10,6 @@ from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.stdio import NEWEST, Server
 
-
 # A busy machine is no failure.
 settings.register_profile("satchel", deadline=None)
 settings.load_profile("satchel")

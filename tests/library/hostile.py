@@ -58,9 +58,12 @@ class Live:
                 self.get(name)
         self.memory = self.kilobytes()
 
-    def close(self) -> None:
-        assert self.server.close() == 0, self.server.stderr
-        assert "surprise in" not in self.server.stderr, self.server.stderr
+    def __enter__(self) -> "Live":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.server.__exit__(kind)
+        assert kind is not None or "surprise in" not in self.server.stderr, self.server.stderr
 
     # -- asking --
 
