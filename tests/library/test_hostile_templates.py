@@ -25,7 +25,7 @@ class Case(NamedTuple):
 
 
 def chain(name: str, before: str, link: str, after: str) -> list[Case]:
-    """An operator chained until it kills the engine; `#` stands for the number of a link."""
+    """An operator chained until it kills the engine, in several sizes of the whole."""
     cases = []
     for size in (2_000, 20_000, 40_000, LIMIT):
         links = (size - len(before) - len(after)) // len(link)
@@ -121,7 +121,7 @@ ESCAPES = [
     Case("class", "{{ ''.__class__ }}", text=""),
     Case("class-of-argument", "{{ who.__class__.__base__ }}", text=""),
     Case("class-by-item", "{{ who['__class__']['__init__']['__globals__'] }}", text=""),
-    Case("class-by-attr", "{{ who|attr('__class__')|attr('__mro__') }}", text=""),
+    Case("class-by-attr", "{{ who|attr('__class__')|attr('__mro__') }}", line=1),
     Case("class-by-map", "{{ [who, 1, [], {}]|map(attribute='__class__')|list }}"),
     Case("class-by-map-attr", "{{ [who]|map('attr', '__class__')|list }}"),
     Case("class-by-format", "{{ '{0.__class__.__init__.__globals__}'.format(who) }}"),
@@ -184,7 +184,7 @@ BROKEN = [
     Case("syntax-line-3", "a\nb\n{% if %}", line=3),
     Case("syntax-line-1000", "\n" * 999 + "{{ a b }}", line=1000),
     Case("syntax-crlf", "a\r\nb\r\n{{ a b }}", line=3),
-    Case("unclosed-block", "a\n{% for a in b %}\nc", line=3),
+    Case("unclosed-block", "a\n{% for a in b %}\nc", line=2),
     Case("unclosed-variable", "a\n{{ a", line=2),
     Case("unclosed-string", "a\n{{ 'a }}", line=2),
     Case("stray-end", "a\n\n{% endif %}", line=3),

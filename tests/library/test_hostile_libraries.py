@@ -1,0 +1,555 @@
+"""Hostile libraries beside a good one in a live server: it is listed in time and unchanged, and nothing outside is read."""
+
+import ctypes
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.library.hostile import PROMPT, SECRET, Live, eventually, write_good, write_library
+
+KIB = 1024
+GROWTH = 10 * KIB  # kB
+SEEN = 3.0  # two seconds are promised
+ONE = "[prompts.a]\n"
+HOW_MANY = 8  # slow bombs that arrive at once
+
+Build = Callable[[Path, Path], object]
+
+
+class Case(NamedTuple):
+    """What to put into the root, what is listed of it, and what else to ask for."""
+
+    name: str
+    build: Build  # (where to write what goes into the root, a folder outside with secrets)
+    lists: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ("x:a",)
+
+
+def toml(name: str, manifest: str | bytes, *lists: str, asks: tuple[str, ...] = ("x:a",)) -> Case:
+    """A library `x` with a hostile manifest, and a file for the prompt `a`."""
+    return Case(name, lambda here, _: write_library(here / "x", manifest, a="fine"), lists, asks)
+
+
+def content(name: str, build: Callable[[Path, Path], object]) -> Case:
+    """A library `x` whose content file `a` is hostile: not listed, and not given."""
+
+    def write(here: Path, outside: Path) -> None:
+        folder = write_library(here / "x", ONE)
+        build(folder / "prompts" / "a.md", outside)
+
+    return Case(name, write)
+
+
+def manifest(name: str, build: Callable[[Path, Path], object]) -> Case:
+    """A folder `x` whose manifest is hostile: no library."""
+
+    def write(here: Path, outside: Path) -> None:
+        folder = write_library(here / "x", ONE, a="fine")
+        (folder / "twig.toml").unlink()
+        build(folder / "twig.toml", outside)
+
+    return Case(name, write)
+
+
+def folder(name: str, called: str | bytes, *lists: str) -> Case:
+    """A fine library in a folder with a strange name."""
+
+    def write(here: Path, _: Path) -> None:
+        write_library(here / "made", ONE, a="fine")
+        os.rename(os.fsencode(here / "made"), os.fsencode(here) + b"/" + os.fsencode(called))
+
+    return Case(name, write, lists, (*lists, "x:a", "_:a", ":a"))
+
+
+def key(name: str, written: str) -> Case:
+    """A prompt with a bad key, beside one with a good key."""
+    asked = written.strip('"').replace("\\n", "\n").replace("\\\\", "\\").replace("\\u0000", "")
+    return toml(f"key-{name}", f"[prompts.{written}]\n{ONE}", "x:a", asks=(f"x:{asked}", f"x:{asked}.md"))
+
+
+def a_socket(place: Path, _: Path) -> None:
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        with socket.socket(socket.AF_UNIX) as one:  # by way of the descriptor: such addresses are short
+            one.bind(f"/proc/self/fd/{folder}/{place.name}")
+    finally:
+        os.close(folder)
+
+
+def sparse(place: Path, _: Path) -> None:
+    place.touch()
+    os.truncate(place, 1024**3)
+
+
+def link_chain(place: Path, outside: Path) -> None:
+    for number in range(5):
+        target = outside / "secret.md" if number == 4 else place.parent / f"link{number + 1}"
+        (place if number == 0 else place.parent / f"link{number}").symlink_to(target)
+
+
+def link_inside(place: Path, _: Path) -> None:
+    (place.parent / "real.md").write_text("real")
+    place.symlink_to("real.md")
+
+
+def prompts_linked(here: Path, target: Path) -> None:
+    write_library(here / "x", ONE)
+    (here / "x" / "prompts").rmdir()
+    (here / "x" / "prompts").symlink_to(target)
+
+
+def prompts_replaced(make: Callable[[Path], object]) -> Build:
+    def write(here: Path, _: Path) -> None:
+        write_library(here / "x", ONE)
+        (here / "x" / "prompts").rmdir()
+        make(here / "x" / "prompts")
+
+    return write
+
+
+def clash(here: Path, _: Path) -> None:
+    write_library(here / "A-b", ONE, a="first")
+    write_library(here / "a_b", "[prompts.z]\n", z="second")
+
+
+def links_to_the_disk(here: Path, _: Path) -> None:
+    made = write_library(here / "x", ONE, a="fine")
+    (made / "disk").symlink_to("/")
+    (made / "prompts" / "disk").symlink_to("/")
+    (here / "disk").symlink_to("/")
+
+
+def many_files(here: Path, _: Path) -> None:
+    made = write_library(here / "x", ONE, a="fine")
+    for number in range(5_000):
+        (made / "prompts" / f"f{number}.md").touch()
+
+
+def deep_folders(here: Path, _: Path) -> None:
+    made = write_library(here / "x", ONE, a="fine")
+    (made / "prompts" / "/".join("d" * 200)).mkdir(parents=True)
+
+
+def prompts_of(count: int) -> Build:
+    text = "".join(f'[prompts.p{number}]\ndescription = "x"\n' for number in range(count))
+    return lambda here, _: write_library(here / "x", text, **{f"p{number}": "x" for number in range(count)})
+
+
+FILL = "# " + "x" * 3000 + "\n"  # makes it too long to be read in the server's own process
+SLOW = [
+    toml("dotted-key-10000", "a" + ".a" * 10_000 + " = 1\n" + ONE),
+    toml("dotted-key-100000", "a" + ".a" * 100_000 + " = 1\n" + ONE),
+    toml("dotted-header-20000", "[a" + ".a" * 20_000 + "]\n" + ONE),
+    toml("deep-tables", "".join(f"[{'a.' * depth}a]\n" for depth in range(500)) + ONE, "x:a"),
+    toml("dotted-keys-many", ("a" + ".b" * 120 + ".c{} = 1\n") * 1000 + ONE),
+    toml("inline-tables-dotted", "a = {" + ", ".join(f"b{n}.c.d.e = 1" for n in range(15_000)) + "}\n" + ONE, "x:a"),
+    toml(
+        "empty-lines-and-prompts", "prompts = {" + ", ".join(f"p{n} = {{}}" for n in range(2000)) + "}" + "\n" * 200_000
+    ),
+    toml("bad-arguments-in-lines", ONE + "arguments = [\n" + "0,\n" * 80_000 + "]\n", "x:a"),
+    toml(
+        "arguments-in-lines",
+        ONE + "arguments = [\n" + "".join(f"{{name='n{n}'}},\n" for n in range(15_000)) + "]\n",
+        "x:a",
+    ),
+    toml("argument-headers", ONE + "".join(f"[[prompts.a.arguments]]\nname='n{n}'\n" for n in range(6_000)), "x:a"),
+    toml("bad-prompts-by-the-thousand", "".join(f"prompts.P{n} = 0\n" for n in range(2_000))),
+    toml("spaces", " " * 200_000 + "\n" + "".join(f"prompts.p{n} = {{}}\n" for n in range(2_000))),
+    Case("prompts-2000", prompts_of(2_000), tuple(f"x:p{number}" for number in range(2_000)), ("x:p1999",)),
+    Case("prompts-2001", prompts_of(2_001), tuple(f"x:p{number}" for number in range(2_000)), ("x:p2000",)),
+]
+
+TOML = [
+    toml("nested-arrays-500", "a = " + "[" * 500 + "]" * 500 + "\n" + ONE),
+    toml("nested-arrays-10000", "a = " + "[" * 10_000 + "]" * 10_000),
+    toml("open-arrays-200000", "a = " + "[" * 200_000),
+    toml("nested-inline-tables-10000", "a = " + "{a=" * 10_000 + "1" + "}" * 10_000),
+    toml("depth-of-json-985", FILL + "a" + ".a" * 985 + " = 1\n"),
+    toml("depth-of-json-995", FILL + "a" + ".a" * 995 + " = 1\n"),
+    toml("small-dotted-key", "a" + ".a" * 1_000 + " = 1\n"),
+    toml("huge-integer", "a = " + "9" * 200_000),
+    toml("huge-hexadecimal-integer", "a = 0x" + "f" * 200_000),
+    toml("huge-float", "a = 1e" + "9" * 2_000 + "\n" + FILL + ONE, "x:a"),
+    toml("not-a-number", f"{ONE}description = nan\narguments = inf\n", "x:a"),
+    toml(
+        "not-a-number-in-the-worker", f"{FILL}{ONE}description = nan\narguments = [{{name='b', required=inf}}]\n", "x:a"
+    ),
+    toml("dates-in-the-worker", f"{FILL}{ONE}description = 2020-01-01\narguments = [12:00:00]\n", "x:a"),
+    toml("262144-bytes", ONE + "#" * (256 * KIB - len(ONE)), "x:a"),
+    toml("262145-bytes", ONE + "#" * (256 * KIB - len(ONE) + 1)),
+    Case(
+        "sparse-manifest",
+        lambda here, out: (write_library(here / "x", ONE, a="a"), sparse(here / "x" / "twig.toml", out)),
+    ),
+    toml("many-keys", ONE + "".join(f"k{n} = 0\n" for n in range(25_000)), "x:a"),
+    toml("many-tables", ONE + "".join(f"[t{n}]\n" for n in range(25_000)), "x:a"),
+    toml("duplicate-keys", "a = 1\na = 2\n" + ONE),
+    toml("duplicate-tables", ONE + ONE),
+    toml("not-utf-8", ONE.encode() + b"description = '\xff'\n"),
+    toml("utf-16", ONE.encode("utf-16")),
+    toml("byte-order-mark", b"\xef\xbb\xbf" + ONE.encode(), asks=("x:a", "x:b")),
+    toml("nul", ONE + 'description = "\0"\n'),
+    toml("escaped-nul", ONE + 'description = "\\u0000"\n', "x:a"),
+    toml("escaped-surrogate", ONE + 'description = "\\ud800"\n'),
+    toml("unclosed-string", ONE + 'description = """' + "x" * 100_000),
+    toml("quotes", ONE + "description = " + '"' * 100_000),
+    toml("backslashes", ONE + 'description = "' + "\\\\" * 100_000 + '"\n', "x:a"),
+    toml("random-bytes", bytes(range(256)) * 100),
+    toml("empty", ""),
+    toml("no-prompts", "title = 'x'\n"),
+]
+
+TYPES = [
+    toml("prompts-a-number", "prompts = 1\n"),
+    toml("prompts-a-list", "prompts = [1, 2]\n"),
+    toml("prompts-tables", "[[prompts]]\nname = 'a'\n"),
+    toml("a-prompt-a-number", "[prompts]\nb = 1\na = {}\n", "x:a"),
+    toml("a-prompt-a-list", "[[prompts.b]]\n[prompts.a]\n", "x:a"),
+    toml("description-a-number", f"{ONE}description = 1\n", "x:a"),
+    toml("description-a-table", f"{ONE}description = {{a = 1}}\n", "x:a"),
+    toml("arguments-a-table", f"{ONE}[prompts.a.arguments]\nname = 'b'\n", "x:a"),
+    toml("arguments-a-text", f"{ONE}arguments = 'name'\n", "x:a"),
+    toml("arguments-mixed", f"{ONE}arguments = [1, 'a', [], {{}}, {{name = 1}}, {{name = 'ok'}}, true]\n", "x:a"),
+    toml(
+        "argument-names-bad",
+        f"{ONE}arguments = [{{name = ''}}, {{name = 'A'}}, {{name = 'é'}}, {{name = \"a\\n\"}}]\n",
+        "x:a",
+    ),
+    toml("argument-names-twice", f"{ONE}arguments = [{{name = 'b'}}, {{name = 'b'}}]\n", "x:a"),
+    toml("required-a-text", f"{ONE}arguments = [{{name = 'b', required = 'true', description = []}}]\n", "x:a"),
+    toml("required-a-number", f"{ONE}arguments = [{{name = 'b', required = 1}}]\n", "x:a"),
+]
+
+KEYS = [
+    key("traversal", '"../x"'),
+    key("traversal-to-the-secret", '"../../../outside/secret"'),
+    key("absolute", '"/etc/passwd"'),
+    key("slash", '"a/b"'),
+    key("backslash", '"..\\\\x"'),
+    key("dots", '".."'),
+    key("dot", '"."'),
+    key("extension", '"a.md"'),
+    key("fullwidth-dots", '"．．／x"'),
+    key("two-dot-leader", '"‥/x"'),
+    key("percent", '"%2e%2e%2fx"'),
+    key("drive", '"C:x"'),
+    key("empty", '""'),
+    key("upper-case", '"A"'),
+    key("unicode-digit", '"a٣"'),
+    key("dotless-i", '"ı"'),
+    key("newline-at-the-end", '"b\\n"'),
+    key("nul", '"b\\u0000"'),
+    key("space", '" b"'),
+    key("colon", '"x:b"'),
+    key("of-300-letters", f'"{"k" * 300}"'),
+]
+
+PLACES = [
+    content("content-link-outside", lambda place, out: place.symlink_to(out / "secret.md")),
+    content("content-link-outside-relative", lambda place, out: place.symlink_to("../../../outside/secret.md")),
+    content("content-link-inside", link_inside),
+    content("content-link-dangling", lambda place, out: place.symlink_to(out / "nothing")),
+    content("content-link-loop", lambda place, out: place.symlink_to(place.name)),
+    content("content-link-chain", link_chain),
+    content("content-link-to-the-environment", lambda place, out: place.symlink_to("/proc/self/environ")),
+    content("content-link-to-zeros", lambda place, out: place.symlink_to("/dev/zero")),
+    content("content-link-to-stdin", lambda place, out: place.symlink_to("/dev/stdin")),
+    content("content-a-fifo", lambda place, out: os.mkfifo(place)),
+    content("content-a-folder", lambda place, out: place.mkdir()),
+    content("content-a-socket", a_socket),
+    Case(
+        "content-of-a-gigabyte",
+        lambda here, out: sparse(write_library(here / "x", ONE) / "prompts/a.md", out),
+        ("x:a",),
+    ),
+    manifest("manifest-link-outside", lambda place, out: place.symlink_to(out / "x" / "twig.toml")),
+    manifest("manifest-link-to-the-secret", lambda place, out: place.symlink_to(out / "secret.md")),
+    manifest("manifest-link-dangling", lambda place, out: place.symlink_to(out / "nothing")),
+    manifest("manifest-link-loop", lambda place, out: place.symlink_to(place.name)),
+    manifest("manifest-link-to-zeros", lambda place, out: place.symlink_to("/dev/zero")),
+    manifest("manifest-link-to-stdin", lambda place, out: place.symlink_to("/dev/stdin")),
+    manifest("manifest-a-fifo", lambda place, out: os.mkfifo(place)),
+    manifest("manifest-a-folder", lambda place, out: place.mkdir()),
+    manifest("manifest-a-socket", a_socket),
+    Case("prompts-a-link-outside", lambda here, out: prompts_linked(here, out / "x" / "prompts")),
+    Case("prompts-a-link-to-the-disk", lambda here, out: prompts_linked(here, Path("/"))),
+    Case("prompts-a-link-to-itself", lambda here, out: prompts_linked(here, Path("prompts"))),
+    Case("prompts-a-file", prompts_replaced(lambda place: place.touch())),
+    Case("prompts-a-fifo", prompts_replaced(os.mkfifo)),
+    Case("library-a-link-outside", lambda here, out: (here / "x").symlink_to(out / "x")),
+    Case("library-a-link-to-the-disk", lambda here, out: (here / "x").symlink_to("/")),
+    Case("library-a-link-to-the-root", lambda here, out: (here / "x").symlink_to(".")),
+    Case("library-a-fifo", lambda here, out: os.mkfifo(here / "x")),
+    Case("links-to-the-disk-inside", links_to_the_disk, ("x:a",), ("x:a", "disk:a")),
+    Case("many-files", many_files, ("x:a",)),
+    Case("deep-folders", deep_folders, ("x:a",)),
+]
+
+NAMES = [
+    folder("folder-with-a-newline", "a\nb", "a_b:a"),
+    folder(
+        "folder-like-a-log-line", "x\n2026-01-01T00:00:00.000000Z surprise", "x_2026_01_01t00_00_00_000000z_surprise:a"
+    ),
+    folder("folder-of-symbols", "🎉"),
+    folder("folder-of-underscores", "___"),
+    folder("folder-of-spaces", "   "),
+    folder("folder-not-utf-8", b"\xff\xfe"),
+    folder("folder-partly-not-utf-8", b"x\xff", "x:a"),
+    folder("folder-with-a-colon", "x:a", "x_a:a"),
+    folder("folder-decomposed", "e\u0301", "é:a"),
+    folder("folder-hidden", ".x", "x:a"),
+    folder("folder-right-to-left", "x\u202eevil", "x_evil:a"),
+    folder("folder-of-255-bytes", "x" * 255, "x" * 255 + ":a"),
+    folder("folder-with-a-backslash", "..\\x", "x:a"),
+    folder("folder-percent", "%2e%2e", "2e_2e:a"),
+    folder("folder-template", "{{7*7}}", "7_7:a"),
+    folder("folder-beside-the-good-one-by-prefix", "good-evil", "good_evil:a"),
+    Case("clash-of-two", clash, ("a_b:a",), ("a_b:a", "a_b:z")),
+    Case("clash-of-a-broken-one-with-the-good", lambda here, _: write_library(here / "GOOD", "a = ", greet="evil")),
+    Case(
+        "clash-with-the-good-by-a-later-name",
+        lambda here, _: write_library(here / "good ", ONE, a="evil"),
+        (),
+        ("good:a",),
+    ),
+]
+
+CASES = [*SLOW, *TOML, *TYPES, *KEYS, *PLACES, *NAMES]
+
+
+def write_secrets(outside: Path) -> None:
+    """What lies outside: a secret file, and a library full of secrets."""
+    outside.mkdir()
+    (outside / "secret.md").write_text(SECRET)
+    write_library(outside / "x", f'[prompts.a]\ndescription = "{SECRET}"\n', a=SECRET)
+    (outside / "a.md").write_text(SECRET)
+
+
+class Place:
+    """A live server, and the folders around it."""
+
+    def __init__(self, live: Live, outside: Path, staging: Path) -> None:
+        self.live = live
+        self.outside = outside
+        self.staging = staging
+        self._moves = 0
+
+    def move_in(self, build: Build) -> list[bytes]:
+        """Build beside the root, then move everything in."""
+        self._moves += 1
+        here = self.staging / f"in{self._moves}"
+        here.mkdir()
+        build(here, self.outside)
+        names = os.listdir(os.fsencode(here))
+        for name in names:
+            os.rename(os.path.join(os.fsencode(here), name), self._inside(name))
+        return names
+
+    def move_out(self, names: list[bytes]) -> None:
+        self._moves += 1
+        there = self.staging / f"out{self._moves}"
+        there.mkdir()
+        for name in names:
+            os.rename(self._inside(name), os.path.join(os.fsencode(there), name))
+
+    def _inside(self, name: bytes) -> bytes:
+        return os.path.join(os.fsencode(self.live.root), name)
+
+    @contextmanager
+    def moved_in(self, build: Build, seen: float = SEEN) -> Iterator[list[str]]:
+        """Move libraries in, wait until they are seen, give the names then listed, and move them out."""
+        mark = f"zz_{self._moves}"
+        names = self.move_in(build)
+        names += self.move_in(lambda here, _: write_library(here / mark, "[prompts.m]\n", m="m"))
+        listed: list[str] = []
+
+        def is_seen() -> bool:
+            entries = self.live.list()
+            assert [entry for entry in entries if entry["name"].startswith("good:")] == self.live.good
+            listed[:] = [entry["name"] for entry in entries]
+            return f"{mark}:m" in listed
+
+        try:
+            assert eventually(is_seen, seen), "it was not seen in time"
+            yield [name for name in listed if not name.startswith(("good:", "zz_"))]
+        finally:
+            self.move_out(names)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """One server for all cases."""
+    base = tmp_path_factory.mktemp("hostile")
+    for name in ("root", "staging"):
+        (base / name).mkdir()
+    write_secrets(base / "outside")
+    write_good(base / "root")
+    with Live(base / "root") as live:
+        place = Place(live, base / "outside", base / "staging")
+        live.warm_up()
+        with place.moved_in(prompts_of(2_000), seen=60):  # so that what the largest legal library takes is there
+            live.list()
+        live.memory = live.kilobytes()
+        yield place
+    shutil.rmtree(base / "staging")
+
+
+def test_the_corpus_has_at_least_forty_libraries() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 40
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_hostile_library_leaves_the_good_one_listed_and_reads_nothing_outside(place: Place, case: Case) -> None:
+    live = place.live
+    with place.moved_in(case.build) as listed:
+        assert sorted(listed) == sorted(case.lists)
+        for name in {*case.lists[:3], *case.asks}:
+            answer = live.get(name)
+            if "error" in answer:
+                details = answer["error"]["data"]["details"]
+                assert answer["error"]["code"] in (-32601, -32602), answer
+                assert details.startswith(("Prompt not found: ", "Prompt content file not found: ", "Error rendering"))
+                assert str(live.root) not in details
+        live.render_good()
+    live.assert_unharmed(GROWTH)
+
+
+# -- from a cold start ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", SLOW, ids=lambda case: case.name)
+def test_a_bomb_does_not_hold_up_a_cold_start(tmp_path: Path, case: Case) -> None:
+    root = tmp_path / "root"
+    write_good(root)
+    write_secrets(tmp_path / "outside")
+    case.build(root, tmp_path / "outside")
+    with Live(root) as live:
+        answer = live.request("prompts/list", {})
+        names = {entry["name"] for entry in answer["result"]["prompts"]}
+        assert "good:greet" in names
+        live.render_good()
+
+
+def test_a_bomb_among_fifty_libraries_leaves_the_other_forty_nine(tmp_path: Path) -> None:
+    for number in range(49):
+        write_good(tmp_path, f"good{number:02}")
+    SLOW[0].build(tmp_path, tmp_path)
+    with Live(tmp_path) as live:
+        assert [entry["name"] for entry in live.list()] == [f"good{number:02}:greet" for number in range(49)]
+
+
+# -- together, and in motion ------------------------------------------------------------------------------------
+
+
+def test_prompts_are_rendered_in_time_while_many_bombs_arrive_at_once(place: Place) -> None:
+    def build(here: Path, _: Path) -> None:
+        for number in range(HOW_MANY):
+            write_library(here / f"b{number}", "a" + ".a" * (20_000 + number) + " = 1\n" + ONE, a="fine")
+
+    names = place.move_in(build)
+    slowest, until = 0.0, time.monotonic() + 4
+    while time.monotonic() < until:
+        started = time.monotonic()
+        place.live.render_good()
+        slowest = max(slowest, time.monotonic() - started)
+    place.move_out(names)
+    place.live.assert_unharmed(GROWTH)
+    assert slowest < PROMPT
+
+
+def test_all_hostile_libraries_of_the_disk_together_leave_the_good_one_listed(place: Place) -> None:
+    def build(here: Path, outside: Path) -> None:
+        for case in [*PLACES, *NAMES[:2], *TYPES, *KEYS]:
+            own = here / f"of {case.name}"
+            own.mkdir()
+            case.build(own, outside)
+            for entry in list(own.iterdir()):
+                entry.rename(here / f"{case.name} {entry.name}")
+            own.rmdir()
+
+    with place.moved_in(build) as listed:
+        assert len(listed) > len(TYPES)
+        place.live.render_good()
+    place.live.assert_unharmed(GROWTH)
+
+
+def test_links_to_the_disk_leave_the_watcher_calm(place: Place) -> None:
+    live = place.live
+    with place.moved_in(lambda here, _: write_library(here / "x", ONE, a="fine")):
+        threads, watches = live.threads(), live.watches()
+    with place.moved_in(links_to_the_disk):
+        time.sleep(0.7)  # what a change sets off is over
+        before = live.processor_time()
+        time.sleep(1)
+        assert live.processor_time() - before < 0.2
+        assert live.threads() <= threads
+        assert live.watches() <= watches
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Swap two entries of the disk at once, as nothing in Python can."""
+    here, both = -100, 2
+    assert ctypes.CDLL(None).renameat2(here, os.fsencode(one), here, os.fsencode(other), both) == 0
+
+
+@pytest.mark.parametrize("what", ["prompts/a.md", "prompts", "twig.toml", "."])
+def test_a_swap_for_a_link_in_mid_read_gives_nothing_away(place: Place, what: str) -> None:
+    live = place.live
+    write_library(place.staging / "swapped", ONE, a="fine")
+    names = place.move_in(lambda here, _: (place.staging / "swapped").rename(here / "x"))
+    assert eventually(lambda: "x:a" in [entry["name"] for entry in live.list()], SEEN)
+    real = live.root / "x" / what if what != "." else live.root / "x"
+    link = place.staging / f"link of {what.replace('/', ' ')}"
+    link.symlink_to(place.outside / "x" / what if what != "." else place.outside / "x")
+    stop = threading.Event()
+    swaps = 0
+
+    def swap() -> None:
+        nonlocal swaps
+        while not stop.is_set():
+            exchange(real, link)
+            swaps += 1
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    outcomes: set[str] = set()
+    try:
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            answer = live.get("x:a")
+            if "result" in answer:
+                assert answer["result"]["messages"][0]["content"]["text"] == "fine"
+            outcomes.add("fine" if "result" in answer else answer["error"]["data"]["details"])
+            live.list()
+    finally:
+        stop.set()
+        swapper.join()
+    if swaps % 2:
+        exchange(real, link)
+    assert swaps > 100
+    assert outcomes <= {"fine", "Prompt content file not found: x/prompts/a.md", "Prompt not found: x:a"}
+    assert eventually(lambda: "x:a" in [entry["name"] for entry in live.list()], SEEN)
+    assert live.text("x:a") == "fine"
+    place.move_out(names)
+    live.render_good()
+    live.assert_unharmed(GROWTH)
+
+
+def test_libraries_that_come_and_go_leave_no_memory_behind(place: Place) -> None:
+    def build(here: Path, _: Path) -> None:
+        for number in range(20):
+            text = f"[prompts.a]\ndescription = '{'x' * 200_000}'\n"
+            write_library(here / f"b{place.live.root.stat().st_mtime_ns}_{number}", text, a="fine")
+
+    for _ in range(4):
+        with place.moved_in(build):
+            pass
+    place.live.assert_unharmed(GROWTH + 5 * KIB)
