@@ -1,4 +1,4 @@
-"""Hostile libraries beside a good one in a live server: it is listed in time and unchanged, and nothing outside is read."""
+"""Hostile libraries beside a good one in a live server: that one is listed in time; nothing outside is read."""
 
 import ctypes
 import os

@@ -5,6 +5,7 @@ Knows nothing of the rest of Satchel. A transport feeds it messages, an applicat
     wire           JSON in and out, strictly
     revisions      the five revisions as a table, and what each demands of a result
     messages       what a JSON-RPC message may look like; calls, errors, codes
+    metadata       which revision a request speaks
     connection     one client's conversation: handshake, per-request metadata, batches, cancellation
     subscriptions  what a client listens to, and the notifications that follow from a change
     pages          opaque cursors

@@ -12,7 +12,6 @@ from msgspec import Struct
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
-    UNSUPPORTED_PROTOCOL_VERSION,
     Call,
     Id,
     Json,
@@ -24,13 +23,10 @@ from satchel.protocol.messages import (
     parse,
     readable_id,
 )
+from satchel.protocol.metadata import VERSION_KEY, revision_of
 from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision, complete
 from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, Change, Subscription, announces, subscribe
 from satchel.protocol.wire import MAX_MESSAGE_BYTES, BadJson, decode, encode
-
-VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
-CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -184,7 +180,7 @@ class Connection:
 
     def _answer(self, identity: Id, method: str, message: Message, *, is_batched: bool) -> Json | Call | Subscription:
         params = message.params
-        revision = self._revision_of(method, params)
+        revision = revision_of(method, params, self.revision)
         if is_batched and (method == "initialize" or not revision.is_handshake):
             raise invalid_request("this request cannot be part of a batch")
         ours = (_HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS).get(method)
@@ -206,22 +202,6 @@ class Connection:
         )
         self._waiting[identity] = call
         return call
-
-    def _revision_of(self, method: str, params: Json) -> Revision:
-        meta = params.get("_meta")
-        if meta is None:
-            meta = {}
-        if not isinstance(meta, dict):
-            raise invalid_params("_meta must be an object")
-        if VERSION_KEY in meta:
-            return _named_revision(meta)
-        if CAPABILITIES_KEY in meta or CLIENT_KEY in meta:
-            raise invalid_params(f"_meta lacks {VERSION_KEY}")
-        if self.revision is not None:
-            return self.revision
-        if method in ("initialize", "ping"):
-            return NEWEST_HANDSHAKE
-        raise invalid_params(f"Send initialize first, or name a revision in _meta under {VERSION_KEY}")
 
     def _notice(self, method: str, params: Json) -> None:
         if method != "notifications/cancelled":
@@ -303,20 +283,6 @@ class Connection:
         if change.what == "resource":
             return change.uri in self._watched_uris
         return announces(self.offer.capabilities, change.what)
-
-
-def _named_revision(meta: Json) -> Revision:
-    date = meta[VERSION_KEY]
-    if not isinstance(date, str):
-        raise invalid_params(f"{VERSION_KEY} must be a string")
-    if date not in PER_REQUEST_DATES:
-        data = {"supported": PER_REQUEST_DATES, "requested": date}
-        raise ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
-    if not isinstance(meta.get(CAPABILITIES_KEY), dict):
-        raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
-    if not isinstance(meta.get(CLIENT_KEY), dict | None):
-        raise invalid_params(f"{CLIENT_KEY} must be an object")
-    return REVISIONS[date]
 
 
 def _version_in(params: Json) -> Revision:

@@ -1,0 +1,44 @@
+"""The metadata of a request: which revision it speaks, said in it or agreed on before."""
+
+from satchel.protocol.messages import UNSUPPORTED_PROTOCOL_VERSION, Json, ProtocolError, invalid_params
+from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+
+
+def revision_of(method: str, params: Json, agreed: Revision | None) -> Revision:
+    """The revision that a request names in its `_meta`, else the one that the handshake agreed on.
+
+    Raises:
+        ProtocolError: it names one that we do not know or leaves out what belongs to it, or nothing was agreed on.
+    """
+    meta = params.get("_meta")
+    if meta is None:
+        meta = {}
+    if not isinstance(meta, dict):
+        raise invalid_params("_meta must be an object")
+    if VERSION_KEY in meta:
+        return _named_revision(meta)
+    if CAPABILITIES_KEY in meta or CLIENT_KEY in meta:
+        raise invalid_params(f"_meta lacks {VERSION_KEY}")
+    if agreed is not None:
+        return agreed
+    if method in ("initialize", "ping"):
+        return NEWEST_HANDSHAKE
+    raise invalid_params(f"Send initialize first, or name a revision in _meta under {VERSION_KEY}")
+
+
+def _named_revision(meta: Json) -> Revision:
+    date = meta[VERSION_KEY]
+    if not isinstance(date, str):
+        raise invalid_params(f"{VERSION_KEY} must be a string")
+    if date not in PER_REQUEST_DATES:
+        data = {"supported": PER_REQUEST_DATES, "requested": date}
+        raise ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
+    if not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+    if not isinstance(meta.get(CLIENT_KEY), dict | None):
+        raise invalid_params(f"{CLIENT_KEY} must be an object")
+    return REVISIONS[date]
