@@ -134,6 +134,10 @@ class Libraries:
                     problems.append(f"{folder}: its name {library.name!r} is that of the folder {first!r} already")
                 else:
                     found[library.name] = library
+        # What has left the disk is forgotten; a folder that comes back under its name is another library.
+        seen = set(folders)
+        self._parsed = {key: known for key, known in self._parsed.items() if os.path.join(*key) in seen}
+        self._good = {key: known for key, known in self._good.items() if key in self._parsed}
         ordered = tuple(found[name] for name in sorted(found))
         return Catalog(ordered, tuple(problems), tuple(folders))
 

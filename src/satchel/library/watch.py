@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from satchel.library.catalog import Libraries
-from satchel.log import log_surprise
+from satchel.log import log
 
 _STEP, _DEBOUNCE = 60, 400  # milliseconds of quiet that end a burst, and the most that a burst may take
 _LOOK = 500  # how often we look whether the folders are still the same ones
@@ -21,29 +21,34 @@ def start(libraries: Libraries, changed: Callable[[], None]) -> threading.Event:
 
 
 def _run(libraries: Libraries, changed: Callable[[], None], stop: threading.Event) -> None:
+    complaint = ""
     while not stop.is_set():
         try:
             _watch(libraries, changed, stop)
-        except FileNotFoundError:
-            stop.wait(_LOOK / 1000)  # a folder vanished between looking and watching
-        except Exception:
-            log_surprise("watching")  # such as a system that has no more watches to give
-            stop.wait(_NET)
+        except Exception as error:
+            # A folder vanished between looking and watching, or the system has no more watches to give. Until that has
+            # passed, looking again and again must do.
+            if str(error) != complaint and not isinstance(error, FileNotFoundError):
+                complaint = str(error)
+                log(f"watching: {type(error).__name__}: {error}")
+            stop.wait(_LOOK / 1000)
+            _look(libraries, changed)
+
+
+def _look(libraries: Libraries, changed: Callable[[], None]) -> None:
+    if libraries.rescan():
+        changed()
 
 
 def _watch(libraries: Libraries, changed: Callable[[], None], stop: threading.Event) -> None:
     """Watch the folders there are now, until others are there."""
     from watchfiles import watch  # it takes 60 ms, and nobody waits for this thread
 
-    def look() -> None:
-        if libraries.rescan():
-            changed()
-
     folders = libraries.catalog.folders
     identities = _identities(libraries.roots, folders)
     if not folders:
         stop.wait(_LOOK / 1000)
-        look()
+        _look(libraries, changed)
         return
     looked = 0.0  # never, as far as what happened before the watch was armed is concerned
     # Each folder alone: a link inside a library must not make us watch the whole disk.
@@ -61,7 +66,7 @@ def _watch(libraries: Libraries, changed: Callable[[], None], stop: threading.Ev
         is_time = time.monotonic() - looked > _NET
         if events or is_time or _identities(libraries.roots, folders) != identities:
             looked = time.monotonic()
-            look()
+            _look(libraries, changed)
         now = libraries.catalog.folders
         if now != folders or _identities(libraries.roots, now) != identities:
             return
