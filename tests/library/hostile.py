@@ -5,7 +5,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,16 @@ class Live:
         return answer
 
     def list(self) -> list[Any]:
-        """All pages of what is listed."""
+        """All pages of what is listed; from the beginning again when the list has become shorter meanwhile."""
         found: list[Any] = []
         params: dict[str, Any] = {}
         while True:
-            result = self.request("prompts/list", params)["result"]
+            answer = self.request("prompts/list", params)
+            if params and "error" in answer:
+                assert answer["error"]["code"] == -32602, answer
+                found, params = [], {}
+                continue
+            result = answer["result"]
             found += result["prompts"]
             if "nextCursor" not in result:
                 return found
@@ -131,11 +137,12 @@ class Live:
             count += file.read_text().count("inotify wd:")
         return count
 
-    def children(self) -> Iterable[str]:
+    def children(self) -> Iterator[str]:
         """The state of each child process."""
         for task in Path(f"/proc/{self.pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
+            with suppress(FileNotFoundError, ProcessLookupError):  # a thread or a child that has just ended
+                for child in (task / "children").read_text().split():
+                    yield Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def assert_no_leak(answer: Any) -> None:

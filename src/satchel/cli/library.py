@@ -36,6 +36,8 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(indented({"libraries": value, "problems": list(found.problems)}))
         return
+    for problem in found.problems:
+        click.echo(problem, err=True)
     print_table(
         ("NAME", "FOLDER", "PROMPTS", "PROBLEMS"),
         [(one.name, one.folder, str(len(one.listed)), str(len(one.problems))) for one in found.libraries],

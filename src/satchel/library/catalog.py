@@ -13,6 +13,7 @@ from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
 from satchel.log import log
 
 PROMPTS = "prompts"
+_LOGGED = 20  # problems of one library; `satchel library validate` shows them all
 
 
 class Library(Struct, frozen=True):
@@ -24,6 +25,7 @@ class Library(Struct, frozen=True):
     prompts: tuple[LibraryPrompt, ...]
     listed: tuple[LibraryPrompt, ...]  # those whose file is there
     problems: tuple[Problem, ...]
+    is_broken: bool  # its manifest cannot be read; what it holds is what it held when that was good
 
 
 class Catalog(Struct, frozen=True):
@@ -127,7 +129,9 @@ class Libraries:
                 library = self._load(root, folder, folders)
                 if library is None:
                     continue
-                if not library.name:
+                if library.is_broken and not library.prompts:
+                    problems += [f"{folder}/{problem}" for problem in library.problems]  # nothing to take a name for
+                elif not library.name:
                     problems.append(f"{folder}: this name has no letter or digit to call the library by")
                 elif library.name in found:
                     first = found[library.name].folder
@@ -164,7 +168,7 @@ class Libraries:
             if f"{prompt.key}.md" not in present
         ]
         problems = (*manifest.problems, *missing)
-        return Library(library_name(folder), root, folder, manifest.prompts, listed, problems)
+        return Library(library_name(folder), root, folder, manifest.prompts, listed, problems, manifest.is_broken)
 
     def _manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
         """What the manifest of a library says, or said when it was last good."""
@@ -192,7 +196,10 @@ class Libraries:
     def _tell(self, catalog: Catalog) -> None:
         """Log each problem once, not again at every look."""
         lines = [*catalog.problems]
-        lines += [f"{library.folder}/{problem}" for library in catalog.libraries for problem in library.problems]
+        for library in catalog.libraries:
+            lines += [f"{library.folder}/{problem}" for problem in library.problems[:_LOGGED]]
+            if len(library.problems) > _LOGGED:
+                lines.append(f"{library.folder}: {len(library.problems)} problems in all")
         for line in lines:
             if line not in self._told and not self._is_quiet:
                 log(f"library {line}")

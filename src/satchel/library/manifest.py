@@ -10,6 +10,7 @@ from satchel.library.render import Renderer, RenderFailed
 
 MAX_MANIFEST = 256 * 1024
 MAX_PROMPTS = 2000
+MAX_ARGUMENTS = 100  # of one prompt
 # Parsed in our own process up to here. A key of 10,000 parts takes tomllib five seconds; what fits in here takes none.
 _SMALL = 2 * 1024
 
@@ -112,8 +113,10 @@ class _Reader:
         if not isinstance(told, list):
             self._complain(line, f"prompt {key}: arguments must be tables, as in [[prompts.{key}.arguments]]")
             return []
+        if len(told) > MAX_ARGUMENTS:
+            self._complain(line, f"prompt {key}: it has more than {MAX_ARGUMENTS} arguments; those beyond are left out")
         found: dict[str, Argument] = {}
-        for position, one in enumerate(told):
+        for position, one in enumerate(told[:MAX_ARGUMENTS]):
             place = self._line_of_argument(key, position, line)
             name = one.get("name") if isinstance(one, dict) else None
             if not isinstance(name, str) or not re.fullmatch(_KEY, name):
@@ -150,17 +153,30 @@ class _Reader:
         return places[position] if position < len(places) else otherwise
 
 
-_HEADER = re.compile(
-    r"""\s*(?P<brackets>\[{0,2})\s*(?:prompts\s*\.\s*)?["']?(?P<key>[^"'.=\]]+?)["']?\s*(?P<arguments>\.\s*arguments\s*)?[\].=]"""
-)
+_LONGEST_HEADER = 200
 
 
 def _headers(text: str) -> dict[tuple[str, bool], list[int]]:
     """The lines where prompts begin, and where their arguments do: by key, and whether it is an argument."""
     found: dict[tuple[str, bool], list[int]] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        match = _HEADER.match(line)
-        if match is not None:
-            is_argument = match["arguments"] is not None and match["brackets"] == "[["
-            found.setdefault((match["key"], is_argument), []).append(number)
+        header = _header(line.strip())
+        if header is not None:
+            found.setdefault(header, []).append(number)
     return found
+
+
+def _header(line: str) -> tuple[str, bool] | None:
+    """What `[prompts.KEY]`, `[[prompts.KEY.arguments]]` or `KEY = …` is about; no pattern, which could get lost."""
+    if len(line) > _LONGEST_HEADER:
+        return None
+    if line.startswith("["):
+        inside = line.lstrip("[").partition("]")[0]
+    else:
+        inside, is_pair, _ = line.partition("=")
+        if not is_pair:
+            return None
+    parts = [part.strip().strip("\"'") for part in inside.split(".")]
+    if parts[0] == "prompts":
+        parts = parts[1:]
+    return (parts[0], line.startswith("[[") and parts[1:] == ["arguments"]) if parts else None
