@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 import unicodedata
 from collections.abc import Callable, Sequence
 
@@ -13,6 +14,7 @@ from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
 from satchel.log import log
 
 PROMPTS = "prompts"
+_ANOTHER_TRY = 25.0  # seconds, so that the look at everything every half minute finds it due
 _LOGGED = 20  # problems of one library; `satchel library validate` shows them all
 
 
@@ -54,7 +56,8 @@ class Libraries:
         self.renderer = Renderer()
         self._scanning = threading.Lock()
         self._catalog: Catalog | None = None
-        self._parsed: dict[tuple[str, str], tuple[tuple[int, ...], Manifest]] = {}
+        # By root and folder: what the file was like, what it said, and when to read it again in spite of that.
+        self._parsed: dict[tuple[str, str], tuple[tuple[int, ...], Manifest, float]] = {}
         self._good: dict[tuple[str, str], Manifest] = {}
         self._told: frozenset[str] = frozenset()
         self._entries: tuple[Catalog, list[Raw]] | None = None
@@ -178,13 +181,14 @@ class Libraries:
             self._good.pop(key, None)
             return None
         known = self._parsed.get(key)
-        if known is None or known[0] != signature:
+        if known is None or known[0] != signature or time.monotonic() > known[2]:
             try:
                 manifest = parse(files.read(opened, NAME, MAX_MANIFEST), self.renderer)
             except files.TooLarge:
                 problem = Problem(NAME, 1, f"it is larger than {MAX_MANIFEST} bytes")
                 manifest = Manifest((), (problem,), is_broken=True)
-            self._parsed[key] = known = (signature, manifest)
+            again = time.monotonic() + _ANOTHER_TRY if manifest.is_worth_another_try else float("inf")
+            self._parsed[key] = known = (signature, manifest, again)
             if not manifest.is_broken:
                 self._good[key] = manifest
         manifest = known[1]
@@ -202,7 +206,7 @@ class Libraries:
                 lines.append(f"{library.folder}: {len(library.problems)} problems in all")
         for line in lines:
             if line not in self._told and not self._is_quiet:
-                log(f"library {line}")
+                log("library " + "".join(one if one.isprintable() else "?" for one in line))
         self._told = frozenset(lines)
 
 

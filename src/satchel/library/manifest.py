@@ -11,6 +11,7 @@ from satchel.library.render import Renderer, RenderFailed
 MAX_MANIFEST = 256 * 1024
 MAX_PROMPTS = 2000
 MAX_ARGUMENTS = 100  # of one prompt
+MAX_PROBLEMS = 500
 # Parsed in our own process up to here. A key of 10,000 parts takes tomllib five seconds; what fits in here takes none.
 _SMALL = 2 * 1024
 
@@ -52,6 +53,7 @@ class Manifest(Struct, frozen=True):
     prompts: tuple[LibraryPrompt, ...]
     problems: tuple[Problem, ...]
     is_broken: bool = False
+    is_worth_another_try: bool = False  # it was not read to its end, which a busy machine may be to blame for
 
 
 def parse(content: bytes, renderer: Renderer) -> Manifest:
@@ -63,7 +65,9 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
         line = content[: error.start].count(b"\n") + 1
         return Manifest((), (Problem(NAME, line, "this is not UTF-8"),), is_broken=True)
     except (RenderFailed, tomllib.TOMLDecodeError, RecursionError) as error:
-        return Manifest((), (_syntax_problem(str(error) or "nested too deep"),), is_broken=True)
+        is_exhausted = isinstance(error, RenderFailed) and error.is_exhausted
+        problem = _syntax_problem(str(error) or "nested too deep")
+        return Manifest((), (problem,), is_broken=True, is_worth_another_try=is_exhausted)
     reader = _Reader(text)
     prompts = reader.prompts(told.get("prompts", {}))
     return Manifest(tuple(prompts), tuple(reader.problems))
@@ -141,7 +145,10 @@ class _Reader:
         return None
 
     def _complain(self, line: int, what: str) -> None:
-        self.problems.append(Problem(NAME, line, what))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(NAME, line, what))
+        elif len(self.problems) == MAX_PROBLEMS:
+            self.problems.append(Problem(NAME, line, f"more than {MAX_PROBLEMS} problems; mend these first"))
 
     # TOML readers do not tell where they found a thing, so we look for its header.
 

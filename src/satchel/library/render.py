@@ -26,10 +26,11 @@ _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 class RenderFailed(Exception):
     """A template or a manifest could not be worked on; the line is None where none is to blame."""
 
-    def __init__(self, what: str, line: int | None = None) -> None:
+    def __init__(self, what: str, line: int | None = None, *, is_exhausted: bool = False) -> None:
         super().__init__(what)
         self.what = what
         self.line = line
+        self.is_exhausted = is_exhausted  # time, memory or the worker's life ran out, so that another try may do
 
 
 class _Worker(Struct, kw_only=True):
@@ -88,10 +89,10 @@ class Renderer:
                 answer = _read(worker, time.monotonic() + deadline)
             except TimeoutError:
                 self._lose(worker)
-                raise RenderFailed(f"it took longer than {deadline * 1000:.0f} ms") from None
+                raise RenderFailed(f"it took longer than {deadline * 1000:.0f} ms", is_exhausted=True) from None
             except (EOFError, OSError):
                 self._lose(worker)
-                raise RenderFailed("it took too much memory, or broke the engine") from None
+                raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True) from None
         if "error" in answer:
             raise RenderFailed(answer["error"], answer.get("line"))
         return answer
@@ -113,7 +114,7 @@ class Renderer:
             except (EOFError, OSError, TimeoutError):
                 pass
             self._lose(worker)
-        raise RenderFailed("no worker can be started")
+        raise RenderFailed("no worker can be started", is_exhausted=True)
 
     def _lose(self, worker: _Worker) -> None:
         _end(worker)
@@ -153,10 +154,10 @@ def _write(worker: _Worker, message: bytes, until: float) -> None:
 def _read(worker: _Worker, until: float) -> dict[str, Any]:
     assert worker.process.stdout is not None
     file = worker.process.stdout.fileno()
-    content, size = b"", 4
+    content, size = bytearray(), 4
     while len(content) < size:
         _await([file], [], until)
-        chunk = os.read(file, min(size - len(content), 1024 * 1024))
+        chunk = os.read(file, min(size - len(content), 65536))
         if not chunk:
             raise EOFError
         content += chunk

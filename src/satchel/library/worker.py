@@ -41,10 +41,19 @@ def main() -> None:
 
 def render(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
     """Fill in a template."""
+    values: dict[str, str] = job["values"]
+    himself = values.pop("self", None)  # which Python would take for its own
+    if himself is not None:
+        environment.add_global("self", himself)
     try:
-        text = environment.render_str(job["template"], **job["values"])
+        text = environment.render_str(job["template"], **values)
     except minijinja.TemplateError as error:
+        if error.kind == "OutOfFuel":
+            return {"error": "it takes too many steps"}
         return {"error": str(error.detail or error.kind), "line": error.line}
+    finally:
+        if himself is not None:
+            environment.remove_global("self")
     if len(text.encode()) > MAX_OUTPUT:
         return {"error": f"the result is larger than {MAX_OUTPUT} bytes"}
     return {"text": text}
@@ -90,13 +99,13 @@ def send(writer: int, answer: dict[str, Any]) -> None:
 
 def read_exactly(reader: int, size: int) -> bytes:
     """That many bytes, or none at the end."""
-    content = b""
+    content = bytearray()
     while len(content) < size:
-        chunk = os.read(reader, size - len(content))
+        chunk = os.read(reader, min(size - len(content), 65536))
         if not chunk:
             return b""
         content += chunk
-    return content
+    return bytes(content)
 
 
 if __name__ == "__main__":
