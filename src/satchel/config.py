@@ -28,21 +28,16 @@ def load(flags: Mapping[str, str | list[str] | None], environment: Mapping[str, 
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()
     file = _file(os.path.join(home, "satchel.toml"))
-    told: dict[str, str | None] = {}
-    for name in NAMES:
-        flag = flags.get(name)
-        told[name] = (
-            (os.pathsep.join(flag) if isinstance(flag, list) else flag)
-            or environment.get(f"SATCHEL_{name.upper()}")
-            or file.get(name)
-        )
+    said = {name: flag for name, flag in flags.items() if isinstance(flag, str)}
+    told = {name: said.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
+    libraries = flags.get("libraries") or (told["libraries"] or os.path.join(home, "libraries")).split(os.pathsep)
     if told["user"] is not None and clock.parse_id(told["user"]) is None:
         raise SettingsError(f"'{told['user']}' is no user: a user is a UUID, as `satchel user` prints one.")
     return Settings(
         database=told["database"] or os.path.join(home, "satchel.db"),
         project=told["project"] or DEFAULT_PROJECT,
         contract=told["contract"],
-        libraries=tuple((told["libraries"] or os.path.join(home, "libraries")).split(os.pathsep)),
+        libraries=tuple(libraries),
         user=told["user"] and clock.parse_id(told["user"]),
         home=home,
     )

@@ -41,6 +41,21 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
                 assert body and "secret" not in json.dumps(body)
 
 
+UNABLE = "Unable to complete request. Please try again."
+FAILED_STORE = {
+    "prompt-store": {"error": {"code": "INTERNAL_ERROR", "message": UNABLE}},
+    "mcpkg": f"Error: {UNABLE}",
+    "todo": {"success": False, "task": None, "message": UNABLE},
+    "tasks": {"success": False, "error": UNABLE, "code": "DATABASE_ERROR"},
+}
+
+
+@pytest.mark.parametrize("name", FAILED_STORE)
+def test_a_failing_database_is_said_in_the_contracts_words(name: str) -> None:
+    contract = load(name)
+    assert contract.failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
+
+
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_the_schemas_of_a_contract_are_schemas(name: str) -> None:
     for tool in load(name).tools:

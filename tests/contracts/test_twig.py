@@ -288,6 +288,9 @@ def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
     with Server("-c", "twig", "-l", str(tmp_path / "one"), "--libraries", str(tmp_path / "two")) as server:
         names = [prompt["name"] for prompt in server.request("prompts/list")["result"]["prompts"]]
         assert names == ["a:p", "b:p"] and text(server, "a:p") == "of one"
+    write(tmp_path / "with:colon", "c", "[prompts.p]\n", p="c")
+    with Server("-c", "twig", "--libraries", str(tmp_path / "with:colon")) as server:
+        assert text(server, "c:p") == "c"
     both = f"{tmp_path / 'two'}:{tmp_path / 'one'}"
     with Server("-c", "twig", environment={"SATCHEL_LIBRARIES": both}) as server:
         assert text(server, "a:p") == "of two"

@@ -3,13 +3,17 @@
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import watchfiles
 
+from satchel.library import watch
+from satchel.library.catalog import Libraries
 from tests.contracts.test_twig import get, text, write
 from tests.support.stdio import META, NEWEST, Server
 
@@ -202,6 +206,24 @@ def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> N
         assert message == {"jsonrpc": "2.0", "method": CHANGED, "params": {"_meta": {f"{META}subscriptionId": id}}}
         server.methods[id] = ("subscriptions/listen", NEWEST)
         server.close()
+
+
+def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deaf(*_: object, **__: object) -> Iterator[set[object]]:
+        while True:
+            time.sleep(0.02)
+            yield set()
+
+    monkeypatch.setattr(watchfiles, "watch", deaf)
+    monkeypatch.setattr(watch, "_NET", 0.2)
+    libraries = Libraries([str(root)])
+    assert len(libraries.catalog.view) == 1
+    changed = threading.Event()
+    stop = watch.start(libraries, changed.set)
+    time.sleep(0.1)
+    (root / "lib" / "prompts" / "one.md").unlink()
+    assert changed.wait(5) and libraries.catalog.view == []
+    stop.set()
 
 
 def test_the_start_answers_before_it_watches_or_renders(root: Path) -> None:

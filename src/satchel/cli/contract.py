@@ -1,12 +1,11 @@
 """`satchel contract`: which contracts there are, and the JSON Schemas that they publish."""
 
-import difflib
-
 import click
 import msgspec
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.published import published
+from satchel.services.near import nearest
 
 
 @click.group()
@@ -44,8 +43,8 @@ def show(name: str, tool: str | None, as_json: bool) -> None:
 def _known(kind: str, name: str, names: list[str]) -> str:
     if name in names:
         return name
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
+    near = nearest(name, names)
+    hint = f"Did you mean '{near}'? " if near else ""
     click.echo(f"satchel: there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", err=True)
     raise SystemExit(3)
 

@@ -11,6 +11,7 @@ from satchel.config import SettingsError, load
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
 from satchel.library.manifest import LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
+from satchel.services.near import nearest
 
 roots = click.option(
     "--libraries", "-l", metavar="DIR", multiple=True, help="A folder of libraries. [env: SATCHEL_LIBRARIES]"
@@ -188,10 +189,8 @@ def _pair(argument: str) -> tuple[str, str]:
 
 
 def _near(name: str, names: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, names, n=1)
-    return f"Did you mean '{near[0]}'?" if near else "See what there is: satchel library list"
+    near = nearest(name, names)
+    return f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
 
 
 def _end(message: str, status: int) -> NoReturn:

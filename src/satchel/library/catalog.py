@@ -15,7 +15,7 @@ from satchel.log import log
 
 PROMPTS = "prompts"
 _ANOTHER_TRY = 25.0  # seconds, so that the look at everything every half minute finds it due
-_LOGGED = 20  # problems of one library; `satchel library validate` shows them all
+_LOGGED = 20  # problems of one library; `satchel library validate` shows more
 
 
 class Library(Struct, frozen=True):
