@@ -9,11 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from satchel.contracts import load
-from satchel.contracts.published import published
+from tests.support.published import answered
 from tests.support.stdio import NEWEST, OLDEST, Server
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -26,18 +25,7 @@ def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Serv
 
 
 def call(client: Server, tool: str, **arguments: Any) -> Any:
-    """The body of an answer, after looking at everything around it and holding it against the published schema."""
-    result = client.call(tool, arguments)
-    [content] = result["content"]
-    body = json.loads(content["text"])
-    expected: dict[str, Any] = {"content": [content], "isError": not body["success"]}
-    if client.revision is None:
-        expected["structuredContent"] = body
-    assert result == expected
-    contract = load("tasks")
-    [row] = [row for row in contract.tools if row.name == tool]
-    jsonschema.Draft7Validator(published(contract, row)["properties"]["output"]).validate(body)
-    return body
+    return answered(client, "tasks", tool, arguments)
 
 
 def wrong(client: Server, tool: str, arguments: dict[str, Any]) -> Any:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import jsonschema
 import pytest
 
 from satchel.contracts import load
-from satchel.contracts.published import published
+from tests.support.published import answered
 from tests.support.stdio import NEWEST, OLDEST, Server
 
 PRINTED = json.loads((Path(__file__).parent / "todo.json").read_text())
@@ -31,18 +30,7 @@ def client(request: pytest.FixtureRequest, store: str, serve: Callable[..., Serv
 
 
 def call(client: Server, tool: str, **arguments: Any) -> Any:
-    """The body of an answer, after looking at everything around it and holding it against the published schema."""
-    result = client.call(tool, arguments)
-    [content] = result["content"]
-    body = json.loads(content["text"])
-    expected: dict[str, Any] = {"content": [content], "isError": not body["success"]}
-    if client.revision is None:
-        expected["structuredContent"] = body
-    assert result == expected
-    contract = load("todo")
-    [row] = [row for row in contract.tools if row.name == tool]
-    jsonschema.Draft7Validator(published(contract, row)["properties"]["output"]).validate(body)
-    return body
+    return answered(client, "todo", tool, arguments)
 
 
 def added(client: Server, user: str, title: str) -> str:

@@ -1,0 +1,24 @@
+"""Answers of tools held against everything around them: the envelope of MCP, and the schema that we publish."""
+
+import json
+from typing import Any
+
+import jsonschema
+
+from satchel.contracts import load
+from satchel.contracts.published import published
+from tests.support.stdio import Server
+
+
+def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
+    """The body of an answer whose `success` tells how it went, after looking at the rest of the result."""
+    result = client.call(tool, arguments)
+    [content] = result["content"]
+    body = json.loads(content["text"])
+    expected: dict[str, Any] = {"content": [content], "isError": not body["success"]}
+    if client.revision is None:
+        expected["structuredContent"] = body
+    assert result == expected
+    [row] = [row for row in load(contract).tools if row.name == tool]
+    jsonschema.Draft7Validator(published(load(contract), row)["properties"]["output"]).validate(body)
+    return body
