@@ -3,7 +3,7 @@
 They are msgspec Structs rather than dataclasses because a cold start already pays for msgspec.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -18,6 +18,18 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     project: str = DEFAULT_PROJECT
     user: str | None = None
+    projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
+    is_read_only: bool = False
+
+
+class Changed(Struct, frozen=True, array_like=True):
+    """Something in the store is no longer what it was; for whoever shows it."""
+
+    # A list of a project; one prompt (by name) or resource (by URI) of it; a task (by number) of an owner; everything.
+    what: Literal["prompts", "resources", "projects", "prompt", "resource", "task", "everything"]
+    project: int | None = None
+    owner: str | None = None
+    key: str | None = None
 
 
 class Project(Struct, frozen=True, kw_only=True):
@@ -125,6 +137,7 @@ __all__ = [
     "DEFAULT_PROJECT",
     "MAX_CONTENT_BYTES",
     "UNSET",
+    "Changed",
     "Contents",
     "Excerpt",
     "Listed",

@@ -1,7 +1,7 @@
 """Rules and use cases of projects."""
 
 from satchel.errors import NotFound, Taken
-from satchel.model import DEFAULT_PROJECT, Contents, Project, Scope
+from satchel.model import DEFAULT_PROJECT, Changed, Contents, Project, Scope
 from satchel.services import rules
 from satchel.services.near import nearest
 from satchel.storage import projects as rows
@@ -52,7 +52,9 @@ def add(tx: Tx, name: str) -> Project:
     scope = Scope(project=name)
     if not rows.add(tx, name):
         raise Taken("project", "name", name, scope)
-    return current(tx, scope)
+    project = current(tx, scope)
+    _tell(tx, project.number)
+    return project
 
 
 def listed(tx: Tx) -> list[tuple[Project, Contents]]:
@@ -85,7 +87,9 @@ def rename(tx: Tx, old: str, new: str) -> Project:
         raise Taken("project", "name", new, scope) from violation
     if not is_renamed:
         raise NotFound("project", old, Scope(project=old))
-    return current(tx, scope)
+    project = current(tx, scope)
+    _tell(tx, project.number)
+    return project
 
 
 def delete(tx: Tx, name: str) -> None:
@@ -94,5 +98,12 @@ def delete(tx: Tx, name: str) -> None:
     Raises:
         NotFound: there is no such project.
     """
-    if not rows.delete(tx, name):
+    number = rows.delete(tx, name)
+    if number is None:
         raise NotFound("project", name, Scope(project=name))
+    _tell(tx, number)
+
+
+def _tell(tx: Tx, project: int) -> None:
+    for what in ("projects", "prompts", "resources"):
+        tx.changed(Changed(what, project))

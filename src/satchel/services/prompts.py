@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from satchel import clock
 from satchel.errors import NotFound, Taken
-from satchel.model import UNSET, Excerpt, Listed, Page, Prompt, Scope, TagCount, UnsetType
+from satchel.model import UNSET, Changed, Excerpt, Listed, Page, Prompt, Scope, TagCount, UnsetType
 from satchel.services import excerpts, rules, slugs
 from satchel.services.projects import current
 from satchel.storage import prompts as rows
@@ -33,6 +33,7 @@ def add(
     except Violation as violation:
         raise _refusal(violation, scope, title) from violation
     rows.set_tags(tx, project, number, _fold_tags(tags))
+    tx.changed(Changed("prompts", project))
     return _indexed(tx, scope, project, id)
 
 
@@ -53,6 +54,7 @@ def add_named(tx: Tx, scope: Scope, *, name: str, content: str, description: str
         raise _refusal(violation, scope, name) from violation
     if number is None:
         raise Taken("prompt", "name", name, scope)
+    tx.changed(Changed("prompts", project))
     return _indexed(tx, scope, project, id)
 
 
@@ -126,6 +128,8 @@ def update(
         raise NotFound("prompt", id, scope)
     if tags is not UNSET:
         rows.set_tags(tx, project, number, _fold_tags(tags))
+    if title is not UNSET or description is not UNSET:
+        tx.changed(Changed("prompts", project))
     return _indexed(tx, scope, project, id)
 
 
@@ -135,9 +139,13 @@ def delete(tx: Tx, scope: Scope, id: str) -> None:
     Raises:
         NotFound: the project has no such prompt.
     """
-    if not rows.delete(tx, current(tx, scope).number, id):
+    project = current(tx, scope).number
+    name = rows.delete(tx, project, id)
+    if name is None:
         current(tx, scope)  # the project may be what is gone
         raise NotFound("prompt", id, scope)
+    tx.changed(Changed("prompts", project))
+    tx.changed(Changed("prompt", project, key=name))
 
 
 def listed(tx: Tx, scope: Scope, *, limit: int, offset: int) -> Page:
@@ -178,6 +186,7 @@ def _indexed(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
     """A prompt just written, after making it findable by what it says now."""
     prompt = _get(tx, scope, project, id)
     rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
+    tx.changed(Changed("prompt", project, key=prompt.name))
     return prompt
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from satchel.errors import NotFound, Taken, WrongArgument
-from satchel.model import UNSET, Resource, Scope, UnsetType
+from satchel.model import UNSET, Changed, Resource, Scope, UnsetType
 from satchel.services import rules
 from satchel.services.projects import current
 from satchel.storage import resources as rows
@@ -46,6 +46,7 @@ def add(
         if holder is not None:
             raise Taken("resource", "uri", uri, scope, holder=holder.name)
         raise Taken("resource", "name", name, scope)
+    _tell(tx, project, uri)
     return named(tx, scope, name)
 
 
@@ -107,6 +108,7 @@ def update(
         given = UNSET if content is UNSET else _checked(content, becomes)
         cleaned = description if description is UNSET else description or None
         if rows.update(tx, project, seen, mime_type=becomes, description=cleaned, content=given):
+            _tell(tx, project, seen.uri)
             return named(tx, scope, name)
         # Somebody changed its type or removed it since we looked: look again.
 
@@ -118,8 +120,16 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
         NotFound: the project has no such resource.
     """
     rules.check_name("resource", name)
-    if not rows.delete(tx, current(tx, scope).number, name):
+    project = current(tx, scope).number
+    uri = rows.delete(tx, project, name)
+    if uri is None:
         raise NotFound("resource", name, scope)
+    _tell(tx, project, uri)
+
+
+def _tell(tx: Tx, project: int, uri: str) -> None:
+    tx.changed(Changed("resources", project))  # lists tell the size
+    tx.changed(Changed("resource", project, key=uri))
 
 
 def _checked(content: Content, mime_type: str) -> str | bytes:

@@ -4,13 +4,14 @@ SQL is written once with `:name` parameters; a list given as a parameter stands 
 must do differently is a method here that each of them fills in.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
 from satchel import clock
 from satchel.errors import StoreUnusable
+from satchel.model import Changed, Scope
 
 Row = tuple[Any, ...]
 
@@ -28,6 +29,11 @@ class Tx:
 
     def __init__(self) -> None:
         self.now = clock.now()
+        self.changes: dict[Changed, None] = {}  # told to whoever watches once this is committed
+
+    def changed(self, change: Changed) -> None:
+        """Tell every process that watches the store, once this is committed."""
+        self.changes[change] = None
 
     @staticmethod
     def new_id() -> str:
@@ -78,6 +84,10 @@ class Tx:
         """
         raise NotImplementedError
 
+    def is_task(self, id: str) -> bool:
+        """Whether there is a task with this id, whosever it is."""
+        raise NotImplementedError
+
     def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
         """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
         raise NotImplementedError
@@ -88,12 +98,28 @@ class Database:
 
     is_shared = False  # between machines, so that nothing in it is about this one
 
-    def read(self) -> AbstractContextManager[Tx]:
-        """A transaction that sees one moment and changes nothing."""
+    def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+        """A transaction that sees one moment and changes nothing.
+
+        Where the database has row-level security, the scope says what it shows: the tasks of its user, its projects.
+        """
         raise NotImplementedError
 
-    def write(self) -> AbstractContextManager[Tx]:
+    def write(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
         """A transaction that may write; it commits when the block ends, and undoes everything when it raises."""
+        raise NotImplementedError
+
+    def watch(self, heard: Callable[[list[Changed]], None]) -> None:
+        """From now on, tell of every change that any process commits, within a second, from a thread of its own."""
+        raise NotImplementedError
+
+    @property
+    def schema(self) -> int:
+        """Ask the database which schema it has.
+
+        Raises:
+            StoreFailed: it is not there.
+        """
         raise NotImplementedError
 
     def close(self) -> None:

@@ -133,7 +133,99 @@ $$;
 """,
 )
 
-MIGRATIONS = (FIRST,)
+# For serving a team: tokens, tasks with more to them, the values that arguments had, and who may see what.
+SECOND = Migration(
+    both="""
+create table tokens (
+    number {number},
+    id {text} not null constraint tokens_id unique,
+    hash {text} not null constraint tokens_hash unique,
+    owner {text} not null,
+    is_read_only {integer} not null,
+    projects {text},
+    created_at {text} not null,
+    expires_at {text},
+    revoked_at {text}
+) {strict};
+
+alter table tasks add column project {integer} references projects (number) on delete set null;
+alter table tasks add column priority {integer} not null default 2;
+alter table tasks add column due {text};
+create index tasks_by_project on tasks (project, owner);
+create index tasks_next on tasks (owner, priority desc, (due is null), due, created_at, number)
+    where completed_at is null;
+
+create table task_tags (
+    task {integer} not null references tasks (number) on delete cascade,
+    owner {text} not null,
+    tag {text} not null,
+    primary key (task, tag)
+) {strict};
+create index task_tags_by_tag on task_tags (owner, tag, task);
+
+create table task_blocks (
+    task {integer} not null references tasks (number) on delete cascade,
+    blocker {integer} not null references tasks (number) on delete cascade,
+    owner {text} not null,
+    primary key (task, blocker)
+) {strict};
+create index task_blocks_by_blocker on task_blocks (blocker);
+
+create table argument_values (
+    owner {text} not null,
+    prompt {text} not null,
+    argument {text} not null,
+    value {text} not null,
+    used_at {text} not null,
+    primary key (owner, prompt, argument, value)
+) {strict};
+""",
+    sqlite="""
+-- What was changed lately, for the processes that did not do it. PostgreSQL tells them itself.
+create table changes (
+    number integer primary key autoincrement,
+    what text not null
+) strict;
+""",
+    postgres="""
+-- A second wall behind the where clauses, for a role that owns nothing: it sees the tasks of the user, and the projects
+-- that the token allows. The settings live as long as a transaction. As a sub-select they are read once a query.
+alter table tasks enable row level security;
+create policy tasks_owner on tasks using (owner = (select current_setting('satchel.user', true)));
+alter table task_tags enable row level security;
+create policy task_tags_owner on task_tags using (owner = (select current_setting('satchel.user', true)));
+alter table task_blocks enable row level security;
+create policy task_blocks_owner on task_blocks using (owner = (select current_setting('satchel.user', true)));
+alter table argument_values enable row level security;
+create policy argument_values_owner on argument_values
+    using (owner = (select current_setting('satchel.user', true)));
+
+alter table projects enable row level security;
+create policy projects_allowed on projects using (
+    (select current_setting('satchel.projects', true)) = '*'
+    or name = any (string_to_array((select current_setting('satchel.projects', true)), ','))
+);
+alter table prompts enable row level security;
+create policy prompts_allowed on prompts using (
+    (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
+);
+alter table prompt_tags enable row level security;
+create policy prompt_tags_allowed on prompt_tags using (
+    (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
+);
+alter table resources enable row level security;
+create policy resources_allowed on resources using (
+    (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
+);
+-- Not prompt_texts: no index serves `like` behind a wall, and what is found there is only read through prompts.
+
+-- "Somebody else's" and "not there" are two answers, and only this may tell them apart.
+create function satchel_is_task(wanted text) returns boolean language sql stable security definer
+    set search_path from current as $$ select exists (select 1 from tasks where id = wanted) $$;
+""",
+)
+
+MIGRATIONS = (FIRST, SECOND)
 
 
 def for_sqlite(migration: Migration) -> str:

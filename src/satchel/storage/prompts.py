@@ -126,10 +126,10 @@ def update(
     return row[0] if row else None
 
 
-def delete(tx: Tx, project: int, id: str) -> bool:
-    """Remove a prompt with all that hangs on it; says whether it was there."""
-    sql = "delete from prompts where project = :project and id = :id returning number"
-    return tx.one(sql, project=project, id=id) is not None
+def delete(tx: Tx, project: int, id: str) -> str | None:
+    """Remove a prompt with all that hangs on it; its name, or None where it was not there."""
+    row = tx.one("delete from prompts where project = :project and id = :id returning name", project=project, id=id)
+    return row[0] if row else None
 
 
 def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:

@@ -95,10 +95,11 @@ def update(
     return row is not None
 
 
-def delete(tx: Tx, project: int, name: str) -> bool:
-    """Remove a resource; says whether it was there."""
-    sql = "delete from resources where project = :project and name = :name returning number"
-    return tx.one(sql, project=project, name=name) is not None
+def delete(tx: Tx, project: int, name: str) -> str | None:
+    """Remove a resource; its URI, or None where it was not there."""
+    sql = "delete from resources where project = :project and name = :name returning uri"
+    row = tx.one(sql, project=project, name=name)
+    return row[0] if row else None
 
 
 def _columns(content: str | bytes) -> tuple[str | None, bytes | None]:

@@ -5,14 +5,18 @@ One connection writes, the others only read. A commit is on the disk before it i
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any
 
 import apsw
+import msgspec
 
 from satchel.errors import StoreFailed, StoreUnusable
+from satchel.log import log
+from satchel.model import Changed, Scope
 from satchel.storage.database import Database, Row, Tx, Violation
 from satchel.storage.gate import Gate
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
@@ -21,6 +25,8 @@ APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's dat
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
+
+_LOOK_EVERY = 0.1  # seconds; a look costs some microseconds
 
 # Mistakes of ours; they are surprises, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
@@ -42,6 +48,18 @@ class SqliteTx(Tx):
             raise
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
+
+    def is_task(self, id: str) -> bool:
+        return self.one("select 1 from tasks where id = :id", id=id) is not None
+
+    def record_changes(self) -> None:
+        """Leave word of what was changed for the other processes; a thousand transactions back is enough for any."""
+        if not self.changes:
+            return
+        sql = "insert into changes (what) values (:what) returning number"
+        [[number]] = self.all(sql, what=msgspec.json.encode(list(self.changes)).decode())
+        if number % 256 == 0:
+            self.run("delete from changes where number <= :old", old=number - 1024)
 
     def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
         hits = self._hits(folded)
@@ -126,7 +144,7 @@ class SqliteDatabase(Database):
             ) from error
 
     @contextmanager
-    def read(self) -> Iterator[Tx]:
+    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
         self._check_file()
         with self._readers_lock:
             connection = self._idle_readers.pop() if self._idle_readers else None
@@ -146,7 +164,7 @@ class SqliteDatabase(Database):
                 self._idle_readers.append(connection)
 
     @contextmanager
-    def write(self) -> Iterator[Tx]:
+    def write(self, scope: Scope | None = None) -> Iterator[Tx]:
         with self._gate:
             self._check_file()
             try:
@@ -156,7 +174,9 @@ class SqliteDatabase(Database):
             except apsw.Error as error:
                 raise StoreFailed(str(error)) from error
             try:
-                yield SqliteTx(self._writer)
+                tx = SqliteTx(self._writer)
+                yield tx
+                tx.record_changes()
                 try:
                     self._writer.execute("commit")
                 except apsw.Error as error:
@@ -165,6 +185,20 @@ class SqliteDatabase(Database):
                 if self._writer.in_transaction:
                     with suppress(apsw.Error):
                         self._writer.execute("rollback")
+
+    def watch(self, heard: Callable[[list[Changed]], None]) -> None:
+        try:
+            with self._gate:
+                watcher = _Watcher(self._connect(), heard)
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
+        threading.Thread(target=watcher.run, name="satchel-watch", daemon=True).start()
+
+    @property
+    def schema(self) -> int:
+        with self.read() as tx:
+            [[version]] = tx.all("pragma user_version")
+        return int(version)
 
     def close(self) -> None:
         # The last connection to close moves the log into the file, which belongs behind the gate like any write.
@@ -222,6 +256,49 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> Any:
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
+
+
+class _Watcher:
+    """Looks at the file's change counter, and when it has moved, at what was changed."""
+
+    def __init__(self, connection: apsw.Connection, heard: Callable[[list[Changed]], None]) -> None:
+        self._connection = connection
+        connection.execute("pragma query_only = on")
+        self._heard = heard
+        self._decoder = msgspec.json.Decoder(list[Changed])
+        self._seen = self._last()
+        self._counter = -1  # so that the first look is a whole one
+
+    def run(self) -> None:
+        while True:
+            time.sleep(_LOOK_EVERY)
+            try:
+                changes = self._look()
+            except apsw.Error as error:
+                log(f"watching the store: {error}")
+                changes = []
+            if changes:
+                self._heard(changes)
+
+    def _look(self) -> list[Changed]:
+        counter = self._connection.pragma("data_version")
+        if counter == self._counter:
+            return []
+        sql = "select number, what from changes where number > ? order by number"
+        rows: list[Row] = self._connection.execute(sql, (self._seen,)).fetchall()
+        self._counter = counter
+        if not rows:
+            return []
+        has_gap = rows[0][0] > self._seen + 1  # pruned while we slept
+        self._seen = rows[-1][0]
+        if has_gap:
+            return [Changed("everything")]
+        return [change for _, what in rows for change in self._decoder.decode(what)]
+
+    def _last(self) -> int:
+        # Not the highest row but the highest ever: old rows are removed.
+        rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
+        return int(rows[0][0]) if rows else 0
 
 
 def _make_private_file(path: str) -> None:
