@@ -35,6 +35,13 @@ def require(database: Database, scope: Scope) -> None:
         rows.add(tx, DEFAULT_PROJECT)
 
 
+def number(database: Database, scope: Scope) -> int | None:
+    """The number of the project of a scope, by which changes tell where they happened; None where it is not there."""
+    with database.read(scope) as tx:
+        project = rows.by_name(tx, scope.project) if rules.is_storable(scope.project) else None
+    return project.number if project else None
+
+
 def near(database: Database, name: str) -> str | None:
     """The project that somebody may have meant."""
     with database.read() as tx:
