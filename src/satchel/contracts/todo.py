@@ -139,7 +139,7 @@ def update_task(tx: Tx, scope: Scope, args: UpdateTask) -> Body:
 
 
 def acting_as(user_id: str, scope: Scope) -> Scope:
-    return Scope(project=scope.project, user=user_id.lower())
+    return Scope(project=scope.project, user=user_id.lower(), projects=scope.projects)
 
 
 def listed(task: Task) -> Listed:
