@@ -21,6 +21,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
+    errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
 }
 
