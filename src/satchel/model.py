@@ -22,6 +22,14 @@ class Scope(Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
 
 
+class Identity(Struct, frozen=True, kw_only=True):
+    """Who a request over HTTP comes from, and what was given to him with his token."""
+
+    user: str
+    projects: tuple[str, ...] | None = None  # the only ones he may enter; None: all
+    is_read_only: bool = False
+
+
 class Changed(Struct, frozen=True, array_like=True):
     """Something in the store is no longer what it was; for whoever shows it."""
 
@@ -126,6 +134,24 @@ class Task(Struct, frozen=True, kw_only=True):
         return self.completed_at is not None
 
 
+class Token(Struct, frozen=True, kw_only=True):
+    """What a store keeps of a token: everything but the secret, of which nobody has a second copy."""
+
+    id: str
+    owner: str
+    is_read_only: bool
+    projects: tuple[str, ...] | None  # the only ones that it opens; None: all
+    created_at: Timestamp
+    expires_at: Timestamp | None = None
+    revoked_at: Timestamp | None = None
+
+    def state(self, now: Timestamp) -> Literal["active", "expired", "revoked"]:
+        """What it is good for at a time."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
 class TagCount(Struct, frozen=True):
     """A tag in use and the number of prompts that carry it."""
 
@@ -140,6 +166,7 @@ __all__ = [
     "Changed",
     "Contents",
     "Excerpt",
+    "Identity",
     "Listed",
     "Page",
     "Project",
@@ -149,5 +176,6 @@ __all__ = [
     "TagCount",
     "Task",
     "Timestamp",
+    "Token",
     "UnsetType",
 ]
