@@ -21,7 +21,7 @@ def after(moment: str) -> str:
 
 def day_before(moment: str) -> str:
     """The moment 24 hours before another."""
-    return _written(datetime.fromisoformat(moment) - timedelta(days=1))
+    return written(datetime.fromisoformat(moment) - timedelta(days=1))
 
 
 def new_id() -> str:
