@@ -49,6 +49,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     acts_as_user: bool = False  # as the local one, unless another is named
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     admit: Callable[[Scope, dict[str, Any]], None] = lambda _scope, _arguments: None  # before arguments are checked
+    acting: Callable[[Scope, Any], Scope] = lambda scope, _arguments: scope  # on whose behalf a call of a tool acts
     shaped: Callable[[Tool, Body], Body] = lambda _tool, body: body  # a failure in the form of its tool
 
     def failure(self, tool: Tool, error: SatchelError) -> Body:

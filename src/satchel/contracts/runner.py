@@ -100,7 +100,8 @@ class Runner:
 
     def _try(self, tool: Tool, arguments: Struct, report: Report) -> Body:
         assert self._database is not None
-        with self._database.write() if tool.writes else self._database.read() as tx:
+        scope = self._contract.acting(self._scope, arguments)
+        with self._database.write(scope) if tool.writes else self._database.read(scope) as tx:
             if tool.reports:
                 return tool.run(tx, self._scope, arguments, report)
             return tool.run(tx, self._scope, arguments)
@@ -110,7 +111,7 @@ class Runner:
         try:
             if self._database is None:
                 return method(self._libraries, self._scope, call.params)
-            with self._database.read() as tx:
+            with self._database.read(self._scope) as tx:
                 return method(tx, self._scope, call.params)
         except ProtocolError:
             raise

@@ -240,6 +240,7 @@ CONTRACT = Contract(
         ),
     ),
     admit=admit,
+    acting=lambda scope, args: acting_as(args.user_id, scope),
     failures={
         WrongArgument: wrong_argument,
         Forbidden: lambda _: NOT_YOURS,
