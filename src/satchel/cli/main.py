@@ -16,6 +16,7 @@ COMMANDS = {
     "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
     "user": ("satchel.cli.user", "Show the local user, whose tasks are yours."),
+    "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
 SERVE_HELP = "Serve a contract over stdio, until the client leaves."

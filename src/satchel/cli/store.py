@@ -5,7 +5,7 @@ Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, NoReturn
 
@@ -28,6 +28,14 @@ class Session:
         self.scope = scope
         self.as_json = as_json
         self.home = ""  # the data folder
+
+    def read(self) -> AbstractContextManager[Tx]:
+        """A transaction that reads what the scope may see."""
+        return self.database.read(self.scope)
+
+    def write(self) -> AbstractContextManager[Tx]:
+        """A transaction that writes what the scope may see."""
+        return self.database.write(self.scope)
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
@@ -90,13 +98,9 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
 
 @contextmanager
 def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, as_user: bool) -> Iterator[Session]:
-    try:
+    with refusals(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
-    except config.SettingsError as error:
-        _end(str(error), "SettingsError", 2, as_json=as_json)
-    except StoreError as error:
-        _end(str(error), type(error).__name__, 1, as_json=as_json)
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
     session.home = settings.home
     try:
@@ -114,6 +118,17 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
         _end(error.message, "Failed", 1, as_json=as_json)
     finally:
         opened.close()
+
+
+@contextmanager
+def refusals(*, as_json: bool) -> Iterator[None]:
+    """End the command with a clear sentence where settings or store cannot be used."""
+    try:
+        yield
+    except config.SettingsError as error:
+        _end(str(error), "SettingsError", 2, as_json=as_json)
+    except StoreError as error:
+        _end(str(error), type(error).__name__, 1, as_json=as_json)
 
 
 def as_json(value: object) -> str:
@@ -162,7 +177,7 @@ def _missing(error: NotFound, session: Session) -> str:
 
 
 def _suggestion(error: NotFound, session: Session) -> str:
-    with session.database.read() as tx:
+    with session.read() as tx:
         known = _known(tx, error)
     near = nearest(error.key, known)
     return f"Did you mean '{near}'? " if near else ""

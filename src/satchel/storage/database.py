@@ -142,16 +142,27 @@ def open_database(where: str) -> Database:
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
     """
-    scheme = where.partition("://")[0].lower() if "://" in where else None
-    if scheme not in (None, "postgresql", "postgres"):
-        raise StoreUnusable(f"a store is a file or postgresql://… ; {scheme}:// is neither. Check --database.")
-    if scheme is not None:
+    if is_postgres(where):
         from satchel.storage.postgres import PostgresDatabase
 
         return PostgresDatabase(where)
     from satchel.storage.sqlite import SqliteDatabase
 
     return SqliteDatabase(where)
+
+
+def is_postgres(where: str) -> bool:
+    """Whether a store is on a PostgreSQL server, and not in a file.
+
+    Raises:
+        StoreUnusable: it is neither.
+    """
+    if "://" not in where:
+        return False
+    scheme = where.partition("://")[0].lower()
+    if scheme not in ("postgresql", "postgres"):
+        raise StoreUnusable(f"a store is a file or postgresql://… ; {scheme}:// is neither. Check --database.")
+    return True
 
 
 def _expanded(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
