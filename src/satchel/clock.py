@@ -11,12 +11,17 @@ def now() -> str:
     """The present as UTC ISO 8601 with six fractional digits, later than any answer before in this process."""
     global _last
     _last = max(datetime.now(UTC), _last + _TICK)
-    return _written(_last)
+    return written(_last)
 
 
 def after(moment: str) -> str:
     """The present, or the tick after a moment that is not yet past."""
-    return max(now(), _written(datetime.fromisoformat(moment) + _TICK))
+    return max(now(), written(datetime.fromisoformat(moment) + _TICK))
+
+
+def day_before(moment: str) -> str:
+    """The moment 24 hours before another."""
+    return written(datetime.fromisoformat(moment) - timedelta(days=1))
 
 
 def new_id() -> str:
@@ -24,8 +29,10 @@ def new_id() -> str:
     return str(uuid4())
 
 
-def _written(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def written(moment: datetime) -> str:
+    """A moment, in whatever time zone it is given, in the one format."""
+    # Not strftime, which writes the year 999 with three digits, and then it sorts behind the present.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_id(text: str) -> str | None:

@@ -9,7 +9,52 @@ from msgspec import Struct
 from satchel import clock
 from satchel.model import DEFAULT_PROJECT
 
-NAMES = ("database", "project", "contract", "user", "libraries")
+NAMES = (
+    "database",
+    "project",
+    "contract",
+    "user",
+    "libraries",
+    "transport",
+    "host",
+    "port",
+    "workers",
+    "connections",
+    "auth",
+    "allow_host",
+    "allow_origin",
+    "public_url",
+    "oauth_issuer",
+    "oauth_audience",
+    "oauth_algorithm",
+    "oauth_keys",
+)
+LISTS = {
+    "libraries": os.pathsep,
+    "allow_host": ",",
+    "allow_origin": ",",
+}  # and what separates them where they are one text
+CHOICES = {"transport": ("stdio", "http"), "auth": ("none", "token", "oauth")}
+NUMBERS = {"port": (0, 65535), "workers": (1, 64), "connections": (1, 100_000)}
+
+Flags = Mapping[str, str | list[str] | None]
+
+
+class Http(Struct, frozen=True, kw_only=True):
+    """What only a server over HTTP needs to know."""
+
+    host: str
+    port: int
+    workers: int
+    connections: int  # of one process
+    auth: str  # none, token, oauth
+    allow_hosts: tuple[str, ...]
+    allow_origins: tuple[str, ...]
+    public_url: str | None  # by which clients reach us
+    oauth_issuer: str | None
+    oauth_audience: str | None
+    oauth_algorithm: str
+    oauth_keys: str | None
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -21,26 +66,66 @@ class Settings(Struct, frozen=True, kw_only=True):
     libraries: tuple[str, ...] = ()  # folders with libraries in them
     user: str | None = None  # the only user that a connection may act as
     home: str  # the data folder
+    http: Http | None = None  # None: stdio
 
 
-def load(flags: Mapping[str, str | list[str] | None], environment: Mapping[str, str] | None = None) -> Settings:
-    """Settle every setting."""
+def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings:
+    """Settle every setting.
+
+    Raises:
+        SettingsError: one cannot be what it is.
+    """
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()
     file = _file(os.path.join(home, "satchel.toml"))
     said = {name: flag for name, flag in flags.items() if isinstance(flag, str)}
     told = {name: said.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
-    libraries = flags.get("libraries") or (told["libraries"] or os.path.join(home, "libraries")).split(os.pathsep)
+    lists = {name: tuple(flags.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
+    for name, choices in CHOICES.items():
+        if told[name] is not None and told[name] not in choices:
+            raise SettingsError(f"'{told[name]}' is no {name}: choose {' or '.join(choices)}.")
     if told["user"] is not None and clock.parse_id(told["user"]) is None:
         raise SettingsError(f"'{told['user']}' is no user: a user is a UUID, as `satchel user` prints one.")
     return Settings(
         database=told["database"] or os.path.join(home, "satchel.db"),
         project=told["project"] or DEFAULT_PROJECT,
         contract=told["contract"],
-        libraries=tuple(libraries),
+        libraries=lists["libraries"] or (os.path.join(home, "libraries"),),
         user=told["user"] and clock.parse_id(told["user"]),
         home=home,
+        http=_http(told, lists) if told["transport"] == "http" else None,
     )
+
+
+def _http(told: Mapping[str, str | None], lists: Mapping[str, tuple[str, ...]]) -> Http:
+    return Http(
+        host=told["host"] or "127.0.0.1",
+        port=_number(told, "port", 8000),
+        workers=_number(told, "workers", 1),
+        connections=_number(told, "connections", 1000),
+        auth=told["auth"] or "none",
+        allow_hosts=lists["allow_host"],
+        allow_origins=tuple(origin.rstrip("/") for origin in lists["allow_origin"]),
+        public_url=told["public_url"] and told["public_url"].rstrip("/"),
+        oauth_issuer=told["oauth_issuer"],
+        oauth_audience=told["oauth_audience"],
+        oauth_algorithm=told["oauth_algorithm"] or "RS256",
+        oauth_keys=told["oauth_keys"],
+    )
+
+
+def _number(told: Mapping[str, str | None], name: str, default: int) -> int:
+    text = told[name]
+    if text is None:
+        return default
+    least, most = NUMBERS[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
+        raise SettingsError(f"'{text}' is no number for {name}: it is between {least} and {most}.")
+    return int(text)
+
+
+def _parts(text: str | None, separator: str) -> list[str]:
+    return [part.strip() if separator == "," else part for part in text.split(separator)] if text else []
 
 
 def _default_home() -> str:

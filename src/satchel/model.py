@@ -22,11 +22,20 @@ class Scope(Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
 
 
+class Identity(Struct, frozen=True, kw_only=True):
+    """Who a request over HTTP comes from, and what was given to him with his token."""
+
+    user: str
+    projects: tuple[str, ...] | None = None  # the only ones he may enter; None: all
+    is_read_only: bool = False
+
+
 class Changed(Struct, frozen=True, array_like=True):
     """Something in the store is no longer what it was; for whoever shows it."""
 
-    # A list of a project; one prompt (by name) or resource (by URI) of it; a task (by number) of an owner; everything.
-    what: Literal["prompts", "resources", "projects", "prompt", "resource", "task", "everything"]
+    # A list of a project; one prompt (by name) or resource (by URI) of it; a task (by number) of an owner; the
+    # libraries on disk; or everything, where nobody can tell.
+    what: Literal["prompts", "resources", "projects", "prompt", "resource", "task", "libraries", "everything"]
     project: int | None = None
     owner: str | None = None
     key: str | None = None
@@ -48,8 +57,17 @@ class Contents(Struct, frozen=True):
     resources: int
 
 
+class Argument(Struct, frozen=True):
+    """What a prompt wants to be told; always a text."""
+
+    name: str
+    description: str | None
+    is_required: bool
+    values: tuple[str, ...] = ()  # that somebody may want to choose from
+
+
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A text with a name for machines and a title for people."""
+    """A text with a name for machines and a title for people; where it has arguments, a template."""
 
     number: int  # order of insertion; never used twice
     id: str
@@ -61,6 +79,17 @@ class Prompt(Struct, frozen=True, kw_only=True):
     updated_at: Timestamp
     version: int
     description: str | None = None
+    arguments: tuple[Argument, ...] = ()
+
+
+class Offered(Struct, frozen=True, kw_only=True):
+    """A prompt as MCP lists it: what one has to know to ask for it."""
+
+    number: int
+    name: str
+    title: str
+    description: str | None
+    arguments: tuple[Argument, ...]
 
 
 class Excerpt(Struct, frozen=True):
@@ -78,10 +107,12 @@ class Listed(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     title: str
+    description: str | None
     excerpt: Excerpt
     tags: tuple[str, ...]
     created_at: Timestamp
     updated_at: Timestamp
+    version: int
 
 
 class Page(Struct, frozen=True):
@@ -126,6 +157,43 @@ class Task(Struct, frozen=True, kw_only=True):
         return self.completed_at is not None
 
 
+class Token(Struct, frozen=True, kw_only=True):
+    """What a store keeps of a token: everything but the secret, of which nobody has a second copy."""
+
+    id: str
+    owner: str
+    is_read_only: bool
+    projects: tuple[str, ...] | None  # the only ones that it opens; None: all
+    created_at: Timestamp
+    expires_at: Timestamp | None = None
+    revoked_at: Timestamp | None = None
+
+    def state(self, now: Timestamp) -> Literal["active", "expired", "revoked"]:
+        """What it is good for at a time."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
+Priority = Literal["low", "normal", "high", "urgent"]
+
+
+class FullTask(Task, frozen=True, kw_only=True):
+    """A task with all that is known of it."""
+
+    project: str | None = None  # by name
+    tags: tuple[str, ...] = ()
+    priority: Priority = "normal"
+    due: str | None = None  # YYYY-MM-DD
+    blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be done before it
+    open_blockers: tuple[int, ...] = ()  # those that are not done yet
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be begun: it is not done, and waits for nothing."""
+        return not self.is_completed and not self.open_blockers
+
+
 class TagCount(Struct, frozen=True):
     """A tag in use and the number of prompts that carry it."""
 
@@ -137,11 +205,16 @@ __all__ = [
     "DEFAULT_PROJECT",
     "MAX_CONTENT_BYTES",
     "UNSET",
+    "Argument",
     "Changed",
     "Contents",
     "Excerpt",
+    "FullTask",
+    "Identity",
     "Listed",
+    "Offered",
     "Page",
+    "Priority",
     "Project",
     "Prompt",
     "Resource",
@@ -149,5 +222,6 @@ __all__ = [
     "TagCount",
     "Task",
     "Timestamp",
+    "Token",
     "UnsetType",
 ]

@@ -33,7 +33,7 @@ def test_a_failure_of_ours_is_an_apology(
         raise error
 
     monkeypatch.setattr(prompts, "tags", fail)
-    result = Runner(load("prompt-store"), opened, Scope()).answer(CALL, lambda *_: None)
+    result = Runner(load("prompt-store"), opened).answer(CALL, Scope(), lambda *_: None)
     assert result["isError"] is True and json.loads(result["content"][0]["text"]) == UNABLE
     logged = capfd.readouterr().err
     assert type(error).__name__ in logged or "surprise" in logged
@@ -44,12 +44,12 @@ def test_a_failure_at_any_storage_call_leaves_all_or_nothing(
 ) -> None:
     scope = Scope()
     projects.require(database, scope)
-    runner = Runner(load("prompt-store"), database, scope)
+    runner = Runner(load("prompt-store"), database)
 
     def call(name: str, **arguments: object) -> dict[str, object]:
         params = {"name": name, "arguments": arguments}
         request = Call(id=1, method="tools/call", params=params, revision=REVISIONS["2026-07-28"])
-        body: dict[str, object] = json.loads(runner.answer(request, lambda *_: None)["content"][0]["text"])
+        body: dict[str, object] = json.loads(runner.answer(request, scope, lambda *_: None)["content"][0]["text"])
         return body
 
     def everything() -> object:

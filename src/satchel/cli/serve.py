@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 Flags = dict[str, str | list[str] | None]
 
@@ -15,6 +15,11 @@ class Option(Struct, frozen=True):
     metavar: str
     help: str
     is_repeated: bool = False
+
+
+def _http(name: str, metavar: str, help: str, *, is_repeated: bool = False) -> Option:
+    flag = name.replace("_", "-")
+    return Option(name, (f"--{flag}",), metavar, f"{help} [env: SATCHEL_{name.upper()}]", is_repeated=is_repeated)
 
 
 OPTIONS = (
@@ -34,6 +39,19 @@ OPTIONS = (
         is_repeated=True,
     ),
     Option("user", ("--user", "-u"), "UUID", "The only user to act as; default: the local one. [env: SATCHEL_USER]"),
+    Option("transport", ("--transport", "-t"), "stdio|http", "How; default: stdio. [env: SATCHEL_TRANSPORT]"),
+    _http("host", "ADDRESS", "HTTP: where to listen; default: 127.0.0.1."),
+    _http("port", "NUMBER", "HTTP: the port; default: 8000; 0: any free one."),
+    _http("workers", "NUMBER", "HTTP: how many processes; default: 1."),
+    _http("connections", "NUMBER", "HTTP: the most connections of a process; default: 1000."),
+    _http("auth", "none|token|oauth", "HTTP: how callers are known; default: none, on this machine only."),
+    _http("allow_host", "NAME", "HTTP: another host name that we are reached by; repeatable.", is_repeated=True),
+    _http("allow_origin", "ORIGIN", "HTTP: an origin whose web pages may call; repeatable.", is_repeated=True),
+    _http("public_url", "URL", "HTTP: the address by which clients reach us, behind a proxy."),
+    _http("oauth_issuer", "URL", "OAuth: the issuer whose tokens are taken."),
+    _http("oauth_audience", "TEXT", "OAuth: whom tokens must be for; default: the public URL with /mcp."),
+    _http("oauth_algorithm", "NAME", "OAuth: how tokens are signed; default: RS256."),
+    _http("oauth_keys", "URL|FILE", "OAuth: the keys (JWKS, or PEM); default: where the issuer says."),
 )
 
 
@@ -72,6 +90,8 @@ def serve(flags: Flags) -> int:
     except config.SettingsError as error:
         return app.complain(str(error), 2)
     known = ", ".join(CONTRACTS)
+    if settings.contract is None and settings.http is not None:
+        settings = structs.replace(settings, contract="prompt-store")
     if settings.contract is None:
         return app.complain(f"which contract? Name one with --contract: {known}.", 2)
     if settings.contract not in CONTRACTS:

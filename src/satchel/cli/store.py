@@ -154,6 +154,8 @@ def _words(error: SatchelError, session: Session) -> str:
     if isinstance(error, NotFound | Forbidden) and error.kind == "task":
         # Somebody else's task is not there, as far as anybody else is told.
         return f"task {error.key} is not among your tasks. List them with: satchel task list"
+    if isinstance(error, NotFound) and error.kind == "token":
+        return f"there is no token {error.key}. List them with: satchel token list"
     if isinstance(error, NotFound):
         return _missing(error, session)
     if isinstance(error, Taken):
@@ -202,6 +204,16 @@ def _wrong(error: WrongArgument) -> str:
         ("content", "minLength"): "a prompt must not be empty",
         ("content", "maxBytes"): f"a content has at most {error.limit} bytes",
         ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",
+        ("user", "format"): f"'{error.value}' is no user: a user is a UUID, as `satchel user` prints one",
+        ("expires_at", "format"): f"'{error.value}' is no time: say 30m, 12h, 90d, 2w, 2030-12-31 or 2030-12-31T18:00",
+        (
+            "expires_at",
+            "minimum",
+        ): f"a token that expires at {error.value} is of no use: that is past. Say a later time",
+        # Without what was given, which may be a secret.
+        ("id", "pattern"): "a token is meant by its id, or by the first 8 characters of it or more, and never by its "
+        "secret. List the ids with: satchel token list",
+        ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
     }
     if error.kind == "task" and error.rule == "minLength":
         return f"a task's {error.field} must not be empty"

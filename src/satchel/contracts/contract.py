@@ -1,17 +1,38 @@
 """What a contract is: one literal table of tools, methods and failures, which the runner reads."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from satchel.errors import SatchelError
-from satchel.model import Scope
+from satchel.model import Changed, Scope
+from satchel.protocol import Change
+from satchel.storage.database import Tx
 
-Body = Struct | dict[str, Any] | str  # what a tool says, in the contract's own words
+if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
+    from satchel.library.catalog import Libraries
+
+
+class Reply(Struct, frozen=True):
+    """What a tool says where the text for people is not the JSON for machines, or is no text at all."""
+
+    content: list[dict[str, Any]]
+    structured: Struct | dict[str, Any] | None = None
+
+
+Body = Struct | dict[str, Any] | str | Reply  # what a tool says, in the contract's own words
 Schema = dict[str, Any]
 Result = dict[str, Any]  # what a method answers, as MCP has it
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
+
+
+class Sources(Struct, frozen=True):
+    """What a contract of store and libraries works on."""
+
+    tx: Tx
+    libraries: "Libraries"
+    later: list[Callable[[Tx], None]] = []  # to be done in a transaction of its own once there is an answer
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -21,14 +42,18 @@ class Tool(Struct, frozen=True, kw_only=True):
     description: str
     input: type[Struct]
     output: type[Struct] | None  # what it answers when all goes well; None for a text
-    run: Callable[..., Body]  # (tx, scope, arguments), and report where it reports progress
+    run: Callable[..., Body]  # (tx or sources, scope, arguments), and report where it reports progress
     writes: bool = False
     reports: bool = False
     at_least_one: tuple[str, ...] = ()  # of these arguments
+    title: str | None = None
+    annotations: dict[str, bool] | None = None
+    output_schema: Schema | None = None  # where it is told to clients: every answer satisfies it, failures too
 
 
 # One MCP method beside the tools: what it answers to the parameters of a request. It is given a transaction that reads,
-# or the libraries, as its contract says, and raises ProtocolError for what that says as a JSON-RPC error.
+# the libraries, or both as Sources, as its contract says, and raises ProtocolError for what that says as a JSON-RPC
+# error.
 Method = Callable[[Any, Scope, dict[str, Any]], Result]
 
 
@@ -44,12 +69,14 @@ class Contract(Struct, frozen=True, kw_only=True):
     apology: Body = ""  # for a surprise in the code of a tool
     refusal: Callable[[Tool], Schema] = lambda _tool: {}  # what a failure of a tool looks like
     instructions: str | None = None
-    reads_libraries: bool = False  # instead of a store
+    reads_store: bool = True
+    reads_libraries: bool = False
     uses_project: bool = True  # so that its project must be there before it serves
     acts_as_user: bool = False  # as the local one, unless another is named
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     admit: Callable[[Scope, dict[str, Any]], None] = lambda _scope, _arguments: None  # before arguments are checked
-    acting: Callable[[Scope, Any], Scope] = lambda scope, _arguments: scope  # on whose behalf a call of a tool acts
+    changes: Callable[[Changed], Iterable[Change]] = lambda _changed: ()  # as clients see it who are told of changes
+    acting: Callable[[Scope, Any], Scope] = lambda scope, _arguments: scope  # for whom, where the arguments say it
     shaped: Callable[[Tool, Body], Body] = lambda _tool, body: body  # a failure in the form of its tool
 
     def failure(self, tool: Tool, error: SatchelError) -> Body:

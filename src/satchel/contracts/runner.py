@@ -1,13 +1,14 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
 
 from satchel import __version__
-from satchel.contracts.contract import Body, Contract, Report, Tool
+from satchel.contracts.contract import Body, Contract, Reply, Report, Sources, Tool
 from satchel.contracts.schema import json_schema, parse
 from satchel.errors import SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_surprise
@@ -15,7 +16,7 @@ from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
 from satchel.protocol.pages import refuse_cursor
 from satchel.protocol.wire import encode
-from satchel.storage.database import Database
+from satchel.storage.database import Database, Tx
 
 if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
     from satchel.library.catalog import Libraries
@@ -24,15 +25,12 @@ _TRIES = 5  # of a unit of work that was undone because two writers got in each 
 
 
 class Runner:
-    """One contract, served from one store, or from libraries, for one scope."""
+    """One contract, served from a store, from libraries, or from both."""
 
-    def __init__(
-        self, contract: Contract, database: Database | None, scope: Scope, libraries: "Libraries | None" = None
-    ) -> None:
+    def __init__(self, contract: Contract, database: Database | None, libraries: "Libraries | None" = None) -> None:
         self._contract = contract
         self._database = database
         self._libraries = libraries
-        self._scope = scope
         self._tools = {tool.name: tool for tool in contract.tools}
         self._tool_list: list[dict[str, Any]] | None = None
 
@@ -49,7 +47,15 @@ class Runner:
             instructions=self._contract.instructions,
         )
 
-    def answer(self, call: Call, report: Report) -> dict[str, Any]:
+    def tool(self, call: Call) -> Tool | None:
+        """The tool that a call is for, where it is for one."""
+        return self._tools.get(call.params["name"]) if call.method == "tools/call" else None
+
+    def tool_named(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self._tools.get(name)
+
+    def answer(self, call: Call, scope: Scope, report: Report) -> dict[str, Any]:
         """The result of a call.
 
         Raises:
@@ -59,29 +65,23 @@ class Runner:
             refuse_cursor(call.params.get("cursor"))
             return {"tools": self._listed_tools()}
         if call.method == "tools/call":
-            return self._call_tool(call.params["name"], call.params["arguments"], report)
-        return self._call_method(call)
+            return self._call_tool(call.params["name"], call.params["arguments"], scope, report)
+        return self._call_method(call, scope)
 
-    def _listed_tools(self) -> list[dict[str, Any]]:
-        if self._tool_list is None:
-            self._tool_list = [
-                {"name": tool.name, "description": tool.description, "inputSchema": self._input_schema(tool)}
-                for tool in self._contract.tools
-            ]
-        return self._tool_list
+    def run_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> tuple[Body, bool]:
+        """What a tool says, and whether it succeeded.
 
-    def _input_schema(self, tool: Tool) -> dict[str, Any]:
-        return json_schema(tool.input, is_strict=self._contract.is_strict)
-
-    def _call_tool(self, name: str, arguments: dict[str, Any], report: Report) -> dict[str, Any]:
+        Raises:
+            ProtocolError: there is no such tool.
+        """
         tool = self._tools.get(name)
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
         started = time.perf_counter()
         try:
-            self._contract.admit(self._scope, arguments)
+            self._contract.admit(scope, arguments)
             parsed = parse(tool.input, arguments, is_strict=self._contract.is_strict, at_least_one=tool.at_least_one)
-            body, outcome = self._run(tool, parsed, report), "ok"
+            body, outcome = self._run(tool, parsed, self._contract.acting(scope, parsed), report), "ok"
         except SatchelError as error:
             body, outcome = self._contract.failure(tool, error), type(error).__name__
             if isinstance(error, StoreError):
@@ -90,39 +90,83 @@ class Runner:
             log_surprise(name)
             body, outcome = self._contract.shaped(tool, self._contract.apology), "surprise"
         log(f"{name} {outcome} {(time.perf_counter() - started) * 1000:.1f} ms")
-        return _tool_result(body, is_error=outcome != "ok")
+        return body, outcome == "ok"
 
-    def _run(self, tool: Tool, arguments: Struct, report: Report) -> Body:
+    def _listed_tools(self) -> list[dict[str, Any]]:
+        if self._tool_list is None:
+            self._tool_list = [listed_tool(self._contract, tool) for tool in self._contract.tools]
+        return self._tool_list
+
+    def _call_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> dict[str, Any]:
+        body, is_ok = self.run_tool(name, arguments, scope, report)
+        return _tool_result(body, is_error=not is_ok)
+
+    def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
         for _ in range(_TRIES - 1):
             with suppress(StoreConflict):
-                return self._try(tool, arguments, report)
-        return self._try(tool, arguments, report)
+                return self._try(tool, arguments, scope, report)
+        return self._try(tool, arguments, scope, report)
 
-    def _try(self, tool: Tool, arguments: Struct, report: Report) -> Body:
+    def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
         assert self._database is not None
-        scope = self._contract.acting(self._scope, arguments)
+        later: list[Callable[[Tx], None]] = []
         with self._database.write(scope) if tool.writes else self._database.read(scope) as tx:
-            if tool.reports:
-                return tool.run(tx, self._scope, arguments, report)
-            return tool.run(tx, self._scope, arguments)
+            source = self._source(tx, later)
+            body = tool.run(source, scope, arguments, report) if tool.reports else tool.run(source, scope, arguments)
+        self._do(later, scope)
+        return body
 
-    def _call_method(self, call: Call) -> dict[str, Any]:
+    def _call_method(self, call: Call, scope: Scope) -> dict[str, Any]:
         method = self._contract.methods[call.method]
         try:
             if self._database is None:
-                return method(self._libraries, self._scope, call.params)
-            with self._database.read(self._scope) as tx:
-                return method(tx, self._scope, call.params)
+                return method(self._libraries, scope, call.params)
+            later: list[Callable[[Tx], None]] = []
+            with self._database.read(scope) as tx:
+                result = method(self._source(tx, later), scope, call.params)
+            self._do(later, scope)
+            return result
         except ProtocolError:
             raise
         except Exception:
             log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") from None
 
+    def _source(self, tx: Tx, later: list[Callable[[Tx], None]]) -> Tx | Sources:
+        return tx if self._libraries is None else Sources(tx, self._libraries, later)
+
+    def _do(self, later: list[Callable[[Tx], None]], scope: Scope) -> None:
+        """What may be done once there is an answer; nobody waits for it to succeed."""
+        if not later or self._database is None:
+            return
+        try:
+            with self._database.write(scope) as tx:
+                for act in later:
+                    act(tx)
+        except SatchelError as error:
+            log(f"afterwards: {error}")
+
+
+def listed_tool(contract: Contract, tool: Tool) -> dict[str, Any]:
+    """A tool as `tools/list` shows it."""
+    listed: dict[str, Any] = {"name": tool.name}
+    if tool.title is not None:
+        listed["title"] = tool.title
+    listed["description"] = tool.description
+    listed["inputSchema"] = json_schema(tool.input, is_strict=contract.is_strict)
+    if tool.output_schema is not None:
+        listed["outputSchema"] = tool.output_schema
+    if tool.annotations is not None:
+        listed["annotations"] = tool.annotations
+    return listed
+
 
 def _tool_result(body: Body, *, is_error: bool) -> dict[str, Any]:
     if isinstance(body, str):
         return {"content": [{"type": "text", "text": body}], "isError": is_error}
+    if isinstance(body, Reply):
+        result = {"content": body.content, "isError": is_error}
+        return result if body.structured is None else {**result, "structuredContent": body.structured}
     raw = encode(body)
     content = [{"type": "text", "text": raw.decode()}]
     return {"content": content, "structuredContent": Raw(raw), "isError": is_error}

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from satchel import clock
@@ -108,29 +109,29 @@ class UpdatedTask(Struct):
 
 
 def add_task(tx: Tx, scope: Scope, args: AddTask) -> Body:
-    task = tasks.add(tx, acting_as(args.user_id, scope), title=args.title)
+    task = tasks.add(tx, scope, title=args.title)
     return AddedTask(True, listed(task), f"Task '{task.title}' created successfully")
 
 
 def list_tasks(tx: Tx, scope: Scope, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
-    found = tasks.listed(tx, acting_as(args.user_id, scope), status)
+    found = tasks.listed(tx, scope, status)
     return TaskList(True, [listed(task) for task in found], len(found), counted(len(found)))
 
 
 def complete_task(tx: Tx, scope: Scope, args: CompleteTask) -> Body:
-    task, _ = tasks.complete(tx, acting_as(args.user_id, scope), args.task_id.lower(), renews=False)
+    task, _ = tasks.complete(tx, scope, args.task_id.lower(), renews=False)
     message = f"Task '{task.title}' marked as complete"
     return CompletedTask(True, Completed(task.id, task.title, task.is_completed), message)
 
 
 def delete_task(tx: Tx, scope: Scope, args: DeleteTask) -> Body:
-    task = tasks.delete(tx, acting_as(args.user_id, scope), args.task_id.lower())
+    task = tasks.delete(tx, scope, args.task_id.lower())
     return DeletedTask(True, task.id, "Task deleted successfully")
 
 
 def update_task(tx: Tx, scope: Scope, args: UpdateTask) -> Body:
-    task = tasks.update(tx, acting_as(args.user_id, scope), args.task_id.lower(), title=args.title)
+    task = tasks.update(tx, scope, args.task_id.lower(), title=args.title)
     updated = Updated(task.id, task.title, task.is_completed, task.updated_at)
     return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
 
@@ -138,8 +139,8 @@ def update_task(tx: Tx, scope: Scope, args: UpdateTask) -> Body:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def acting_as(user_id: str, scope: Scope) -> Scope:
-    return Scope(project=scope.project, user=user_id.lower())
+def acting_as(scope: Scope, arguments: Any) -> Scope:
+    return msgspec.structs.replace(scope, user=arguments.user_id.lower())
 
 
 def listed(task: Task) -> Listed:
@@ -198,6 +199,7 @@ CONTRACT = Contract(
     server_name="todo",
     capabilities={"tools": {"listChanged": False}},
     uses_project=False,
+    acting=acting_as,
     tools=(
         Tool(
             name="add_task",
@@ -240,7 +242,6 @@ CONTRACT = Contract(
         ),
     ),
     admit=admit,
-    acting=lambda scope, args: acting_as(args.user_id, scope),
     failures={
         WrongArgument: wrong_argument,
         Forbidden: lambda _: NOT_YOURS,

@@ -6,10 +6,10 @@ from msgspec import Raw
 
 from satchel.contracts.contract import Contract, Result
 from satchel.library.catalog import ContentMissing, Libraries, Library
-from satchel.library.manifest import Argument, LibraryPrompt
+from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
-from satchel.model import Scope
-from satchel.protocol import METHOD_NOT_FOUND, ProtocolError, invalid_params
+from satchel.model import Argument, Scope
+from satchel.protocol import METHOD_NOT_FOUND, Change, ProtocolError, invalid_params
 from satchel.protocol.pages import page
 from satchel.protocol.wire import encode
 
@@ -83,7 +83,9 @@ CONTRACT = Contract(
     name="twig",
     server_name="twig",
     capabilities={"prompts": {"listChanged": True}},
+    reads_store=False,
     reads_libraries=True,
     uses_project=False,
+    changes=lambda changed: [Change("prompts")] if changed.what == "libraries" else [],
     methods={"prompts/list": list_prompts, "prompts/get": get_prompt},
 )

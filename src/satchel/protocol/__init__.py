@@ -8,6 +8,7 @@ Knows nothing of the rest of Satchel. A transport feeds it messages, an applicat
     metadata       which revision a request speaks
     connection     one client's conversation: handshake, per-request metadata, batches, cancellation
     subscriptions  what a client listens to, and the notifications that follow from a change
+    posts          streamable HTTP: what a POST says by its headers and its body
     pages          opaque cursors
 """
 

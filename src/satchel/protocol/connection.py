@@ -7,7 +7,7 @@ so that messages leave in the order in which they were made.
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
@@ -37,6 +37,14 @@ class Offer(Struct, frozen=True, kw_only=True):
     methods: frozenset[str]  # those that the application answers; the rest of the protocol is answered here
     instructions: str | None = None
 
+    def without_subscriptions(self) -> "Offer":
+        """The same where nobody remembers which resources a client subscribed to."""
+        resources = self.capabilities.get("resources", {})
+        if "subscribe" not in resources:
+            return self
+        kept = {name: value for name, value in resources.items() if name != "subscribe"}
+        return structs.replace(self, capabilities={**self.capabilities, "resources": kept})
+
     def introduction(self) -> Json:
         """What `initialize` and `server/discover` both tell."""
         told: Json = {"capabilities": self.capabilities}
@@ -63,6 +71,20 @@ class Exchange:
     def is_listening(self) -> bool:
         """Whether this exchange opened a subscription, so that its stream stays open."""
         return any(isinstance(reply, Subscription) for reply in self._replies)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is anything to send back: notifications and responses get no answer."""
+        return bool(self._replies)
+
+    def error_code(self) -> int | None:
+        """The code of the answer, where that is one error."""
+        if self._is_batch or len(self._replies) != 1 or isinstance(self._replies[0], Subscription):
+            return None
+        reply = self._replies[0]
+        answer = self._settled.get(reply, {}) if isinstance(reply, Call) else reply
+        code: int | None = answer.get("error", {}).get("code")
+        return code
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
         """Give the answer to one of the calls."""
@@ -101,28 +123,34 @@ class Connection:
 
     def receive(self, raw: bytes) -> Exchange:
         """Take in one message, or one batch."""
-        exchange = Exchange(self)
         try:
-            value = decode(raw)
+            return self.take(decode(raw))
         except BadJson as bad:
-            error = ProtocolError(PARSE_ERROR, "Parse error")
-            exchange._replies.append(self._refusal(error, readable_id(bad.value)))
-            return exchange
+            return self.refuse(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
+
+    def receive_oversized(self) -> Exchange:
+        """Answer a message that was longer than we read."""
+        return self.refuse(invalid_request(f"a message has at most {MAX_MESSAGE_BYTES} bytes"), None)
+
+    def take(self, value: object) -> Exchange:
+        """Take in a message, or a batch, that is decoded already."""
+        exchange = Exchange(self)
         if isinstance(value, list):
             self._receive_batch(exchange, value)
         else:
             self._receive_one(exchange, value)
         return exchange
 
-    def receive_oversized(self) -> Exchange:
-        """Answer a message that was longer than we read."""
+    def refuse(self, error: ProtocolError, identity: Id | None) -> Exchange:
+        """Answer something that is not taken in at all."""
         exchange = Exchange(self)
-        error = invalid_request(f"a message has at most {MAX_MESSAGE_BYTES} bytes")
-        exchange._replies.append(self._refusal(error, None))
+        exchange._replies.append(self._refusal(error, identity))
         return exchange
 
     def announce(self, change: Change) -> list[bytes]:
         """The notifications by which this client hears of a change: none, one, or one a subscription."""
+        if change.what == "everything":
+            return [message for part in self._everything() for message in self.announce(part)]
         told: list[Json] = []
         if self.revision is not None and self._hears_by_handshake(change):
             told.append(change.notification)
@@ -279,6 +307,11 @@ class Connection:
         refusal: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
         return {**refusal, "error": error.body()}
 
+    def _everything(self) -> list[Change]:
+        """All that this client may have listed or watched."""
+        uris = {*self._watched_uris, *(uri for heard in self._subscriptions.values() for uri in heard.uris or ())}
+        return [Change("tools"), Change("prompts"), Change("resources"), *(Change("resource", uri) for uri in uris)]
+
     def _hears_by_handshake(self, change: Change) -> bool:
         if change.what == "resource":
             return change.uri in self._watched_uris
@@ -309,3 +342,4 @@ _PER_REQUEST_METHODS: dict[str, _Method] = {
     "server/discover": Connection._discover,
     "subscriptions/listen": Connection._listen,
 }
+PROTOCOL_METHODS = frozenset({*_HANDSHAKE_METHODS, *_PER_REQUEST_METHODS})

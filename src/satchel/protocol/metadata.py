@@ -30,13 +30,18 @@ def revision_of(method: str, params: Json, agreed: Revision | None) -> Revision:
     raise invalid_params(f"Send initialize first, or name a revision in _meta under {VERSION_KEY}")
 
 
+def unsupported(date: str) -> ProtocolError:
+    """The refusal of a revision that we do not know, with those that a request may name."""
+    data = {"supported": PER_REQUEST_DATES, "requested": date}
+    return ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
+
+
 def _named_revision(meta: Json) -> Revision:
     date = meta[VERSION_KEY]
     if not isinstance(date, str):
         raise invalid_params(f"{VERSION_KEY} must be a string")
     if date not in PER_REQUEST_DATES:
-        data = {"supported": PER_REQUEST_DATES, "requested": date}
-        raise ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
+        raise unsupported(date)
     if not isinstance(meta.get(CAPABILITIES_KEY), dict):
         raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
     if not isinstance(meta.get(CLIENT_KEY), dict | None):

@@ -18,7 +18,7 @@ LIST_FILTERS = {
 class Change(Struct, frozen=True):
     """Something that clients may have listed or read is no longer what it was."""
 
-    what: Literal["tools", "prompts", "resources", "resource"]
+    what: Literal["tools", "prompts", "resources", "resource", "everything"]
     uri: str | None = None  # of the one resource, where what == "resource"
 
     @property

@@ -88,8 +88,17 @@ class Tx:
         """Whether there is a task with this id, whosever it is."""
         raise NotImplementedError
 
-    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
-        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
+    def lock(self, what: str) -> None:
+        """Wait until nobody else has this lock, and have it until the transaction ends."""
+        raise NotImplementedError
+
+    def prompts_containing(
+        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+    ) -> tuple[list[int], int]:
+        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total.
+
+        Where tags are given, only of those that have one of them, or that have all.
+        """
         raise NotImplementedError
 
 

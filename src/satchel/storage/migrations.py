@@ -4,15 +4,20 @@ Words in braces stand for what the engines spell differently. A unique constrain
 last column, because that is how both engines can name it when they refuse a row.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
+
+from satchel.storage.database import Tx
 
 
 class Migration(Struct, frozen=True):
-    """One step: what both engines do, then what each does alone."""
+    """One step: what both engines do, then what each does alone, and at last what no SQL can say."""
 
     both: str
     sqlite: str = ""
     postgres: str = ""
+    finish: Callable[[Tx], None] = lambda _tx: None
 
 
 FIRST = Migration(
@@ -133,6 +138,20 @@ $$;
 """,
 )
 
+
+def _fold_tasks(tx: Tx) -> None:
+    """Make the tasks that are there already findable by their texts; engines fold only ASCII, or by their locale."""
+    sql = "insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)"
+    tasks = tx.all("select number, owner, title, coalesce(description, '') from tasks")
+    tx.many(
+        sql,
+        [
+            {"task": number, "owner": owner, "title": title.casefold(), "description": description.casefold()}
+            for number, owner, title, description in tasks
+        ],
+    )
+
+
 # For serving a team: tokens, tasks with more to them, the values that arguments had, and who may see what.
 SECOND = Migration(
     both="""
@@ -154,6 +173,19 @@ alter table tasks add column due {text};
 create index tasks_by_project on tasks (project, owner);
 create index tasks_next on tasks (owner, priority desc, (due is null), due, created_at, number)
     where completed_at is null;
+create index tasks_next_of_project on tasks (owner, project, priority desc, (due is null), due, created_at, number)
+    where completed_at is null and project is not null;
+create index tasks_done on tasks (owner, completed_at, number) where completed_at is not null;
+-- Only the beginning: PostgreSQL indexes no key beyond 2,704 bytes.
+create index tasks_by_title on tasks (owner, substr(title, 1, 60));
+
+create table task_texts (
+    task {integer} primary key references tasks (number) on delete cascade,
+    owner {text} not null,
+    title {text} not null,
+    description {text} not null
+) {strict};
+create index task_texts_by_owner on task_texts (owner, task);
 
 create table task_tags (
     task {integer} not null references tasks (number) on delete cascade,
@@ -170,6 +202,9 @@ create table task_blocks (
     primary key (task, blocker)
 ) {strict};
 create index task_blocks_by_blocker on task_blocks (blocker);
+
+create index prompts_in_order on prompts (project, number);
+create index resources_in_order on resources (project, number);
 
 create table argument_values (
     owner {text} not null,
@@ -205,6 +240,10 @@ create policy task_blocks_owner on task_blocks
         exists (select from tasks where number = task and tasks.owner = task_blocks.owner)
         and exists (select from tasks where number = blocker and tasks.owner = task_blocks.owner)
     );
+alter table task_texts enable row level security;
+create policy task_texts_owner on task_texts
+    using (owner = (select nullif(current_setting('satchel.user', true), '')))
+    with check (exists (select from tasks where number = task and tasks.owner = task_texts.owner));
 alter table argument_values enable row level security;
 create policy argument_values_owner on argument_values
     using (owner = (select nullif(current_setting('satchel.user', true), '')));
@@ -240,6 +279,7 @@ create function satchel_is_task(wanted text) returns boolean language sql stable
     end;
 revoke execute on function satchel_is_task from public;
 """,
+    finish=_fold_tasks,
 )
 
 MIGRATIONS = (FIRST, SECOND)

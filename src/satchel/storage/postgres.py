@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -62,19 +62,26 @@ class PostgresTx(Tx):
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)
 
+    def lock(self, what: str) -> None:
+        self.run("select pg_advisory_xact_lock(hashtextextended(:what, 0))", what=what)
+
     def tell_changes(self) -> None:
         """Tell the other processes, once this is committed, what was changed."""
         for told in _in_pieces(list(self.changes)):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
-    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+    def prompts_containing(
+        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+    ) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
-        sql = _SEARCH_LONG if len(folded) >= 3 else _SEARCH_SHORT
+        sql = _SEARCH.format(_LIKE if len(folded) >= 3 else _POSITION, _TAGGED if tags else "")
         pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
         values = {
             "project": project,
             "text": folded,
             "pattern": pattern,
+            "tags": list(tags),
+            "needed": len(tags) if needs_all else 1,
             "limit": limit,
             "offset": min(offset, _LARGEST),
         }
@@ -87,13 +94,16 @@ class PostgresTx(Tx):
 _SEARCH = """
     with hits as materialized (
         select p.number, p.updated_at from prompt_texts t join prompts p on p.number = t.prompt
-        where p.project = :project and ({})
+        where p.project = :project and ({}) {}
     )
     select (select count(*) from hits),
         array(select number from hits order by updated_at desc, number desc limit :limit offset :offset)
 """
-_SEARCH_LONG = _SEARCH.format(r"t.title like :pattern escape '\' or t.content like :pattern escape '\'")
-_SEARCH_SHORT = _SEARCH.format("strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0")
+_LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
+_POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
+_TAGGED = """
+    and (select count(*) from prompt_tags g where g.prompt = p.number and g.tag = any (:tags)) >= :needed
+"""
 _LARGEST = 2**63 - 1
 
 
@@ -107,7 +117,7 @@ class PostgresDatabase(Database):
         self._watchers: list[Watcher] = []
         with operators_connection(address) as (connection, name):
             _check_encoding(connection, name)
-            postgres_schema.bring_up(connection, name)
+            postgres_schema.bring_up(connection, name, PostgresTx)
             row = connection.execute("select row_security_active('tasks')").fetchone()
             self._has_walls = row == (True,)  # our role owns nothing
             if self._has_walls:

@@ -1,11 +1,13 @@
 """The schema on a PostgreSQL server: its owner brings it up to date, and lets in a role that owns nothing."""
 
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from satchel.errors import StoreUnusable
+from satchel.storage.database import Tx
 from satchel.storage.migrations import MIGRATIONS, for_postgres
 
 Connection = psycopg.Connection[Any]
@@ -13,7 +15,7 @@ Connection = psycopg.Connection[Any]
 # What an application role reads and writes, and what it only reads. New tables of a migration belong in one of them.
 DATA = (
     *("settings", "projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
-    *("tasks", "task_tags", "task_blocks", "argument_values"),
+    *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
 )
 READ_ONLY = ("tokens", "satchel_schema")
 
@@ -45,7 +47,7 @@ def version(connection: Connection) -> int:
     return (row and row[0]) or 0
 
 
-def bring_up(connection: Connection, name: str) -> None:
+def bring_up(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
     """Bring a store up to date where that is needed, once, however many processes try.
 
     Raises:
@@ -72,6 +74,7 @@ def bring_up(connection: Connection, name: str) -> None:
     for number, migration in enumerate(MIGRATIONS[found:], found + 1):
         steps = for_postgres(migration).encode()
         connection.execute(steps)
+        migration.finish(as_tx(connection))
         connection.execute("insert into satchel_schema values (%s)", [number])
     connection.execute("reset role")
 

@@ -5,7 +5,7 @@ One connection writes, the others only read. A commit is on the disk before it i
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,9 @@ class SqliteTx(Tx):
     def is_task(self, id: str) -> bool:
         return self.one("select 1 from tasks where id = :id", id=id) is not None
 
+    def lock(self, what: str) -> None:
+        """Writers are alone here anyway."""
+
     def record_changes(self) -> None:
         """Leave word of what was changed for the other processes; a thousand transactions back is enough for any."""
         if not self.changes:
@@ -60,9 +63,14 @@ class SqliteTx(Tx):
         if number % 256 == 0:
             self.run("delete from changes where number <= :old", old=number - 1024)
 
-    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+    def prompts_containing(
+        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+    ) -> tuple[list[int], int]:
         hits = self._hits(folded)
-        if hits and self._has_others(project):
+        if hits and tags:
+            tagged = self._tagged(project, tags, needs_all=needs_all)
+            hits = [number for number in hits if number in tagged]
+        elif hits and self._has_others(project):
             own = {
                 number for (number,) in self.all("select number from prompts where project = :project", project=project)
             }
@@ -90,6 +98,12 @@ class SqliteTx(Tx):
             """
             rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
         return [number for (number,) in rows]
+
+    def _tagged(self, project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
+        """The numbers of a project's prompts with one of some tags, or with all."""
+        sql = "select prompt from prompt_tags where project = :project and tag = :tag"
+        sets = [{number for (number,) in self.all(sql, project=project, tag=tag)} for tag in tags]
+        return set.intersection(*sets) if needs_all else set.union(*sets)
 
     def _has_others(self, project: int) -> bool:
         sql = """
@@ -235,9 +249,10 @@ class SqliteDatabase(Database):
         with self._gate:
             self._writer.execute("pragma journal_mode = wal")
             while (version := self._version()) < len(MIGRATIONS):
-                # One script, so that a failure anywhere leaves the transaction to be undone by closing.
+                # A failure anywhere leaves the transaction to be undone by closing.
+                self._writer.execute(f"begin immediate; {for_sqlite(MIGRATIONS[version])}")
+                MIGRATIONS[version].finish(SqliteTx(self._writer))
                 self._writer.execute(
-                    f"begin immediate; {for_sqlite(MIGRATIONS[version])};"
                     f"pragma application_id = {APPLICATION_ID}; pragma user_version = {version + 1}; commit"
                 )
 

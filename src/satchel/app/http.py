@@ -1,0 +1,185 @@
+"""Many clients over HTTP, served by one process or by several that share a socket."""
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable
+
+from satchel.app import complain, opened
+from satchel.config import Http, Settings
+from satchel.contracts import CONTRACTS, load
+from satchel.contracts.contract import Contract
+from satchel.contracts.runner import Runner
+from satchel.errors import StoreError
+from satchel.library import watch
+from satchel.library.catalog import Libraries
+from satchel.model import Changed, Identity, Scope
+from satchel.services import projects, tokens, users
+from satchel.storage.database import Database
+
+NO_AUTH = """\
+refusing to serve {host} without authentication: other machines could read and change everything.
+  Tokens of our own:  satchel token create, then serve with --auth token
+  An OAuth issuer:    --auth oauth --oauth-issuer URL
+  This machine only:  --host 127.0.0.1"""
+
+READY = """\
+serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
+  Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
+  VS Code       code --add-mcp '{{"name":"satchel","type":"http","url":"{url}/mcp"}}'
+  Cursor        "satchel": {{"url": "{url}/mcp"}} in ~/.cursor/mcp.json
+  curl          curl {url}/health
+Stop with Ctrl-C."""
+
+
+def serve(settings: Settings, http: Http) -> int:
+    """Serve until a signal comes; the exit status."""
+    wrong = _wrong(http)
+    if wrong is not None:
+        return complain(wrong, 2)
+    store = opened(settings, Scope(project=settings.project), needs_project=True)
+    if isinstance(store, int):
+        return store
+    try:
+        users.local(store, settings.home)
+    except StoreError as error:
+        return complain(f"cannot use the store: {error}", 1)
+    finally:
+        store.close()  # each worker opens its own
+    from satchel.transports.http import server, workers
+
+    try:
+        listening = server.listen(http.host, http.port)
+    except OSError as error:
+        return complain(f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port.", 1)
+    complain(_greeting(settings, http, listening), 0)
+    if http.workers == 1:
+        _work(settings, http, listening, None)
+        return 0
+    return workers.Workers(http.workers, lambda parent: _work(settings, http, listening, parent)).run()
+
+
+def _work(settings: Settings, http: Http, listening: socket.socket, parent: int | None) -> None:
+    """One process: its own store, its own libraries, the shared socket."""
+    from satchel.transports.http import server
+    from satchel.transports.http.app import App
+    from satchel.transports.http.auth import Auth
+    from satchel.transports.http.door import Door
+    from satchel.transports.http.endpoint import Endpoint
+    from satchel.transports.http.guard import make_guard
+    from satchel.transports.http.listeners import Listeners
+    from satchel.transports.http.metrics import Metrics
+    from satchel.transports.http.threads import Threads
+
+    database = opened(settings, Scope(project=settings.project), needs_project=True)
+    if isinstance(database, int):
+        raise SystemExit(database)
+    libraries = Libraries(settings.libraries)
+    local = settings.user or users.local(database, settings.home)
+    url = _url(http, listening)
+    threads, listeners, metrics = Threads(), Listeners(), Metrics()
+    watched = _Watch(database, listeners.tell)
+    auth = Auth(
+        scope=Scope(project=settings.project, user=settings.user),
+        identify=_identify(http, database, url),
+        metadata_url=f"{url}/.well-known/oauth-protected-resource/mcp" if http.auth == "oauth" else None,
+    )
+
+    def endpoint(contract: Contract) -> Endpoint:
+        store, shelf = contract.reads_store, contract.reads_libraries
+        return Endpoint(
+            contract,
+            Runner(contract, database if store else None, libraries if shelf else None),
+            threads=threads,
+            listeners=listeners,
+            metrics=metrics,
+            auth=auth,
+            watched=watched.project if store else lambda _scope: None,
+            user=local if contract.acts_as_user else None,
+        )
+
+    contracts = {name: load(name) for name in CONTRACTS}
+    endpoints = {f"/mcp/{name}": endpoint(contract) for name, contract in contracts.items()}
+    endpoints["/mcp"] = endpoints[f"/mcp/{settings.contract}"]
+    app = App(
+        guard=make_guard([*http.allow_hosts, *_own_names(http)], http.allow_origins),
+        auth=auth,
+        schema=lambda: database.schema,
+        endpoints=endpoints,
+        door=Door(Runner(contracts["tasks"], database), threads=threads, metrics=metrics, auth=auth, user=local),
+        threads=threads,
+        listeners=listeners,
+        metrics=metrics,
+        issuer=http.oauth_issuer if http.auth == "oauth" else None,
+        resource=f"{url}/mcp",
+    )
+    watch.start(libraries, lambda: listeners.tell([Changed("libraries")]))
+    server.run(app, listening, connections=http.connections, parent=parent)
+    threads.close()
+    libraries.renderer.close()
+    database.close()
+    server.leave()
+
+
+class _Watch:
+    """Watches the store from the moment that somebody wants to be told."""
+
+    def __init__(self, database: Database, tell: Callable[[list[Changed]], None]) -> None:
+        self._database = database
+        self._tell = tell
+        self._is_watching = False
+        self._lock = threading.Lock()
+
+    def project(self, scope: Scope) -> int | None:
+        """The number of a scope's project, once the store is watched."""
+        with self._lock:
+            if not self._is_watching:
+                self._database.watch(self._tell)
+                self._is_watching = True
+        return projects.number(self._database, scope)
+
+
+def _wrong(http: Http) -> str | None:
+    """Why these settings cannot be served."""
+    if http.auth == "none" and not _is_loopback(http.host):
+        return NO_AUTH.format(host=http.host)
+    if http.auth == "oauth" and http.oauth_issuer is None:
+        return "--auth oauth needs --oauth-issuer URL, the issuer whose tokens are taken."
+    return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _identify(http: Http, database: Database, url: str) -> Callable[[str], Identity] | None:
+    if http.auth == "token":
+        return lambda secret: tokens.identify(database, secret)
+    if http.auth == "oauth":
+        from satchel.transports.oauth import OAuth
+
+        assert http.oauth_issuer is not None
+        audience = http.oauth_audience or f"{url}/mcp"
+        return OAuth(http.oauth_issuer, audience, http.oauth_algorithm, http.oauth_keys).identify
+    return None
+
+
+def _own_names(http: Http) -> list[str]:
+    """The names under which we are reached besides those of this machine."""
+    return [] if http.public_url is None else [http.public_url.partition("://")[2].partition("/")[0]]
+
+
+def _url(http: Http, listening: socket.socket) -> str:
+    if http.public_url is not None:
+        return http.public_url
+    host = f"[{http.host.strip('[]')}]" if ":" in http.host else http.host
+    return f"http://{host}:{listening.getsockname()[1]}"
+
+
+def _greeting(settings: Settings, http: Http, listening: socket.socket) -> str:
+    others = ", ".join(name for name in CONTRACTS if name != settings.contract)
+    claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
+    return READY.format(contract=settings.contract, url=_url(http, listening), others=others, claude=claude)

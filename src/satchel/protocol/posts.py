@@ -1,0 +1,151 @@
+"""Streamable HTTP without any I/O: what a POST says by its headers and its body, and the status of the answer.
+
+Nothing is remembered from one POST to the next. A request of the newest generation says everything itself, and its
+headers mirror its body, so that whoever routes by them routes rightly. A request of the handshake generation names its
+revision in a header; what the handshake told besides, nothing here depends on.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from satchel.protocol.connection import Connection, Offer
+from satchel.protocol.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Json,
+    ProtocolError,
+    invalid_params,
+    readable_id,
+)
+from satchel.protocol.metadata import CAPABILITIES_KEY, VERSION_KEY, unsupported
+from satchel.protocol.revisions import PER_REQUEST_DATES, REVISIONS
+from satchel.protocol.wire import BadJson, decode
+
+VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "mcp-protocol-version", "mcp-method", "mcp-name"
+
+# The parameter that a method's Mcp-Name mirrors.
+NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+# Whoever names no revision speaks that of the time before there was a header for it; nothing was agreed on, though.
+UNNAMED = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
+
+_STATUSES = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}  # any other is told with 200: MCP gives it no status of its own
+
+
+class Post:
+    """One POST, taken in: its exchange to settle, then its answer to send."""
+
+    def __init__(self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes) -> None:
+        given = dict(headers)
+        names = [name for name, _ in headers if name in _TITLES]
+        repeated = {name for name in names if names.count(name) > 1}
+        date = given.get(VERSION_HEADER)
+        agreed = REVISIONS.get(date) if date is not None else UNNAMED
+        self.is_per_request = False
+        self.method: object = None
+        self._is_bad = False  # in a way that no revision answers with success
+        self.connection = Connection(offer, agreed if agreed is not None and agreed.is_handshake else None)
+        try:
+            value = decode(raw)
+        except BadJson as bad:
+            self._is_bad = True
+            self.exchange = self.connection.refuse(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
+            return
+        self.method = value.get("method") if isinstance(value, dict) else None
+        meta = _meta(value)
+        self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and VERSION_KEY in meta)
+        error = _mismatch(value, meta, given, repeated) if self.is_per_request else _foreign(value, date)
+        if error is not None:
+            self._is_bad = True
+            self.exchange = self.connection.refuse(error, readable_id(value))
+            return
+        if not self.is_per_request:
+            self.connection = Connection(offer.without_subscriptions(), self.connection.revision)
+        self.exchange = self.connection.take(value)
+
+    def status(self) -> int:
+        """The status of the answer, once every call is settled; an answer is 200 or says why not."""
+        code = self.exchange.error_code()
+        if code is None:
+            return 200
+        # A handshake client looks for errors in the body, and takes any other status for a broken transport.
+        if self.is_per_request or self._is_bad or code in (PARSE_ERROR, INVALID_REQUEST):
+            return _STATUSES.get(code, 200)
+        return 200
+
+
+def _meta(value: object) -> Json | None:
+    params = value.get("params") if isinstance(value, dict) else None
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) else None
+
+
+def _is_request(value: object) -> bool:
+    return isinstance(value, dict) and "id" in value and "method" in value
+
+
+def _foreign(value: object, date: str | None) -> ProtocolError | None:
+    """What is wrong with the revision that a message of the handshake generation names."""
+    is_opening = isinstance(value, dict) and value.get("method") == "initialize"
+    if date is None or date in REVISIONS or is_opening:
+        return None
+    return unsupported(date)
+
+
+def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeated: set[str]) -> ProtocolError | None:
+    """Where the headers of a request say something else than its body."""
+    if not isinstance(value, dict) or not _is_request(value):
+        date = given.get(VERSION_HEADER)
+        return None if date is None or date in REVISIONS else unsupported(date)
+    if meta is None or VERSION_KEY not in meta:
+        return invalid_params(f"_meta lacks {VERSION_KEY}")
+    if CAPABILITIES_KEY not in meta:
+        return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+    for name in sorted(repeated):
+        return _header_mismatch(f"{_TITLES[name]} is given more than once")
+    method = value["method"]
+    mirrored = {VERSION_HEADER: meta[VERSION_KEY], METHOD_HEADER: method}
+    if not isinstance(method, str):
+        return None  # which is worse than any header
+    if method in NAMES and isinstance(value["params"].get(NAMES[method]), str):
+        mirrored[NAME_HEADER] = value["params"][NAMES[method]]
+    for name, body in mirrored.items():
+        header = given.get(name)
+        if header is None:
+            return _header_mismatch(f"{_TITLES[name]} header is missing")
+        if (decoded(header) if name == NAME_HEADER else header) != body:
+            return _header_mismatch(f"{_TITLES[name]} header does not match the body")
+    return None
+
+
+def decoded(header: str) -> str | None:
+    """The value of a header that may be in its Base64 form; None where that is malformed."""
+    if not (header.startswith("=?base64?") and header.endswith("?=") and len(header) >= len("=?base64??=")):
+        return header
+    payload = header[len("=?base64?") : -len("?=")]
+    try:
+        raw = base64.b64decode(payload, validate=True)
+        return raw.decode() if base64.b64encode(raw).decode() == payload else None
+    except (binascii.Error, ValueError):
+        return None
+
+
+_TITLES = {VERSION_HEADER: "MCP-Protocol-Version", METHOD_HEADER: "Mcp-Method", NAME_HEADER: "Mcp-Name"}
+
+
+def _header_mismatch(what: str) -> ProtocolError:
+    return ProtocolError(HEADER_MISMATCH, f"Header mismatch: {what}")

@@ -1,0 +1,102 @@
+"""Rules and use cases of tokens: a secret that says who asks over HTTP. The store keeps only its hash."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from hashlib import sha256
+
+from satchel import clock
+from satchel.errors import NotFound, Unauthorized, WrongArgument
+from satchel.model import Identity, Scope, Timestamp, Token
+from satchel.services import rules
+from satchel.storage import projects as project_rows
+from satchel.storage import tokens as rows
+from satchel.storage.database import Database, Tx
+
+PREFIX = "satchel_"  # so that people and scanners of repositories know one when they see it
+
+_SECRET = re.compile(PREFIX + r"[A-Za-z0-9_-]{43}")
+_REFERENCE = r"[0-9a-f-]{8,36}"
+
+
+def create(
+    tx: Tx,
+    *,
+    user: str,
+    is_read_only: bool = False,
+    projects: Sequence[str] | None = None,
+    expires_at: Timestamp | None = None,
+) -> tuple[Token, str]:
+    """Make a token of a user, for all projects or some; gives also the secret, which cannot be had again.
+
+    Raises:
+        WrongArgument: the user is no UUID, the projects are none, or the expiry is past.
+        NotFound: there is no such project.
+    """
+    owner = clock.parse_id(user)
+    if owner is None:
+        raise WrongArgument("user", "format", limit="uuid", value=user, kind="token")
+    if expires_at is not None and expires_at <= tx.now:
+        raise WrongArgument("expires_at", "minimum", limit=tx.now, value=expires_at, kind="token")
+    names = None if projects is None else tuple(dict.fromkeys(projects))
+    if names is not None:
+        _check_projects(tx, names)
+    secret = PREFIX + secrets.token_urlsafe(32)
+    token = rows.add(tx, _hash(secret), owner=owner, is_read_only=is_read_only, projects=names, expires_at=expires_at)
+    return token, secret
+
+
+def listed(tx: Tx) -> list[Token]:
+    """Every token, the newest first, whatever its state."""
+    return rows.listed(tx)
+
+
+def revoke(tx: Tx, id: str) -> Token:
+    """Refuse a token from now on; it is meant by its id, or by the first characters of it, eight or more.
+
+    Raises:
+        WrongArgument: this is not the beginning of an id, or of several.
+        NotFound: there is no such token.
+    """
+    prefix = id.lower()
+    if not re.fullmatch(_REFERENCE, prefix):
+        raise WrongArgument("id", "pattern", limit=_REFERENCE, kind="token")
+    found = rows.starting(tx, prefix)
+    if len(found) > 1:
+        raise WrongArgument("id", "oneOf", value=id, kind="token")
+    token = rows.revoke(tx, found[0]) if found else None
+    if token is None:
+        raise NotFound("token", id, Scope())
+    return token
+
+
+def identify(database: Database, secret: str) -> Identity:
+    """Who has this secret; it opens a transaction only for what looks like one.
+
+    Raises:
+        Unauthorized: the token is unknown, has expired or was revoked.
+    """
+    if not _SECRET.fullmatch(secret):
+        raise Unauthorized("the token is unknown")
+    with database.read() as tx:
+        token = rows.by_hash(tx, _hash(secret))
+        now = tx.now
+    if token is None:
+        raise Unauthorized("the token is unknown")
+    state = token.state(now)
+    if state != "active":
+        raise Unauthorized("the token was revoked" if state == "revoked" else "the token has expired")
+    return Identity(user=token.owner, projects=token.projects, is_read_only=token.is_read_only)
+
+
+def _check_projects(tx: Tx, names: tuple[str, ...]) -> None:
+    if not names:
+        raise WrongArgument("projects", "minItems", limit=1, kind="token")
+    for name in names:
+        if not rules.is_storable(name) or project_rows.by_name(tx, name) is None:
+            raise NotFound("project", name, Scope(project=name))
+
+
+def _hash(secret: str) -> str:
+    # No salt and no stretching: 256 random bits cannot be guessed.
+    return sha256(secret.encode()).hexdigest()

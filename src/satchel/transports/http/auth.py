@@ -1,0 +1,78 @@
+"""Who is calling, and what they may do: anybody on this machine, a bearer token, or the JWT of an OAuth issuer."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+import msgspec
+from msgspec import Struct
+
+from satchel.errors import StoreError, Unauthorized
+from satchel.model import Identity, Scope
+from satchel.transports.http.guard import Headers, Refusal, values
+
+SCOPES = ("satchel:read", "satchel:write")
+
+
+class Auth(Struct, frozen=True, kw_only=True):
+    """How this server knows its callers."""
+
+    scope: Scope  # of a caller who says nothing else
+    identify: Callable[[str], Identity] | None = None  # None: on this machine, whoever asks
+    metadata_url: str | None = None  # where clients learn which issuer to ask
+
+    def enter(self, headers: Headers, query: str) -> Scope:
+        """The scope of a request; may ask the database, or wait for an issuer's keys.
+
+        Raises:
+            Refusal: 401 without a good token, 403 for a project that it does not open, 503 when nobody can tell.
+        """
+        project = self._project(query)
+        if self.identify is None:
+            return self.scope if project is None else msgspec.structs.replace(self.scope, project=project)
+        try:
+            identity = self.identify(self._token(headers))
+        except Unauthorized as error:
+            raise self._unauthorized(error.description, is_given=True) from error
+        except StoreError as error:
+            raise Refusal(503, "authorization", "Who is calling cannot be told at the moment. Try again.") from error
+        allowed = identity.projects
+        if project is None:
+            project = self.scope.project if allowed is None or self.scope.project in allowed else allowed[0]
+        elif allowed is not None and project not in allowed:
+            raise self.forbidden("This token does not open that project.")
+        return Scope(project=project, user=identity.user, projects=allowed, is_read_only=identity.is_read_only)
+
+    def forbidden(self, message: str) -> Refusal:
+        """The refusal of something that a token does not allow."""
+        challenge = self._challenge('error="insufficient_scope"', f'scope="{" ".join(SCOPES)}"')
+        return Refusal(403, "authorization", message, [("www-authenticate", challenge)])
+
+    def _project(self, query: str) -> str | None:
+        if not query:
+            return None
+        given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project")
+        return given[-1] if given else None
+
+    def _token(self, headers: Headers) -> str:
+        given = values(headers, "authorization")
+        if not given:
+            raise self._unauthorized("a bearer token is needed", is_given=False)
+        scheme, _, token = given[0].strip().partition(" ")
+        if len(given) != 1 or scheme.lower() != "bearer" or not token.strip():
+            raise self._unauthorized("the Authorization header must be: Bearer TOKEN", is_given=True)
+        return token.strip()
+
+    def _unauthorized(self, description: str, *, is_given: bool) -> Refusal:
+        # Who sends no token is told where to get one, and not that there was an error.
+        wrong = ('error="invalid_token"', f'error_description="{description}"') if is_given else ()
+        message = f"{description[:1].upper()}{description[1:]}."
+        return Refusal(401, "authorization", message, [("www-authenticate", self._challenge(*wrong))])
+
+    def _challenge(self, *parts: str) -> str:
+        where = () if self.metadata_url is None else (f'resource_metadata="{self.metadata_url}"',)
+        return "Bearer " + ", ".join(('realm="satchel"', *parts, *where))
+
+
+def for_user(scope: Scope, user: str | None) -> Scope:
+    """A scope that acts as this user where it names none itself."""
+    return scope if scope.user is not None or user is None else msgspec.structs.replace(scope, user=user)

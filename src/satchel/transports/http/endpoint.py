@@ -1,0 +1,202 @@
+"""The MCP endpoint of one contract: a POST is a call, a GET a stream of changes for the handshake generation."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from satchel.contracts.contract import Contract
+from satchel.contracts.news import news
+from satchel.contracts.runner import Runner
+from satchel.model import Changed, Scope
+from satchel.protocol import REVISIONS, Call, Connection, ProtocolError
+from satchel.protocol.connection import PROTOCOL_METHODS
+from satchel.protocol.posts import UNNAMED, VERSION_HEADER, Post
+from satchel.protocol.subscriptions import announces
+from satchel.transports.http.auth import Auth, for_user
+from satchel.transports.http.guard import Headers, Refusal, value
+from satchel.transports.http.listeners import Listener, Listeners
+from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.replies import (
+    JSON,
+    Receive,
+    Send,
+    begin_stream,
+    end_stream,
+    reply,
+    send_comment,
+    send_event,
+)
+from satchel.transports.http.threads import Threads
+
+KEEP_ALIVE = 15.0  # seconds between signs of life on a quiet stream
+
+
+class Endpoint:
+    """Serves one contract at one path."""
+
+    def __init__(
+        self,
+        contract: Contract,
+        runner: Runner,
+        *,
+        threads: Threads,
+        listeners: Listeners,
+        metrics: Metrics,
+        auth: Auth,
+        watched: Callable[[Scope], int | None],
+        user: str | None,
+    ) -> None:
+        self._contract = contract
+        self._runner = runner
+        self._offer = runner.offer
+        self._methods = self._offer.methods | PROTOCOL_METHODS
+        self._threads = threads
+        self._listeners = listeners
+        self._metrics = metrics
+        self._auth = auth
+        self._user = user  # whose the calls are of nobody in particular
+        self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
+
+    async def post(self, headers: Headers, scope: Scope, raw: bytes, receive: Receive, send: Send) -> None:
+        """Answer one POST."""
+        scope = for_user(scope, self._user)
+        post, body = await self._threads.run(self._take, headers, scope, raw)
+        exchange = post.exchange
+        if not exchange.is_answered:
+            await reply(send, 202)
+        elif exchange.is_listening:
+            await self._stream(post.connection, scope, exchange.output, receive, send)
+        elif body is None:
+            await self._settle_in_stream(post, scope, receive, send)
+        else:
+            await reply(send, post.status(), body, [JSON])
+
+    async def get(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
+        """Open the stream on which clients of the handshake generation hear of changed lists."""
+        date = value(headers, VERSION_HEADER)
+        revision = UNNAMED if date is None else REVISIONS.get(date)
+        has_news = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
+        if revision is None or not revision.is_handshake or not has_news:
+            raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
+        if "text/event-stream" not in (value(headers, "accept") or ""):
+            raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
+        connection = Connection(self._offer.without_subscriptions(), revision)
+        await self._stream(connection, for_user(scope, self._user), list, receive, send)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def _take(self, headers: Headers, scope: Scope, raw: bytes) -> tuple[Post, bytes | None]:
+        """In a thread: read the message and answer it, unless its answer is a stream."""
+        post = Post(self._offer, headers, raw)
+        calls = post.exchange.calls
+        if scope.is_read_only and any(tool.writes for tool in map(self._runner.tool, calls) if tool is not None):
+            raise self._auth.forbidden("This token is read-only.")
+        if not calls and post.method is not None:
+            method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
+            self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
+        if post.exchange.is_listening or any(self._reports(call) for call in calls):
+            return post, None
+        for call in calls:
+            self._settle(post, call, scope, lambda *_: None)
+        return post, b"".join(post.exchange.output())
+
+    def _reports(self, call: Call) -> bool:
+        """Whether a call tells how far it has come, and its client wants to know."""
+        tool = self._runner.tool(call)
+        return tool is not None and tool.reports and call.progress_token is not None
+
+    def _settle(self, post: Post, call: Call, scope: Scope, report: Callable[..., None]) -> None:
+        started = time.perf_counter()
+        is_error = False
+        try:
+            result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, report)
+            is_error = isinstance(result, dict) and bool(result.get("isError"))
+        except ProtocolError as error:
+            result, is_error = error, True
+        post.exchange.settle(call, result)
+        tool = self._runner.tool(call)
+        seconds = time.perf_counter() - started
+        name = tool.name if tool is not None else ""
+        self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
+
+    async def _settle_in_stream(self, post: Post, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a stream: how far each call has come, then the answers."""
+        loop = asyncio.get_running_loop()
+        messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        def settle() -> None:
+            for call in post.exchange.calls:
+
+                def report(progress: float, total: float | None = None, text: str | None = None) -> None:
+                    for message in post.connection.report_progress(call, progress, total, text):  # noqa: B023
+                        loop.call_soon_threadsafe(messages.put_nowait, message)
+
+                self._settle(post, call, scope, report)
+
+        async def work() -> None:
+            try:
+                await self._threads.run(settle)
+            finally:
+                messages.put_nowait(None)
+
+        working = asyncio.ensure_future(work())
+        gone = asyncio.ensure_future(_disconnected(receive))
+        gone.add_done_callback(lambda _: _cancel(post))
+        try:
+            await begin_stream(send)
+            while (message := await messages.get()) is not None:
+                await send_event(send, message)
+            await working
+            for message in post.exchange.output():
+                await send_event(send, message)
+            await end_stream(send)
+        finally:
+            gone.cancel()
+
+    # -- streams ------------------------------------------------------------------------------------------------
+
+    async def _stream(
+        self, connection: Connection, scope: Scope, opening: Callable[[], list[bytes]], receive: Receive, send: Send
+    ) -> None:
+        """Tell of changes until the client leaves or we do."""
+        project = await self._threads.run(self._watched, scope)
+
+        def seen(changes: list[Changed]) -> Any:
+            return news(self._contract, changes, project=project, user=scope.user)
+
+        listener = Listener(connection, seen)
+        gone = asyncio.ensure_future(_disconnected(receive))
+        gone.add_done_callback(lambda _: listener.close())
+        self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed
+        self._metrics.stream_opened()
+        try:
+            await begin_stream(send)
+            for message in opening():
+                await send_event(send, message)
+            while not gone.done():
+                messages = await listener.messages(KEEP_ALIVE)
+                for message in messages:
+                    await send_event(send, message)
+                if listener.is_closing:
+                    break
+                if not messages:
+                    await send_comment(send)
+            if not gone.done():
+                for message in connection.close():
+                    await send_event(send, message)
+                await end_stream(send)
+        finally:
+            self._listeners.remove(listener)
+            self._metrics.stream_opened(-1)
+            gone.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _cancel(post: Post) -> None:
+    for call in post.exchange.calls:
+        call.is_cancelled = True

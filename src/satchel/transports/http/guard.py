@@ -1,0 +1,114 @@
+"""What is refused before anything looks at it: foreign hosts and origins, types and sizes that we do not take.
+
+A web page in a browser on this machine may send requests here, also under a name of its own that it points at us (DNS
+rebinding). It cannot choose the Host and Origin that the browser sends, so both are held against lists, exactly.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from satchel.protocol import MAX_MESSAGE_BYTES
+
+Headers = Sequence[tuple[str, str]]  # names in lower case
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Refusal(Exception):
+    """A request that gets no further: its status, what is wrong (`field`), and a sentence for people."""
+
+    def __init__(self, status: int, field: str, message: str, headers: Headers = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.field = field
+        self.message = message
+        self.headers = headers
+
+
+class Guard(Struct, frozen=True):
+    """The lists of one server."""
+
+    hosts: frozenset[str]  # names, with the port where only that one is meant
+    origins: frozenset[str]  # besides those of this machine
+
+    def check(self, headers: Headers) -> None:
+        """Look at where a request says it comes from and goes to.
+
+        Raises:
+            Refusal: 421 for a foreign Host, 403 for a foreign Origin.
+        """
+        hosts = values(headers, "host")
+        if len(hosts) != 1 or not self.knows_host(hosts[0]):
+            raise Refusal(421, "host", "This host name is not served here. Add it with --allow-host.")
+        origins = values(headers, "origin")
+        if origins and (len(origins) != 1 or not self.knows_origin(origins[0])):
+            raise Refusal(403, "origin", "Requests from this origin are not taken. Add it with --allow-origin.")
+
+    def knows_host(self, host: str) -> bool:
+        """Whether a Host is ours: one of the names, on any port, or one with exactly this port."""
+        folded = host.lower()
+        name, port = _split(folded)
+        return folded in self.hosts or (name in self.hosts and _is_port(port))
+
+    def knows_origin(self, origin: str) -> bool:
+        """Whether an Origin is named, or is a page of this machine."""
+        scheme, separator, host = origin.partition("://")
+        if origin in self.origins:
+            return True
+        name, port = _split(host)
+        return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
+
+    def shares_with(self, headers: Headers) -> str | None:
+        """The origin whose pages may read our answers: only one that was named."""
+        origin = value(headers, "origin")
+        return origin if origin in self.origins else None
+
+
+def make_guard(hosts: Iterable[str], origins: Iterable[str]) -> Guard:
+    """A guard that knows this machine, and what is added to it."""
+    return Guard(frozenset({*LOOPBACK, *(host.lower() for host in hosts)}), frozenset(origins))
+
+
+def check_body(headers: Headers) -> None:
+    """Look at what a request says of its body, before the body is read.
+
+    Raises:
+        Refusal: 415 for anything but plain JSON, 413 for more than we take.
+    """
+    kind = (value(headers, "content-type") or "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "body", "The body must be application/json.")
+    if (value(headers, "content-encoding") or "identity").strip().lower() != "identity":
+        raise Refusal(415, "body", "The body must not be compressed.")
+    length = value(headers, "content-length") or "0"
+    if not length.isdecimal() or int(length[:20]) > MAX_MESSAGE_BYTES:
+        raise too_large()
+
+
+def too_large() -> Refusal:
+    """The refusal of a body beyond the bound."""
+    return Refusal(413, "body", f"A body has at most {MAX_MESSAGE_BYTES} bytes.", [("connection", "close")])
+
+
+def value(headers: Headers, name: str) -> str | None:
+    """The value of a header; of one that was sent several times, the last."""
+    found = values(headers, name)
+    return found[-1] if found else None
+
+
+def values(headers: Headers, name: str) -> list[str]:
+    """Every value that was sent of a header."""
+    return [content for key, content in headers if key == name]
+
+
+def _split(host: str) -> tuple[str, str | None]:
+    """A host as name and port; the colons in the brackets of an IPv6 address are none."""
+    name, separator, port = host.rpartition(":")
+    if not separator or (host.startswith("[") and host.endswith("]")):
+        return host, None
+    return name, port
+
+
+def _is_port(port: str | None) -> bool:
+    return port is None or (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65535)

@@ -1,0 +1,85 @@
+"""Who is to be told of which changes. Lives in the event loop; changes come in from the threads that watch."""
+
+import asyncio
+from collections.abc import Callable
+
+from satchel.model import Changed
+from satchel.protocol import Change, Connection
+
+_MANY = 1000  # changes that wait for a slow reader; beyond, it is told that anything may have changed
+
+
+class Listener:
+    """One open stream: its conversation, and the changes that it has not been told yet."""
+
+    def __init__(self, connection: Connection, sees: Callable[[list[Changed]], list[Change]]) -> None:
+        self.connection = connection
+        self._sees = sees
+        self._waiting: dict[Change, None] = {}
+        self._woken = asyncio.Event()
+        self.is_closing = False
+
+    def hear(self, changes: list[Changed]) -> None:
+        """Take in what happened; the stream is told when it can be."""
+        for change in self._sees(changes):
+            self._waiting[change] = None
+        if len(self._waiting) > _MANY:
+            self._waiting = {Change("everything"): None}
+        if self._waiting:
+            self._woken.set()
+
+    def close(self) -> None:
+        """End the stream once it has been told what waits."""
+        self.is_closing = True
+        self._woken.set()
+
+    async def messages(self, patience: float) -> list[bytes]:
+        """Wait for something to tell; nothing after `patience` seconds."""
+        if not self._woken.is_set():
+            try:
+                async with asyncio.timeout(patience):
+                    await self._woken.wait()
+            except TimeoutError:
+                return []
+        self._woken.clear()
+        waiting, self._waiting = self._waiting, {}
+        return [message for change in waiting for message in self.connection.announce(change)]
+
+
+class Listeners:
+    """Every open stream of this process."""
+
+    def __init__(self) -> None:
+        self._open: set[Listener] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None  # until somebody listens
+        self._is_closing = False
+
+    def add(self, listener: Listener) -> None:
+        """From now on, tell this one."""
+        self._loop = asyncio.get_running_loop()
+        self._open.add(listener)
+        if self._is_closing:
+            listener.close()
+
+    def remove(self, listener: Listener) -> None:
+        """Forget one."""
+        self._open.discard(listener)
+
+    def tell(self, changes: list[Changed]) -> None:
+        """Something happened; from any thread."""
+        if self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._tell, changes)
+        except RuntimeError:  # the loop is gone, and so are we
+            return
+
+    def close(self) -> None:
+        """End every stream."""
+        self._is_closing = True
+        for listener in list(self._open):
+            listener.close()
+
+    def _tell(self, changes: list[Changed]) -> None:
+        for listener in list(self._open):
+            listener.hear(changes)

@@ -1,0 +1,72 @@
+"""What was called, how it ended and how long it took, for Prometheus."""
+
+import os
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_LABELS = ("contract", "method", "tool")
+
+
+class Metrics:
+    """The counters of one process, or of several that share a folder."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "satchel_requests", "Requests answered, by method and tool.", _LABELS, registry=self._registry
+        )
+        self._errors = Counter(
+            "satchel_errors", "Requests answered with an error, by method and tool.", _LABELS, registry=self._registry
+        )
+        self._seconds = Histogram(
+            "satchel_request_seconds",
+            "Time from the whole request to its answer.",
+            _LABELS,
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._refusals = Counter(
+            "satchel_refusals", "Requests refused before they were looked at.", ("status",), registry=self._registry
+        )
+        self._streams = Gauge(
+            "satchel_streams",
+            "Streams open now.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+
+    def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
+        """Count one request; method and tool are names that we know, or the numbers would grow without end."""
+        self._requests.labels(contract, method, tool).inc()
+        self._seconds.labels(contract, method, tool).observe(seconds)
+        if is_error:
+            self._errors.labels(contract, method, tool).inc()
+
+    def refused(self, status: int) -> None:
+        """Count one refusal of the guard."""
+        self._refusals.labels(str(status)).inc()
+
+    def stream_opened(self, by: int = 1) -> None:
+        """Count a stream in, or with -1 out."""
+        self._streams.inc(by)
+
+    def shown(self) -> tuple[bytes, str]:
+        """The page for Prometheus, and its type."""
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            from prometheus_client.multiprocess import MultiProcessCollector
+
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+            return generate_latest(registry), CONTENT_TYPE_LATEST
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST

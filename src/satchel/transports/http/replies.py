@@ -1,0 +1,60 @@
+"""What is sent back: whole answers and streams, over ASGI."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from satchel.protocol.wire import encode
+from satchel.transports.http.guard import Headers
+
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON = ("content-type", "application/json")
+STREAM: Headers = [
+    ("content-type", "text/event-stream"),
+    ("cache-control", "no-cache, no-transform"),
+    ("x-accel-buffering", "no"),  # or a proxy keeps events back
+]
+
+
+async def reply(send: Send, status: int, body: bytes = b"", headers: Headers = ()) -> None:
+    """Send an answer that is whole."""
+    sized = [*headers, *_SAFE] if status in (202, 204) else [*headers, *_SAFE, ("content-length", str(len(body)))]
+    if status == 202:
+        sized.append(("content-length", "0"))
+    await send({"type": "http.response.start", "status": status, "headers": _raw(sized)})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def reply_json(send: Send, status: int, value: object, headers: Headers = ()) -> None:
+    """Send a value as JSON."""
+    await reply(send, status, encode(value), [JSON, *headers])
+
+
+async def begin_stream(send: Send, headers: Headers = ()) -> None:
+    """Open a stream of events."""
+    await send({"type": "http.response.start", "status": 200, "headers": _raw([*STREAM, *headers, *_SAFE])})
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
+
+
+async def send_event(send: Send, message: bytes) -> None:
+    """Send one message as an event; it has no line ends of its own."""
+    await send({"type": "http.response.body", "body": b"event: message\ndata: " + message + b"\n\n", "more_body": True})
+
+
+async def send_comment(send: Send) -> None:
+    """Send a sign of life, which clients ignore."""
+    await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
+
+
+async def end_stream(send: Send) -> None:
+    """Close a stream."""
+    await send({"type": "http.response.body", "body": b""})
+
+
+_SAFE: Headers = [("x-content-type-options", "nosniff")]
+
+
+def _raw(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), content.encode("latin-1", "replace")) for name, content in headers]

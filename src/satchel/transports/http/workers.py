@@ -1,0 +1,98 @@
+"""Several processes on one socket: started, started again when they die, and ended together."""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from satchel.log import log, log_surprise
+
+GRACE = 15.0  # seconds that workers have to finish
+_TOO_SOON = 2.0  # a worker that dies this early after its start has a reason that will not go away
+_PATIENCE = 5  # of those in a row
+
+
+class Workers:
+    """The processes of one server."""
+
+    def __init__(self, count: int, work: Callable[[int], None]) -> None:
+        self._count = count
+        self._work = work  # what a worker does, given a pipe that closes when we are gone
+        self._started: dict[int, float] = {}
+        self._is_stopping = False
+        self._early_deaths = 0
+        self._alive, self._ours = os.pipe()
+
+    def run(self) -> int:
+        """Keep the workers going until a signal comes; the exit status."""
+        # Workers count requests in files that they share.
+        counts = tempfile.mkdtemp(prefix="satchel-metrics-")
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = counts
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, self._stop)
+            while len(self._started) < self._count:
+                self._start()
+            return self._mind()
+        finally:
+            shutil.rmtree(counts, ignore_errors=True)
+
+    def _start(self) -> None:
+        pid = os.fork()
+        if pid:
+            self._started[pid] = time.monotonic()
+            return
+        status = 1
+        try:
+            os.close(self._ours)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            self._work(self._alive)
+            status = 0
+        except BaseException:
+            log_surprise("a worker")
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+
+    def _mind(self) -> int:
+        deadline: float | None = None
+        while self._started:
+            pid = self._ended()
+            if self._is_stopping:
+                deadline = deadline or time.monotonic() + GRACE
+                if time.monotonic() > deadline:
+                    self._tell(signal.SIGKILL)
+            elif pid is not None:
+                log(f"worker {pid} has died; starting another")
+                if self._early_deaths >= _PATIENCE:
+                    log("workers die as soon as they are started; giving up")
+                    self._tell(signal.SIGTERM)
+                    return 1
+                self._start()
+        return 0
+
+    def _ended(self) -> int | None:
+        """The worker that ended, after a short wait for one."""
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            time.sleep(0.05)
+            return None
+        started = self._started.pop(pid, 0.0)
+        self._early_deaths = self._early_deaths + 1 if time.monotonic() - started < _TOO_SOON else 0
+        return pid
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_stopping = True
+        self._tell(signal.SIGTERM)
+
+    def _tell(self, number: int) -> None:
+        for pid in self._started:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
