@@ -131,6 +131,7 @@ def test_the_new_columns_have_their_defaults(store: str) -> None:
     database = open_database(store)
     with database.read(Scope(user=ADA)) as tx:
         assert tx.all("select project, priority, due from tasks") == [(None, 2, None)]
+        assert tx.all("select task, owner, title, description from task_texts") == [(5, ADA, "milk", "oat")]
         for table in ("tokens", "task_tags", "task_blocks", "argument_values"):
             assert tx.all(f"select * from {table}") == []
     database.close()

@@ -19,7 +19,7 @@ from tests.support.stdio import Server
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
-OWNED = ("tasks", "task_tags", "task_blocks", "argument_values")
+OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values")
 SHARED = ("projects", "prompts", "prompt_tags", "resources")
 
 
@@ -34,6 +34,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             for number in range(2):
                 tx.run(sql, id=f"{user}/{number}", owner=user, now=NOW)
             tx.run("insert into task_tags select number, owner, 't' from tasks where owner = :owner", owner=user)
+            tx.run("insert into task_texts select number, owner, 't', '' from tasks where owner = :owner", owner=user)
             sql = """
                 insert into task_blocks select min(number), max(number), owner from tasks where owner = :owner
                 group by owner
@@ -101,6 +102,7 @@ def test_no_row_is_given_to_another_user(app: psycopg.Connection[Any], table: st
         f"insert into task_tags values (:mine, '{BOB}', 'x')",
         f"insert into task_tags values (:his, '{BOB}', 'x')",
         f"insert into task_tags values (:his, '{ADA}', 'x')",  # which would keep Bob from using the tag
+        f"insert into task_texts values (:his, '{ADA}', 'x', '')",
         f"insert into task_blocks values (:his, :mine, '{ADA}')",
         f"insert into task_blocks values (:mine, :his, '{ADA}')",
         f"update task_tags set task = :his, owner = '{ADA}'",
