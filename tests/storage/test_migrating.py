@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ def wait_for_sleep(store: str) -> None:
     sql = "select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
     with psycopg.connect(store, autocommit=True) as operator:
         while not (found := operator.execute(sql).fetchall()):
-            pass
+            time.sleep(0.02)
         operator.execute("select pg_terminate_backend(%s)", found[0])
 
 

@@ -190,7 +190,7 @@ def test_a_listener_that_fails_hears_the_next_change(database: Database) -> None
 
 
 def test_words_of_a_newer_satchel_are_everything(store: str, database: Database, ear: Ear) -> None:
-    told = '[["libraries", 1]]'
+    told = '[["a thing of tomorrow", 1]]'
     with database.write() as tx:
         if store.startswith("postgresql"):
             tx.run("select pg_notify('satchel_changes', :told)", told=told)
