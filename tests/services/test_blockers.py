@@ -1,6 +1,7 @@
 """What waits for what: never in a circle, and never for somebody else's task."""
 
 import threading
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -66,7 +67,7 @@ def test_nothing_waits_for_itself(database: Database) -> None:
 def test_a_long_chain_is_closed_to_no_circle(database: Database) -> None:
     numbers = added(database, 3000)
     with database.write() as tx:
-        for before, after in zip(numbers, numbers[1:], strict=False):
+        for before, after in pairwise(numbers):
             tx.run(
                 "insert into task_blocks (task, blocker, owner) values (:task, :blocker, :owner)",
                 task=after,
@@ -91,9 +92,7 @@ def test_two_updates_at_once_make_no_circle(database: Database) -> None:
             except (WrongArgument, StoreConflict) as error:
                 refused.append(error)
 
-        threads = [
-            threading.Thread(target=wait_for, args=(*pair, start, refused)) for pair in ((one, two), (two, one))
-        ]
+        threads = [threading.Thread(target=wait_for, args=(*pair, start, refused)) for pair in ((one, two), (two, one))]
         for thread in threads:
             thread.start()
         for thread in threads:
