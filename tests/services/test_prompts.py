@@ -40,9 +40,12 @@ def titles(database: Database, **wanted: Any) -> list[str]:
     return [prompt.title for prompt in found]
 
 
-@pytest.mark.parametrize("few", [300, 0])
-def test_a_page_combines_text_and_tags(filled: Database, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("few", "newest"), [(300, 200), (0, 0), (300, 2)])
+def test_a_page_combines_text_and_tags(
+    filled: Database, few: int, newest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(prompt_pages, "_FEW", few)
+    monkeypatch.setattr(prompt_pages, "_NEWEST", newest)
     assert titles(filled) == titles(filled, query="") == ["Plain", "Delta needle", "Gamma", "Beta", "Alpha"]
     assert titles(filled, query="Needle") == ["Delta needle", "Beta", "Alpha"]
     assert titles(filled, query="needle", tags=["B"]) == ["Delta needle", "Beta"]
