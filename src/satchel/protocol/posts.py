@@ -133,7 +133,9 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
 
 
 def decoded(header: str) -> str | None:
-    """The value of a header that may be in its Base64 form; None where that is malformed."""
+    """The value of a header that may be in its Base64 form; None where that is malformed or has foreign characters."""
+    if not (header.isascii() and header.replace("\t", " ").isprintable()):
+        return None
     if not (header.startswith("=?base64?") and header.endswith("?=") and len(header) >= len("=?base64??=")):
         return header
     payload = header[len("=?base64?") : -len("?=")]
