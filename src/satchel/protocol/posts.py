@@ -7,6 +7,7 @@ revision in a header; what the handshake told besides, nothing here depends on.
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -33,6 +34,9 @@ VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "mcp-protocol-version", "mcp-method
 # The parameter that a method's Mcp-Name mirrors.
 NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
+# By tool: its arguments that clients mirror in a header of their own, and the name of that.
+Mirrored = Mapping[str, Mapping[str, str]]
+
 # Whoever names no revision speaks that of the time before there was a header for it; nothing was agreed on, though.
 UNNAMED = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 
@@ -49,9 +53,11 @@ _STATUSES = {
 class Post:
     """One POST, taken in: its exchange to settle, then its answer to send."""
 
-    def __init__(self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes) -> None:
+    def __init__(
+        self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes, mirrored: Mirrored | None = None
+    ) -> None:
         given = dict(headers)
-        names = [name for name, _ in headers if name in _TITLES]
+        names = [name for name, _ in headers if name.startswith("mcp-")]
         repeated = {name for name in names if names.count(name) > 1}
         date = given.get(VERSION_HEADER)
         agreed = REVISIONS.get(date) if date is not None else UNNAMED
@@ -68,7 +74,10 @@ class Post:
         self.method = value.get("method") if isinstance(value, dict) else None
         meta = _meta(value)
         self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and VERSION_KEY in meta)
-        error = _mismatch(value, meta, given, repeated) if self.is_per_request else _foreign(value, date)
+        if self.is_per_request:
+            error = _mismatch(value, meta, given, repeated) or _param_mismatch(value, given, repeated, mirrored or {})
+        else:
+            error = _foreign(value, date)
         if error is not None:
             self._is_bad = True
             self.exchange = self.connection.refuse(error, readable_id(value))
@@ -115,7 +124,7 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
         return invalid_params(f"_meta lacks {VERSION_KEY}")
     if CAPABILITIES_KEY not in meta:
         return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
-    for name in sorted(repeated):
+    for name in sorted(repeated & _TITLES.keys()):
         return _header_mismatch(f"{_TITLES[name]} is given more than once")
     method = value["method"]
     mirrored = {VERSION_HEADER: meta[VERSION_KEY], METHOD_HEADER: method}
@@ -130,6 +139,38 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
         if (decoded(header) if name == NAME_HEADER else header) != body:
             return _header_mismatch(f"{_TITLES[name]} header does not match the body")
     return None
+
+
+def _param_mismatch(
+    value: object, given: Mapping[str, str], repeated: set[str], mirrored: Mirrored
+) -> ProtocolError | None:
+    """Where the header of an argument says something else than the argument."""
+    params = value.get("params") if isinstance(value, dict) and value.get("method") == "tools/call" else None
+    tool = params.get("name") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(tool, str):
+        return None
+    arguments = params.get("arguments")
+    for argument, name in mirrored.get(tool, {}).items():
+        body = arguments.get(argument) if isinstance(arguments, dict) else None
+        header = given.get(name.lower())
+        if name.lower() in repeated:
+            return _header_mismatch(f"{name} is given more than once")
+        if header is None and isinstance(body, str | int | float):  # nothing else could be in a header
+            return _header_mismatch(f"{name} header is missing")
+        if header is not None and not _is_mirror(decoded(header), body):
+            return _header_mismatch(f"{name} header does not match the body")
+    return None
+
+
+def _is_mirror(header: str | None, body: object) -> bool:
+    if isinstance(body, bool):
+        return header == str(body).lower()
+    if isinstance(body, int | float):
+        return header is not None and _NUMBER.fullmatch(header) is not None and float(header) == body
+    return header is not None and header == body
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,16}(\.0{1,16})?")  # whole, and no larger than JavaScript can count
 
 
 def decoded(header: str) -> str | None:
