@@ -23,6 +23,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tests.support import official
@@ -33,6 +34,8 @@ NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 # A header of None is left out, one of several values is sent several times.
 Headers = Mapping[str, str | Sequence[str] | None]
+
+ROOT = Path(__file__).resolve().parents[2]
 
 _END = object()
 
@@ -90,6 +93,7 @@ class HttpServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={**os.environ, **(environment or {})},
+            cwd=ROOT,  # where `tests` is found, for servers made of fixtures
         )
         self.token: str | None = None  # sent with each request from now on
         self._errors: list[bytes] = []
