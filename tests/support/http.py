@@ -258,6 +258,7 @@ class Stream:
         self._question = question
         self._revision = revision
         self._response = response
+        self._socket: socket.socket = response.fp.raw._sock  # type: ignore[attr-defined]
         self._arrived: queue.Queue[object] = queue.Queue()
         self._comments = 0
         self._reader = threading.Thread(target=self._read)
@@ -298,7 +299,7 @@ class Stream:
     def close(self) -> None:
         """Leave, as a client does: by closing the connection."""
         with suppress(OSError):
-            self._response.fp.raw._sock.shutdown(socket.SHUT_RDWR)  # type: ignore[attr-defined]
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._reader.join(PATIENCE)
         self._response.close()
 

@@ -23,6 +23,7 @@ from satchel.protocol.messages import (
     Json,
     ProtocolError,
     invalid_params,
+    parse,
     readable_id,
 )
 from satchel.protocol.metadata import CAPABILITIES_KEY, VERSION_KEY, unsupported
@@ -120,6 +121,10 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
     if not isinstance(value, dict) or not _is_request(value):
         date = given.get(VERSION_HEADER)
         return None if date is None or date in REVISIONS else unsupported(date)
+    try:
+        parse(value)
+    except ProtocolError:
+        return None  # which is worse than any header
     if meta is None or VERSION_KEY not in meta:
         return invalid_params(f"_meta lacks {VERSION_KEY}")
     if CAPABILITIES_KEY not in meta:
@@ -128,8 +133,6 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
         return _header_mismatch(f"{_TITLES[name]} is given more than once")
     method = value["method"]
     mirrored = {VERSION_HEADER: meta[VERSION_KEY], METHOD_HEADER: method}
-    if not isinstance(method, str):
-        return None  # which is worse than any header
     if method in NAMES and isinstance(value["params"].get(NAMES[method]), str):
         mirrored[NAME_HEADER] = value["params"][NAMES[method]]
     for name, body in mirrored.items():
