@@ -127,16 +127,18 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
         return None  # which is worse than any header
     if meta is None or VERSION_KEY not in meta:
         return invalid_params(f"_meta lacks {VERSION_KEY}")
-    if CAPABILITIES_KEY not in meta:
-        return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
-    for name in sorted(repeated & _TITLES.keys()):
-        return _header_mismatch(f"{_TITLES[name]} is given more than once")
-    method = value["method"]
-    mirrored = {VERSION_HEADER: meta[VERSION_KEY], METHOD_HEADER: method}
-    if method in NAMES and isinstance(value["params"].get(NAMES[method]), str):
-        mirrored[NAME_HEADER] = value["params"][NAMES[method]]
+    date, method, params = meta[VERSION_KEY], value["method"], value["params"]
+    mirrored = {VERSION_HEADER: date}
+    if date in PER_REQUEST_DATES:  # else it is refused for that; who knows what its revision has clients mirror
+        if CAPABILITIES_KEY not in meta:
+            return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+        mirrored[METHOD_HEADER] = method
+        if method in NAMES and isinstance(params.get(NAMES[method]), str):
+            mirrored[NAME_HEADER] = params[NAMES[method]]
     for name, body in mirrored.items():
         header = given.get(name)
+        if name in repeated:
+            return _header_mismatch(f"{_TITLES[name]} is given more than once")
         if header is None:
             return _header_mismatch(f"{_TITLES[name]} header is missing")
         if (decoded(header) if name == NAME_HEADER else header) != body:
