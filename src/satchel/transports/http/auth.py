@@ -24,7 +24,8 @@ class Auth(Struct, frozen=True, kw_only=True):
         """The scope of a request; may ask the database, or wait for an issuer's keys.
 
         Raises:
-            Refusal: 401 without a good token, 403 for a project that it does not open, 503 when nobody can tell.
+            Refusal: 400 for a query that nobody means, 401 without a good token, 403 for a project that it does not
+                open, 503 when nobody can tell.
         """
         project = self._project(query)
         if self.identify is None:
@@ -50,7 +51,10 @@ class Auth(Struct, frozen=True, kw_only=True):
     def _project(self, query: str) -> str | None:
         if not query:
             return None
-        given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project")
+        try:
+            given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project")
+        except ValueError as error:
+            raise Refusal(400, "query", "The query has more fields than there is a use for.") from error
         return given[-1] if given else None
 
     def _token(self, headers: Headers) -> str:
