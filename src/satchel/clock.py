@@ -19,6 +19,11 @@ def after(moment: str) -> str:
     return max(now(), written(datetime.fromisoformat(moment) + _TICK))
 
 
+def day_before(moment: str) -> str:
+    """The moment 24 hours before another."""
+    return written(datetime.fromisoformat(moment) - timedelta(days=1))
+
+
 def new_id() -> str:
     """A new random UUID in lower case."""
     return str(uuid4())

@@ -6,7 +6,8 @@ SatchelError
 │   ├── NotFound         there is no such thing in this scope
 │   ├── Forbidden        it is somebody else's
 │   ├── Taken            something else already has this name, title or URI
-│   └── Unauthorized     nobody knows who asks: the token is wrong; said over HTTP, before any contract is asked
+│   ├── Unauthorized     nobody knows who asks: the token is wrong; said over HTTP, before any contract is asked
+│   └── VersionConflict  it was changed since the caller looked at it
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
     │   └── StoreConflict    two writers got in each other's way, and this one was undone: it may try again
@@ -76,6 +77,17 @@ class Unauthorized(Refused):
     def __init__(self, description: str) -> None:
         super().__init__(description)
         self.description = description  # plain enough to stand in a header: ASCII without quotes and backslashes
+
+
+class VersionConflict(Refused):
+    """It was changed since the caller looked at it."""
+
+    def __init__(self, kind: str, key: str, *, expected: int, actual: int) -> None:
+        super().__init__(f"{kind} {key!r} has version {actual}, not {expected}")
+        self.kind = kind
+        self.key = key
+        self.expected = expected
+        self.actual = actual
 
 
 class StoreError(SatchelError):

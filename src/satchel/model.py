@@ -57,8 +57,17 @@ class Contents(Struct, frozen=True):
     resources: int
 
 
+class Argument(Struct, frozen=True):
+    """What a prompt wants to be told; always a text."""
+
+    name: str
+    description: str | None
+    is_required: bool
+    values: tuple[str, ...] = ()  # that somebody may want to choose from
+
+
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A text with a name for machines and a title for people."""
+    """A text with a name for machines and a title for people; where it has arguments, a template."""
 
     number: int  # order of insertion; never used twice
     id: str
@@ -70,6 +79,17 @@ class Prompt(Struct, frozen=True, kw_only=True):
     updated_at: Timestamp
     version: int
     description: str | None = None
+    arguments: tuple[Argument, ...] = ()
+
+
+class Offered(Struct, frozen=True, kw_only=True):
+    """A prompt as MCP lists it: what one has to know to ask for it."""
+
+    number: int
+    name: str
+    title: str
+    description: str | None
+    arguments: tuple[Argument, ...]
 
 
 class Excerpt(Struct, frozen=True):
@@ -87,10 +107,12 @@ class Listed(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     title: str
+    description: str | None
     excerpt: Excerpt
     tags: tuple[str, ...]
     created_at: Timestamp
     updated_at: Timestamp
+    version: int
 
 
 class Page(Struct, frozen=True):
@@ -153,6 +175,25 @@ class Token(Struct, frozen=True, kw_only=True):
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
+Priority = Literal["low", "normal", "high", "urgent"]
+
+
+class FullTask(Task, frozen=True, kw_only=True):
+    """A task with all that is known of it."""
+
+    project: str | None = None  # by name
+    tags: tuple[str, ...] = ()
+    priority: Priority = "normal"
+    due: str | None = None  # YYYY-MM-DD
+    blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be done before it
+    open_blockers: tuple[int, ...] = ()  # those that are not done yet
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be begun: it is not done, and waits for nothing."""
+        return not self.is_completed and not self.open_blockers
+
+
 class TagCount(Struct, frozen=True):
     """A tag in use and the number of prompts that carry it."""
 
@@ -164,12 +205,16 @@ __all__ = [
     "DEFAULT_PROJECT",
     "MAX_CONTENT_BYTES",
     "UNSET",
+    "Argument",
     "Changed",
     "Contents",
     "Excerpt",
+    "FullTask",
     "Identity",
     "Listed",
+    "Offered",
     "Page",
+    "Priority",
     "Project",
     "Prompt",
     "Resource",

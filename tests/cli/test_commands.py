@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from satchel import config
 from satchel.storage.database import open_database
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -21,6 +22,7 @@ def satchel(store: str, tmp_path: Path) -> Command:
     """Runs `satchel` on a new store in an empty home."""
     home = tmp_path / "home of mine"
     environment = {"SATCHEL_HOME": str(home), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    environment["PYTHONPATH"] = str(Path(config.__file__).parents[1])  # the code that is tested, not what is installed
 
     def run(*arguments: str, input: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "satchel", *arguments]

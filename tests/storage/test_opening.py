@@ -180,16 +180,6 @@ def test_a_database_that_is_not_utf_8_is_refused(postgres: PostgresServer) -> No
         open_database(postgres.url("ascii"))
 
 
-def test_a_role_that_may_only_read_and_write_opens_a_current_store(postgres: PostgresServer) -> None:
-    store = postgres.fresh()
-    open_database(store).close()
-    with psycopg.connect(store, autocommit=True) as connection:
-        connection.execute("create role worker login nosuperuser")
-        connection.execute("revoke create on schema public from public")
-        connection.execute("grant select, insert, update, delete on all tables in schema public to worker")
-    open_database(store.replace("satchel@", "worker@")).close()
-
-
 def test_a_store_without_pg_trgm_works_all_the_same(postgres: PostgresServer) -> None:
     store = postgres.fresh()
     with psycopg.connect(store, autocommit=True) as connection:

@@ -17,7 +17,7 @@ def cli() -> None:
 @command(in_project=False)
 def create(session: Session, name: str) -> None:
     """Make a project."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         project = projects.add(tx, name)
     session.say(f"Created project '{name}'.", fields(project))
 
@@ -26,7 +26,7 @@ def create(session: Session, name: str) -> None:
 @command(in_project=False)
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         found = projects.listed(tx)
     rows = [(project.name, str(inside.prompts), str(inside.resources)) for project, inside in found]
     value = [{**fields(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found]
@@ -39,7 +39,7 @@ def list_(session: Session) -> None:
 @command(in_project=False)
 def rename(session: Session, name: str, new_name: str) -> None:
     """Give a project another name."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         project = projects.rename(tx, name, new_name)
     session.say(f"Renamed project '{name}' to '{new_name}'.", fields(project))
 
@@ -50,12 +50,12 @@ def rename(session: Session, name: str, new_name: str) -> None:
 @command(in_project=False)
 def delete(session: Session, name: str, yes: bool) -> None:
     """Delete a project with all that is in it."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         inside = projects.contents(tx, name)
     if inside != Contents(0, 0):
         loss = f"{_counted(inside.prompts, 'prompt')} and {_counted(inside.resources, 'resource')}"
         confirm(f"Project '{name}' holds {loss}, which go with it. Delete it?", is_yes=yes)
-    with session.database.write() as tx:
+    with session.write() as tx:
         if not yes and projects.contents(tx, name) != inside:
             raise click.ClickException(f"project '{name}' changed while you were asked; nothing was deleted.")
         projects.delete(tx, name)

@@ -34,7 +34,7 @@ def add(session: Session, title: str, content: str | None, tags: tuple[str, ...]
         rules.check_text("description", description)
     text = contents.text(contents.read(content))
     rules.check_prompt_content(text.strip() and text)
-    with session.database.write() as tx:
+    with session.write() as tx:
         prompt = prompts.add(
             tx, session.scope, title=title.strip(), content=text, tags=tags, description=description or None
         )
@@ -48,7 +48,7 @@ def add(session: Session, title: str, content: str | None, tags: tuple[str, ...]
 @command()
 def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> None:
     """List prompts, the last updated first."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         if tags:
             page = prompts.tagged(tx, session.scope, tags, limit=limit, offset=offset)
         else:
@@ -64,7 +64,7 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
 def search(session: Session, query: str, limit: int, offset: int) -> None:
     """List prompts with a text in title or content, whatever its case."""
     rules.check_text("query", query)
-    with session.database.read() as tx:
+    with session.read() as tx:
         page = prompts.search(tx, session.scope, query, limit=limit, offset=offset)
     show_page(session, page)
 
@@ -74,7 +74,7 @@ def search(session: Session, query: str, limit: int, offset: int) -> None:
 @command()
 def show(session: Session, ref: str) -> None:
     """Print the content of a prompt, and nothing else; with --json everything about it."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         prompt = prompts.find(tx, session.scope, ref)
     if session.as_json:
         click.echo(as_json(whole(session, prompt)))
@@ -100,7 +100,7 @@ def edit(
     no_tags: bool,
 ) -> None:
     """Change a prompt: what is given of it, or its content in the editor."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         found = prompts.find(tx, session.scope, ref)
     changes: dict[str, Any] = {}
     if title is not None:
@@ -117,7 +117,7 @@ def edit(
         text = contents.text(contents.read(content, editing=found.content))
         rules.check_prompt_content(text.strip() and text)
         changes["content"] = text
-    with session.database.write() as tx:
+    with session.write() as tx:
         prompt = prompts.update(tx, session.scope, found.id, **changes)
     session.say(f"Changed prompt '{prompt.name}' in project '{session.scope.project}'.", whole(session, prompt))
 
@@ -127,7 +127,7 @@ def edit(
 @command()
 def delete(session: Session, refs: tuple[str, ...]) -> None:
     """Delete prompts for good: all that are named, or none."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         gone = [prompts.find(tx, session.scope, ref) for ref in refs]
         for id in dict.fromkeys(prompt.id for prompt in gone):
             prompts.delete(tx, session.scope, id)

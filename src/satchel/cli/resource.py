@@ -34,7 +34,7 @@ def add(
     rules.check_uri(uri)
     raw = contents.read(content)
     kind = guessed(content, raw) if mime_type is None else mime_type
-    with session.database.write() as tx:
+    with session.write() as tx:
         resource = resources.add(
             tx, session.scope, name=name, uri=uri, content=given(raw), mime_type=kind, description=description
         )
@@ -47,7 +47,7 @@ def add(
 @command()
 def list_(session: Session) -> None:
     """List resources, the oldest first."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         found = resources.listed(tx, session.scope)
     rows = [(one.name, one.uri, one.mime_type, str(one.size)) for one in found]
     value = {"resources": [fields(one, "content") for one in found], "total": len(found)}
@@ -59,7 +59,7 @@ def list_(session: Session) -> None:
 @command()
 def show(session: Session, name: str) -> None:
     """Print the content of a resource, byte for byte; with --json everything about it."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         resource = resources.named(tx, session.scope, name)
     if session.as_json:
         click.echo(as_json({**head(session, resource), "content": resource.content}))  # bytes come out as base64
@@ -87,7 +87,7 @@ def edit(session: Session, name: str, content: str | None, mime_type: str | None
         changes["description"] = description
     if content is not None or not changes:
         changes["content"] = given(contents.read(content, editing=editable(session, name)))
-    with session.database.write() as tx:
+    with session.write() as tx:
         resource = resources.update(tx, session.scope, name, **changes)
     session.say(f"Changed resource '{name}' in project '{session.scope.project}'.", head(session, resource))
 
@@ -97,7 +97,7 @@ def edit(session: Session, name: str, content: str | None, mime_type: str | None
 @command()
 def delete(session: Session, names: tuple[str, ...]) -> None:
     """Delete resources for good: all that are named, or none."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         for name in dict.fromkeys(names):
             resources.delete(tx, session.scope, name)
     told = ", ".join(f"'{name}'" for name in dict.fromkeys(names))
@@ -142,7 +142,7 @@ def guessed(content: str | None, raw: bytes) -> str:
 
 def editable(session: Session, name: str) -> str:
     """The text that the editor starts with."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         resource = resources.named(tx, session.scope, name)
     if not isinstance(resource.content, str):
         raise click.UsageError(f"'{name}' is binary; give its new content as @FILE or - for stdin.")

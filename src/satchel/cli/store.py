@@ -5,7 +5,7 @@ Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, NoReturn
 
@@ -28,6 +28,14 @@ class Session:
         self.scope = scope
         self.as_json = as_json
         self.home = ""  # the data folder
+
+    def read(self) -> AbstractContextManager[Tx]:
+        """A transaction that reads what the scope may see."""
+        return self.database.read(self.scope)
+
+    def write(self) -> AbstractContextManager[Tx]:
+        """A transaction that writes what the scope may see."""
+        return self.database.write(self.scope)
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
@@ -90,13 +98,9 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
 
 @contextmanager
 def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, as_user: bool) -> Iterator[Session]:
-    try:
+    with refusals(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
-    except config.SettingsError as error:
-        _end(str(error), "SettingsError", 2, as_json=as_json)
-    except StoreError as error:
-        _end(str(error), type(error).__name__, 1, as_json=as_json)
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
     session.home = settings.home
     try:
@@ -114,6 +118,17 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
         _end(error.message, "Failed", 1, as_json=as_json)
     finally:
         opened.close()
+
+
+@contextmanager
+def refusals(*, as_json: bool) -> Iterator[None]:
+    """End the command with a clear sentence where settings or store cannot be used."""
+    try:
+        yield
+    except config.SettingsError as error:
+        _end(str(error), "SettingsError", 2, as_json=as_json)
+    except StoreError as error:
+        _end(str(error), type(error).__name__, 1, as_json=as_json)
 
 
 def as_json(value: object) -> str:
@@ -139,6 +154,8 @@ def _words(error: SatchelError, session: Session) -> str:
     if isinstance(error, NotFound | Forbidden) and error.kind == "task":
         # Somebody else's task is not there, as far as anybody else is told.
         return f"task {error.key} is not among your tasks. List them with: satchel task list"
+    if isinstance(error, NotFound) and error.kind == "token":
+        return f"there is no token {error.key}. List them with: satchel token list"
     if isinstance(error, NotFound):
         return _missing(error, session)
     if isinstance(error, Taken):
@@ -160,7 +177,7 @@ def _missing(error: NotFound, session: Session) -> str:
 
 
 def _suggestion(error: NotFound, session: Session) -> str:
-    with session.database.read() as tx:
+    with session.read() as tx:
         known = _known(tx, error)
     near = nearest(error.key, known)
     return f"Did you mean '{near}'? " if near else ""
@@ -187,6 +204,16 @@ def _wrong(error: WrongArgument) -> str:
         ("content", "minLength"): "a prompt must not be empty",
         ("content", "maxBytes"): f"a content has at most {error.limit} bytes",
         ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",
+        ("user", "format"): f"'{error.value}' is no user: a user is a UUID, as `satchel user` prints one",
+        ("expires_at", "format"): f"'{error.value}' is no time: say 30m, 12h, 90d, 2w, 2030-12-31 or 2030-12-31T18:00",
+        (
+            "expires_at",
+            "minimum",
+        ): f"a token that expires at {error.value} is of no use: that is past. Say a later time",
+        # Without what was given, which may be a secret.
+        ("id", "pattern"): "a token is meant by its id, or by the first 8 characters of it or more, and never by its "
+        "secret. List the ids with: satchel token list",
+        ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
     }
     if error.kind == "task" and error.rule == "minLength":
         return f"a task's {error.field} must not be empty"

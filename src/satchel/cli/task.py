@@ -24,7 +24,7 @@ def cli() -> None:
 @command(in_project=False, as_user=True)
 def add(session: Session, title: str, description: str | None) -> None:
     """Add a task."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         task = tasks.add(tx, session.scope, title=titled(title), description=described(description))
     session.say(f"Added task {task.number}: {task.title}", shown(task))
 
@@ -35,7 +35,7 @@ def add(session: Session, title: str, description: str | None) -> None:
 @command(in_project=False, as_user=True)
 def list_(session: Session, status: tasks.Status | None) -> None:
     """List tasks, the newest first."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         found = tasks.listed(tx, session.scope, status)
     rows = [(str(task.number), "done" if task.is_completed else "", task.title) for task in found]
     session.table(("NUMBER", "DONE", "TITLE"), rows, {"tasks": [shown(task) for task in found], "total": len(found)})
@@ -46,7 +46,7 @@ def list_(session: Session, status: tasks.Status | None) -> None:
 @command(in_project=False, as_user=True)
 def show(session: Session, ref: str) -> None:
     """Show a task."""
-    with session.database.read() as tx:
+    with session.read() as tx:
         task = tasks.get(tx, session.scope, referred(ref, session))
     lines = [f"{task.number}  {task.title}", *([task.description] if task.description else [])]
     lines += [f"created {task.created_at}", f"done {task.completed_at}" if task.completed_at else "not done"]
@@ -62,7 +62,7 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
     """Give a task another title or description."""
     if title is None and description is None:
         raise click.UsageError("Give a TITLE, or --description.")
-    with session.database.write() as tx:
+    with session.write() as tx:
         task = tasks.update(
             tx,
             session.scope,
@@ -78,7 +78,7 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
 @command(in_project=False, as_user=True)
 def done(session: Session, refs: tuple[str, ...]) -> None:
     """Mark tasks as done: all that are named, or none."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         finished = [
             tasks.complete(tx, session.scope, referred(ref, session), renews=False)[0] for ref in dict.fromkeys(refs)
         ]
@@ -91,7 +91,7 @@ def done(session: Session, refs: tuple[str, ...]) -> None:
 @command(in_project=False, as_user=True)
 def delete(session: Session, refs: tuple[str, ...]) -> None:
     """Delete tasks for good: all that are named, or none."""
-    with session.database.write() as tx:
+    with session.write() as tx:
         gone = [tasks.get(tx, session.scope, referred(ref, session)) for ref in refs]
         for id in dict.fromkeys(task.id for task in gone):
             tasks.delete(tx, session.scope, id)

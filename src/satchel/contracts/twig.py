@@ -6,9 +6,9 @@ from msgspec import Raw
 
 from satchel.contracts.contract import Contract, Result
 from satchel.library.catalog import ContentMissing, Libraries, Library
-from satchel.library.manifest import Argument, LibraryPrompt
+from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
-from satchel.model import Scope
+from satchel.model import Argument, Scope
 from satchel.protocol import METHOD_NOT_FOUND, Change, ProtocolError, invalid_params
 from satchel.protocol.pages import page
 from satchel.protocol.wire import encode

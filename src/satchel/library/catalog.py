@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Raw, Struct
 
 from satchel.library import files
-from satchel.library.manifest import MAX_MANIFEST, NAME, Argument, LibraryPrompt, Manifest, Problem, parse
+from satchel.library.manifest import MAX_MANIFEST, NAME, LibraryPrompt, Manifest, Problem, parse
 from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
 from satchel.log import log
 
@@ -216,6 +216,3 @@ def library_name(folder: str) -> str:
     return "".join(
         character if character == "_" or character.isalpha() or character.isdigit() else "_" for character in plain
     ).strip("_")
-
-
-__all__ = ["Argument", "Catalog", "ContentMissing", "Libraries", "Library", "library_name"]

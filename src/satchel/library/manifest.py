@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from satchel.library.render import Renderer, RenderFailed
+from satchel.model import Argument
 
 MAX_MANIFEST = 256 * 1024
 MAX_PROMPTS = 2000
@@ -28,14 +29,6 @@ class Problem(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.what}"
-
-
-class Argument(Struct, frozen=True):
-    """What a prompt wants to be told; always a text."""
-
-    name: str
-    description: str | None
-    is_required: bool
 
 
 class LibraryPrompt(Struct, frozen=True):

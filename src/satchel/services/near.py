@@ -2,11 +2,21 @@
 
 from collections.abc import Iterable
 
+_LONGEST = 200  # what is longer was hardly typed, and comparing it would take long
+
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name most like the one that was typed, whatever its case; None where none is like it."""
+    near = nearest_few(name, names, 1)
+    return near[0] if near else None
+
+
+def nearest_few(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The names most like the one that was typed, whatever their case, the best first."""
     import difflib  # only for whoever mistyped
 
-    folded = {known.casefold(): known for known in names}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return folded[near[0]] if near else None
+    if len(name) > _LONGEST:
+        return ()
+    folded = {known.casefold(): known for known in names if len(known) <= _LONGEST}
+    near = difflib.get_close_matches(name.casefold(), folded, n=count)
+    return tuple(folded[one] for one in near)

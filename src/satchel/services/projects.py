@@ -1,6 +1,8 @@
 """Rules and use cases of projects."""
 
-from satchel.errors import NotFound, Taken
+from msgspec.structs import replace
+
+from satchel.errors import Forbidden, NotFound, Taken
 from satchel.model import DEFAULT_PROJECT, Changed, Contents, Project, Scope
 from satchel.services import rules
 from satchel.services.near import nearest
@@ -12,12 +14,24 @@ def current(tx: Tx, scope: Scope) -> Project:
     """The project a call works in.
 
     Raises:
+        Forbidden: the scope may not enter it, whether it is there or not.
         NotFound: it was deleted, or never there.
     """
+    if scope.projects is not None and scope.project not in scope.projects:
+        raise Forbidden("project", scope.project, scope)
     project = rows.by_name(tx, scope.project)
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project
+
+
+def named(tx: Tx, scope: Scope, name: str) -> Project:
+    """The project of a name, as far as the scope may enter it.
+
+    Raises:
+        Forbidden, NotFound: as `current`.
+    """
+    return current(tx, replace(scope, project=name))
 
 
 def require(database: Database, scope: Scope) -> None:
@@ -64,9 +78,9 @@ def add(tx: Tx, name: str) -> Project:
     return project
 
 
-def listed(tx: Tx) -> list[tuple[Project, Contents]]:
-    """Every project by name, and how much it holds."""
-    return rows.listed(tx)
+def listed(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, Contents]]:
+    """Every project that a scope may enter by name, and how much it holds."""
+    return rows.listed(tx, None if scope is None else scope.projects)
 
 
 def contents(tx: Tx, name: str) -> Contents:

@@ -1,38 +1,80 @@
 """Rules and use cases of prompts."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from satchel import clock
-from satchel.errors import NotFound, Taken
-from satchel.model import UNSET, Changed, Excerpt, Listed, Page, Prompt, Scope, TagCount, UnsetType
+from satchel.errors import NotFound, Taken, VersionConflict
+from satchel.model import (
+    UNSET,
+    Argument,
+    Changed,
+    Excerpt,
+    Listed,
+    Offered,
+    Page,
+    Prompt,
+    Scope,
+    TagCount,
+    UnsetType,
+)
 from satchel.services import excerpts, rules, slugs
+from satchel.services.near import nearest_few
 from satchel.services.projects import current
+from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
 
 # What a list reads of a content: enough around a hit for nearly every excerpt, and the longest query.
 _BEFORE, _SIZE = 600, 2400
 
+_NEIGHBOURS = 40  # on either side of a mistyped name
+
 
 def add(
-    tx: Tx, scope: Scope, *, title: str, content: str, tags: Sequence[str] = (), description: str | None = None
+    tx: Tx,
+    scope: Scope,
+    *,
+    title: str,
+    content: str,
+    tags: Sequence[str] = (),
+    description: str | None = None,
+    arguments: Sequence[Argument] = (),
+    name: str | None = None,
 ) -> Prompt:
-    """Keep a new prompt; its name is made from the title.
+    """Keep a new prompt; its name is made from the title where none is given. With arguments it is a template.
 
     Raises:
-        Taken: another prompt of the project has this title.
+        WrongArgument: name or arguments cannot be such, or the content is too long for a template.
+        Taken: another prompt of the project has this title, or the name that was given.
     """
+    if name is not None:
+        rules.check_name("prompt", name)
+    if arguments:
+        rules.check_arguments(arguments)
+        rules.check_template(content)
     project = current(tx, scope).number
     id = tx.new_id()
     number = None
-    names = slugs.candidates(title, id)
+    names = slugs.candidates(title, id) if name is None else iter([name])
     try:
         while number is None:
-            name = next(names)
-            number = rows.add(tx, project, id=id, name=name, title=title, content=content, description=description)
+            chosen = next(names, None)
+            if chosen is None:
+                raise Taken("prompt", "name", str(name), scope)
+            number = rows.add(
+                tx,
+                project,
+                id=id,
+                name=chosen,
+                title=title,
+                content=content,
+                description=description,
+                arguments=arguments,
+            )
     except Violation as violation:
         raise _refusal(violation, scope, title) from violation
-    rows.set_tags(tx, project, number, _fold_tags(tags))
+    rows.set_tags(tx, project, number, rules.fold_tags(tags))
     tx.changed(Changed("prompts", project))
     return _indexed(tx, scope, project, id)
 
@@ -97,6 +139,23 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
     return prompt
 
 
+def near(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
+    """The names of up to three prompts that somebody may have meant."""
+    project = current(tx, scope).number
+    text = reference.strip()
+    known = pages.newest(tx, project, 2 * _NEIGHBOURS)
+    title = text[:1].upper() + text[1:]
+    known += pages.beside(tx, project, name=slugs.slug(text), title=title, limit=_NEIGHBOURS)
+    called = {title: name for name, title in known} | {name: name for name, _ in known}
+    return tuple(dict.fromkeys(called[one] for one in nearest_few(text, called, 6)))[:3]
+
+
+def offered(tx: Tx, scope: Scope, *, limit: int, after: int = 0) -> tuple[tuple[Offered, ...], bool]:
+    """What MCP lists of the prompts behind a number, in order of creation, and whether there are more."""
+    found = pages.offered(tx, current(tx, scope).number, after=after, limit=limit + 1)
+    return tuple(found[:limit]), len(found) > limit
+
+
 def names(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
     """The name and description of every prompt of the project, in order of creation."""
     return rows.named(tx, current(tx, scope).number)
@@ -111,26 +170,44 @@ def update(
     content: str | UnsetType = UNSET,
     description: str | UnsetType | None = UNSET,
     tags: Sequence[str] | UnsetType = UNSET,
+    arguments: Sequence[Argument] | UnsetType = UNSET,
+    expected_version: int | None = None,
 ) -> Prompt:
     """Change what is given of a prompt, and renew its time. Its name stays.
 
     Raises:
+        WrongArgument: the arguments cannot be such, or the content is too long for a template.
         NotFound: the project has no such prompt.
         Taken: another prompt of the project has this title.
+        VersionConflict: the prompt has not the version that is expected.
     """
+    rules.check_arguments(arguments or ())
     project = current(tx, scope).number
     try:
-        number = rows.update(tx, project, id, title=title, content=content, description=description)
+        number = rows.update(
+            tx,
+            project,
+            id,
+            title=title,
+            content=content,
+            description=description,
+            arguments=arguments,
+            version=expected_version,
+        )
     except Violation as violation:
         raise _refusal(violation, scope, str(title)) from violation
     if number is None:
         current(tx, scope)  # the project may be what is gone
-        raise NotFound("prompt", id, scope)
+        actual = _get(tx, scope, project, id).version
+        raise VersionConflict("prompt", id, expected=expected_version or 0, actual=actual)
     if tags is not UNSET:
-        rows.set_tags(tx, project, number, _fold_tags(tags))
-    if title is not UNSET or description is not UNSET:
+        rows.set_tags(tx, project, number, rules.fold_tags(tags))
+    if title is not UNSET or description is not UNSET or arguments is not UNSET:
         tx.changed(Changed("prompts", project))
-    return _indexed(tx, scope, project, id)
+    prompt = _indexed(tx, scope, project, id)
+    if prompt.arguments and (content is not UNSET or arguments is not UNSET):
+        rules.check_template(prompt.content)  # as it is now, whoever else changed the other half of it
+    return prompt
 
 
 def delete(tx: Tx, scope: Scope, id: str) -> None:
@@ -167,19 +244,42 @@ def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page
 
 def tagged(tx: Tx, scope: Scope, tags: Sequence[str], *, limit: int, offset: int) -> Page:
     """The prompts that carry at least one of some tags, whatever their case."""
-    # Tags are ASCII; without a look at that, the Kelvin sign would be folded into a k.
-    possible = [tag.lower() for tag in tags if tag.isascii()]
-    numbers, total = rows.tagged(tx, current(tx, scope).number, possible, limit, offset)
+    numbers, total = rows.tagged(tx, current(tx, scope).number, rules.possible_tags(tags), limit, offset)
     return Page(_glimpsed(tx, numbers), total)
+
+
+def page(
+    tx: Tx,
+    scope: Scope,
+    *,
+    query: str | None = None,
+    tags: Sequence[str] = (),
+    tags_mode: Literal["any", "all"] = "any",
+    limit: int,
+    offset: int = 0,
+) -> tuple[tuple[Listed, ...], bool]:
+    """Some of the project's prompts, the last updated first, and whether there are more.
+
+    The query is literal text in title or content, whatever its case.
+    """
+    project = current(tx, scope).number
+    folded = query.casefold() if query else ""
+    needs_all = tags_mode == "all"
+    possible = rules.possible_tags(tags)
+    if tags and (not possible or (needs_all and not all(tag.isascii() for tag in tags))):
+        return (), False
+    if folded:
+        numbers, _ = tx.prompts_containing(folded, project, limit + 1, offset, tags=possible, needs_all=needs_all)
+    elif possible:
+        numbers = pages.tagged(tx, project, possible, needs_all=needs_all, limit=limit + 1, offset=offset)
+    else:
+        numbers = rows.recent(tx, project, limit + 1, offset)
+    return _glimpsed(tx, numbers[:limit], folded), len(numbers) > limit
 
 
 def tags(tx: Tx, scope: Scope) -> list[TagCount]:
     """The tags in use in the project."""
     return rows.tag_counts(tx, current(tx, scope).number)
-
-
-def _fold_tags(tags: Sequence[str]) -> list[str]:
-    return sorted({tag.lower() for tag in tags})
 
 
 def _indexed(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
@@ -216,10 +316,12 @@ def _glimpsed(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Listed,
             id=glimpse.id,
             name=glimpse.name,
             title=glimpse.title,
+            description=glimpse.description,
             excerpt=_excerpt(tx, glimpse, folded),
             tags=tags.get(glimpse.number, ()),
             created_at=glimpse.created_at,
             updated_at=glimpse.updated_at,
+            version=glimpse.version,
         )
         for glimpse in rows.glimpses(tx, numbers, folded=folded, before=_BEFORE, size=_SIZE)
     )

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 
-from satchel.errors import NotFound, Taken, WrongArgument
+from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Changed, Resource, Scope, UnsetType
 from satchel.services import rules
+from satchel.services.near import nearest_few
 from satchel.services.projects import current
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
 
 # Gives the content once the MIME type is known: text for a text type, bytes for any other.
 Content = Callable[[str], str | bytes]
+
+_NEIGHBOURS = 60  # on either side of a mistyped name
+_BATCH = 500  # of those that are looked through for a text
 
 
 def add(
@@ -79,6 +83,48 @@ def listed(tx: Tx, scope: Scope) -> list[Resource]:
     return rows.listed(tx, current(tx, scope).number)
 
 
+def page(
+    tx: Tx, scope: Scope, *, query: str | None = None, limit: int, after: int = 0
+) -> tuple[tuple[Resource, ...], bool]:
+    """The resources behind a number without their content, in order of creation, and whether there are more.
+
+    The query is literal text in name, URI or description, whatever its case.
+    """
+    project = current(tx, scope).number
+    if not query:
+        found = rows.behind(tx, project, after=after, limit=limit + 1)
+        return tuple(found[:limit]), len(found) > limit
+    folded = query.casefold()
+    hits: list[Resource] = []
+    while len(hits) <= limit:
+        batch = rows.behind(tx, project, after=after, limit=_BATCH)
+        hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
+        if len(batch) < _BATCH:
+            break
+        after = batch[-1].number
+    return tuple(hits[:limit]), len(hits) > limit
+
+
+def find(tx: Tx, scope: Scope, reference: str) -> Resource:
+    """The resource that a person means, whole: by name, else by URI.
+
+    Raises:
+        NotFound: the project has no such resource.
+    """
+    project = current(tx, scope).number
+    resource = rows.by_name(tx, project, reference) or rows.by_uri(tx, project, reference)
+    if resource is None:
+        raise NotFound("resource", reference, scope)
+    return resource
+
+
+def near(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
+    """The names of up to three resources that somebody may have meant."""
+    known = rows.beside(tx, current(tx, scope).number, reference.strip(), _NEIGHBOURS)
+    called = {uri: name for name, uri in known} | {name: name for name, _ in known}
+    return tuple(dict.fromkeys(called[one] for one in nearest_few(reference.strip(), called, 6)))[:3]
+
+
 def update(
     tx: Tx,
     scope: Scope,
@@ -87,12 +133,14 @@ def update(
     content: Content | UnsetType = UNSET,
     mime_type: str | UnsetType = UNSET,
     description: str | UnsetType | None = UNSET,
+    expected_version: int | None = None,
 ) -> Resource:
     """Change what is given of a resource.
 
     Raises:
         WrongArgument: what is given cannot be such, or the MIME type turns text into bytes without new content.
         NotFound: the project has no such resource.
+        VersionConflict: the resource has not the version that is expected.
     """
     rules.check_name("resource", name)
     if mime_type is not UNSET:
@@ -102,15 +150,19 @@ def update(
     project = current(tx, scope).number
     while True:
         seen = named(tx, scope, name)
+        if expected_version is not None and seen.version != expected_version:
+            raise VersionConflict("resource", name, expected=expected_version, actual=seen.version)
         becomes = seen.mime_type if mime_type is UNSET else mime_type
         if content is UNSET:
             _check_border(seen.mime_type, becomes)
         given = UNSET if content is UNSET else _checked(content, becomes)
         cleaned = description if description is UNSET else description or None
-        if rows.update(tx, project, seen, mime_type=becomes, description=cleaned, content=given):
+        if rows.update(
+            tx, project, seen, mime_type=becomes, description=cleaned, content=given, version=expected_version
+        ):
             _tell(tx, project, seen.uri)
             return named(tx, scope, name)
-        # Somebody changed its type or removed it since we looked: look again.
+        # Somebody changed it or removed it since we looked: look again.
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:

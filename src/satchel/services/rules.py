@@ -2,17 +2,26 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from satchel.errors import WrongArgument
-from satchel.model import MAX_CONTENT_BYTES
+from satchel.model import MAX_CONTENT_BYTES, Argument
 
 MAX_NAME = 255
+MAX_TAGS = 100
+MAX_BLOCKERS = 100
+MAX_ARGUMENTS = 100
+MAX_VALUES = 100  # of one argument
+MAX_VALUE = 200
+MAX_TEMPLATE_BYTES = 64 * 1024  # as much as the worker takes that fills them in
 MAX_TITLE = 200
 MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
 # Compiled when first used: a cold start has no name to look at.
 _NAME = r"[A-Za-z0-9._-]+"
 _TAG = r"[A-Za-z0-9_-]{1,50}"
+_ARGUMENT = r"[a-z0-9_]{1,255}"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
 _WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f\x7f]*"))*'
@@ -70,11 +79,59 @@ def check_title(title: str) -> None:
         raise WrongArgument("title", "maxLength" if title.strip() else "minLength", limit=MAX_TITLE, kind="prompt")
 
 
-def check_tags(tags: Sequence[str]) -> None:
-    """Refuse what cannot be a tag."""
+def check_tags(tags: Sequence[str], kind: str = "prompt") -> None:
+    """Refuse what cannot be a tag, and too many of them."""
+    if len(tags) > MAX_TAGS:
+        raise WrongArgument("tags", "maxItems", limit=MAX_TAGS, kind=kind)
     for tag in tags:
         if not re.fullmatch(_TAG, tag):
-            raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind="prompt")
+            raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind=kind)
+
+
+def fold_tags(tags: Sequence[str]) -> list[str]:
+    """Tags as they are kept: in lower case, each once."""
+    return sorted({tag.lower() for tag in tags})
+
+
+def possible_tags(tags: Sequence[str]) -> list[str]:
+    """Those of the tags somebody asks for that anything can have, as they are kept."""
+    # Tags are ASCII; without a look at that, the Kelvin sign would be folded into a k.
+    return fold_tags([tag for tag in tags if tag.isascii()])
+
+
+def check_due(due: str) -> None:
+    """Refuse what is no day."""
+    try:
+        if not re.fullmatch(_DATE, due):
+            raise ValueError
+        date.fromisoformat(due)
+    except ValueError:
+        raise WrongArgument("due", "format", limit="date", value=due, kind="task") from None
+
+
+def check_arguments(arguments: Sequence[Argument]) -> None:
+    """Refuse what cannot be the arguments of a prompt."""
+    if len(arguments) > MAX_ARGUMENTS:
+        raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind="prompt")
+    seen: set[str] = set()
+    for argument in arguments:
+        if not re.fullmatch(_ARGUMENT, argument.name):
+            raise WrongArgument("arguments", "pattern", limit=_ARGUMENT, value=argument.name, kind="prompt")
+        if argument.name in seen:
+            raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt")
+        seen.add(argument.name)
+        if len(argument.values) > MAX_VALUES:
+            raise WrongArgument("arguments", "maxItems", limit=MAX_VALUES, value=argument.name, kind="prompt")
+        for text in (argument.description or "", *argument.values):
+            check_text("arguments", text)
+        if any(len(value) > MAX_VALUE for value in argument.values):
+            raise WrongArgument("arguments", "maxLength", limit=MAX_VALUE, value=argument.name, kind="prompt")
+
+
+def check_template(content: str) -> None:
+    """Refuse a template that is too long to be filled in."""
+    if len(content.encode()) > MAX_TEMPLATE_BYTES:
+        raise WrongArgument("content", "maxBytes", limit=MAX_TEMPLATE_BYTES, kind="prompt")
 
 
 def check_text(field: str, text: str) -> None:

@@ -88,8 +88,17 @@ class Tx:
         """Whether there is a task with this id, whosever it is."""
         raise NotImplementedError
 
-    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
-        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
+    def lock(self, what: str) -> None:
+        """Wait until nobody else has this lock, and have it until the transaction ends."""
+        raise NotImplementedError
+
+    def prompts_containing(
+        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+    ) -> tuple[list[int], int]:
+        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total.
+
+        Where tags are given, only of those that have one of them, or that have all.
+        """
         raise NotImplementedError
 
 
@@ -133,16 +142,27 @@ def open_database(where: str) -> Database:
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
     """
-    scheme = where.partition("://")[0].lower() if "://" in where else None
-    if scheme not in (None, "postgresql", "postgres"):
-        raise StoreUnusable(f"a store is a file or postgresql://… ; {scheme}:// is neither. Check --database.")
-    if scheme is not None:
+    if is_postgres(where):
         from satchel.storage.postgres import PostgresDatabase
 
         return PostgresDatabase(where)
     from satchel.storage.sqlite import SqliteDatabase
 
     return SqliteDatabase(where)
+
+
+def is_postgres(where: str) -> bool:
+    """Whether a store is on a PostgreSQL server, and not in a file.
+
+    Raises:
+        StoreUnusable: it is neither.
+    """
+    if "://" not in where:
+        return False
+    scheme = where.partition("://")[0].lower()
+    if scheme not in ("postgresql", "postgres"):
+        raise StoreUnusable(f"a store is a file or postgresql://… ; {scheme}:// is neither. Check --database.")
+    return True
 
 
 def _expanded(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:

@@ -4,15 +4,20 @@ Words in braces stand for what the engines spell differently. A unique constrain
 last column, because that is how both engines can name it when they refuse a row.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
+
+from satchel.storage.database import Tx
 
 
 class Migration(Struct, frozen=True):
-    """One step: what both engines do, then what each does alone."""
+    """One step: what both engines do, then what each does alone, and at last what no SQL can say."""
 
     both: str
     sqlite: str = ""
     postgres: str = ""
+    finish: Callable[[Tx], None] = lambda _tx: None
 
 
 FIRST = Migration(
@@ -133,6 +138,20 @@ $$;
 """,
 )
 
+
+def _fold_tasks(tx: Tx) -> None:
+    """Make the tasks that are there already findable by their texts; engines fold only ASCII, or by their locale."""
+    sql = "insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)"
+    tasks = tx.all("select number, owner, title, coalesce(description, '') from tasks")
+    tx.many(
+        sql,
+        [
+            {"task": number, "owner": owner, "title": title.casefold(), "description": description.casefold()}
+            for number, owner, title, description in tasks
+        ],
+    )
+
+
 # For serving a team: tokens, tasks with more to them, the values that arguments had, and who may see what.
 SECOND = Migration(
     both="""
@@ -154,6 +173,19 @@ alter table tasks add column due {text};
 create index tasks_by_project on tasks (project, owner);
 create index tasks_next on tasks (owner, priority desc, (due is null), due, created_at, number)
     where completed_at is null;
+create index tasks_next_of_project on tasks (owner, project, priority desc, (due is null), due, created_at, number)
+    where completed_at is null and project is not null;
+create index tasks_done on tasks (owner, completed_at, number) where completed_at is not null;
+-- Only the beginning: PostgreSQL indexes no key beyond 2,704 bytes.
+create index tasks_by_title on tasks (owner, substr(title, 1, 60));
+
+create table task_texts (
+    task {integer} primary key references tasks (number) on delete cascade,
+    owner {text} not null,
+    title {text} not null,
+    description {text} not null
+) {strict};
+create index task_texts_by_owner on task_texts (owner, task);
 
 create table task_tags (
     task {integer} not null references tasks (number) on delete cascade,
@@ -170,6 +202,9 @@ create table task_blocks (
     primary key (task, blocker)
 ) {strict};
 create index task_blocks_by_blocker on task_blocks (blocker);
+
+create index prompts_in_order on prompts (project, number);
+create index resources_in_order on resources (project, number);
 
 create table argument_values (
     owner {text} not null,
@@ -189,16 +224,29 @@ create table changes (
 """,
     postgres="""
 -- A second wall behind the where clauses, for a role that owns nothing: it sees the tasks of the user, and the projects
--- that the token allows. The settings live as long as a transaction. As a sub-select they are read once a query.
+-- that the token allows. The settings live as long as a transaction; one that was never made is null, and one that a
+-- transaction has left behind is '', so neither may match a row. As a sub-select they are read once a query.
+-- What hangs on a row is only hung on one that can be seen: foreign keys look behind the wall, policies do not.
 alter table tasks enable row level security;
-create policy tasks_owner on tasks using (owner = (select current_setting('satchel.user', true)));
+create policy tasks_owner on tasks using (owner = (select nullif(current_setting('satchel.user', true), '')));
 alter table task_tags enable row level security;
-create policy task_tags_owner on task_tags using (owner = (select current_setting('satchel.user', true)));
+create policy task_tags_owner on task_tags
+    using (owner = (select nullif(current_setting('satchel.user', true), '')))
+    with check (exists (select from tasks where number = task and tasks.owner = task_tags.owner));
 alter table task_blocks enable row level security;
-create policy task_blocks_owner on task_blocks using (owner = (select current_setting('satchel.user', true)));
+create policy task_blocks_owner on task_blocks
+    using (owner = (select nullif(current_setting('satchel.user', true), '')))
+    with check (
+        exists (select from tasks where number = task and tasks.owner = task_blocks.owner)
+        and exists (select from tasks where number = blocker and tasks.owner = task_blocks.owner)
+    );
+alter table task_texts enable row level security;
+create policy task_texts_owner on task_texts
+    using (owner = (select nullif(current_setting('satchel.user', true), '')))
+    with check (exists (select from tasks where number = task and tasks.owner = task_texts.owner));
 alter table argument_values enable row level security;
 create policy argument_values_owner on argument_values
-    using (owner = (select current_setting('satchel.user', true)));
+    using (owner = (select nullif(current_setting('satchel.user', true), '')));
 
 alter table projects enable row level security;
 create policy projects_allowed on projects using (
@@ -210,19 +258,28 @@ create policy prompts_allowed on prompts using (
     (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
 );
 alter table prompt_tags enable row level security;
-create policy prompt_tags_allowed on prompt_tags using (
-    (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
-);
+create policy prompt_tags_allowed on prompt_tags
+    using ((select current_setting('satchel.projects', true)) = '*' or project in (select number from projects))
+    with check (
+        (select current_setting('satchel.projects', true)) = '*'
+        or exists (select from prompts where number = prompt and prompts.project = prompt_tags.project)
+    );
 alter table resources enable row level security;
 create policy resources_allowed on resources using (
     (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
 );
 -- Not prompt_texts: no index serves `like` behind a wall, and what is found there is only read through prompts.
 
--- "Somebody else's" and "not there" are two answers, and only this may tell them apart.
+-- "Somebody else's" and "not there" are two answers, and only this may tell them apart. Its body is bound to our table
+-- now: one that looked for the name when called would find a caller's temporary view, and run it as the owner.
 create function satchel_is_task(wanted text) returns boolean language sql stable security definer
-    set search_path from current as $$ select exists (select 1 from tasks where id = wanted) $$;
+    set search_path = pg_catalog, pg_temp
+    begin atomic
+        select exists (select from tasks where id = wanted);
+    end;
+revoke execute on function satchel_is_task from public;
 """,
+    finish=_fold_tasks,
 )
 
 MIGRATIONS = (FIRST, SECOND)

@@ -1,9 +1,8 @@
 """The shared engine: PostgreSQL through psycopg and its pool. Only imported when a store is there."""
 
+import os
 import re
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -22,16 +21,13 @@ except ImportError as error:
     ) from error
 
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
-from satchel.log import log
 from satchel.model import Changed, Scope
+from satchel.storage import postgres_schema
 from satchel.storage.database import Database, Row, Tx, Violation
-from satchel.storage.migrations import MIGRATIONS, for_postgres
+from satchel.storage.postgres_watch import Watcher
 
-_MIGRATION_LOCK = 0x53415443
 _CONNECTIONS = 10  # of a process
-_PATIENCE = 0.5  # seconds before a lost connection is tried again
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
-_CHANGES = msgspec.json.Decoder(list[Changed])
 
 # A server that vanished without a word is noticed in half a minute.
 _ALIVE: dict[str, Any] = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
@@ -66,19 +62,26 @@ class PostgresTx(Tx):
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)
 
+    def lock(self, what: str) -> None:
+        self.run("select pg_advisory_xact_lock(hashtextextended(:what, 0))", what=what)
+
     def tell_changes(self) -> None:
         """Tell the other processes, once this is committed, what was changed."""
         for told in _in_pieces(list(self.changes)):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
-    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+    def prompts_containing(
+        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+    ) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
-        sql = _SEARCH_LONG if len(folded) >= 3 else _SEARCH_SHORT
+        sql = _SEARCH.format(_LIKE if len(folded) >= 3 else _POSITION, _TAGGED if tags else "")
         pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
         values = {
             "project": project,
             "text": folded,
             "pattern": pattern,
+            "tags": list(tags),
+            "needed": len(tags) if needs_all else 1,
             "limit": limit,
             "offset": min(offset, _LARGEST),
         }
@@ -91,13 +94,16 @@ class PostgresTx(Tx):
 _SEARCH = """
     with hits as materialized (
         select p.number, p.updated_at from prompt_texts t join prompts p on p.number = t.prompt
-        where p.project = :project and ({})
+        where p.project = :project and ({}) {}
     )
     select (select count(*) from hits),
         array(select number from hits order by updated_at desc, number desc limit :limit offset :offset)
 """
-_SEARCH_LONG = _SEARCH.format(r"t.title like :pattern escape '\' or t.content like :pattern escape '\'")
-_SEARCH_SHORT = _SEARCH.format("strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0")
+_LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
+_POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
+_TAGGED = """
+    and (select count(*) from prompt_tags g where g.prompt = p.number and g.tag = any (:tags)) >= :needed
+"""
 _LARGEST = 2**63 - 1
 
 
@@ -107,28 +113,16 @@ class PostgresDatabase(Database):
     is_shared = True
 
     def __init__(self, address: str) -> None:
-        self._name = _without_password(address)
         self._address = address
-        try:
-            psycopg.conninfo.conninfo_to_dict(address)
-        except psycopg.ProgrammingError:
-            # Its own words may quote the password.
-            raise StoreUnusable(
-                "this PostgreSQL address cannot be read. One looks like postgresql://user:password@host/database, with "
-                "special characters percent-encoded."
-            ) from None
-        try:
-            with psycopg.connect(address, connect_timeout=10) as connection:
-                self._check_encoding(connection)
-                self._migrate(connection)
-                connection.execute("select name from projects limit 1")
-                row = connection.execute("select row_security_active('tasks')").fetchone()
-                self._has_walls = row == (True,)  # our role owns nothing
-        except psycopg.Error as error:
-            raise StoreUnusable(
-                f"cannot open the store {self._name}: {str(error).strip()}. Check that the server runs, that the "
-                "database is there, and that this role may create tables in it."
-            ) from error
+        self._watchers: list[Watcher] = []
+        with operators_connection(address) as (connection, name):
+            _check_encoding(connection, name)
+            postgres_schema.bring_up(connection, name, PostgresTx)
+            row = connection.execute("select row_security_active('tasks')").fetchone()
+            self._has_walls = row == (True,)  # our role owns nothing
+            if self._has_walls:
+                postgres_schema.check_grants(connection, name)
+            connection.execute("select name from projects limit 1")
         self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
             address,
             min_size=1,
@@ -160,8 +154,7 @@ class PostgresDatabase(Database):
 
     def watch(self, heard: Callable[[list[Changed]], None]) -> None:
         with _translated():
-            connection = self._listen()
-        threading.Thread(target=self._watch, args=(connection, heard), name="satchel-watch", daemon=True).start()
+            self._watchers.append(Watcher(self._connect_to_listen, heard))
 
     @property
     def schema(self) -> int:
@@ -170,6 +163,8 @@ class PostgresDatabase(Database):
         return int(row[0]) if row else 0
 
     def close(self) -> None:
+        while self._watchers:
+            self._watchers.pop().stop()
         self._pool.close(timeout=0.5)
 
     def _enter(self, connection: psycopg.Connection[Row], scope: Scope | None) -> None:
@@ -181,54 +176,57 @@ class PostgresDatabase(Database):
         sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
         connection.execute(sql, [user, projects])
 
-    def _listen(self) -> psycopg.Connection[Row]:
-        connection = psycopg.connect(self._address, connect_timeout=10, autocommit=True, **_ALIVE)
-        connection.execute("listen satchel_changes")
-        return connection
+    def _connect_to_listen(self) -> psycopg.Connection[Any]:
+        # Without the pool's time-outs: whoever listens is idle on purpose.
+        return psycopg.connect(self._address, connect_timeout=10, autocommit=True, **_ALIVE)
 
-    def _watch(self, connection: psycopg.Connection[Row] | None, heard: Callable[[list[Changed]], None]) -> None:
-        while True:
-            try:
-                if connection is None:
-                    connection = self._listen()
-                    heard([Changed("everything")])  # whatever happened while nobody listened
-                for told in connection.notifies():
-                    heard(_CHANGES.decode(told.payload))
-            except (psycopg.Error, msgspec.DecodeError) as error:
-                log(f"watching the store: {str(error).strip()}")
-            if connection is not None:
-                connection.close()
-                connection = None
-            time.sleep(_PATIENCE)
 
-    def _check_encoding(self, connection: psycopg.Connection[Any]) -> None:
-        encoding = connection.info.parameter_status("server_encoding")
-        if encoding != "UTF8":
-            raise StoreUnusable(
-                f"the database {self._name} is encoded in {encoding}, and Satchel's texts need UTF8. Make another one: "
-                "create database satchel encoding 'UTF8' template template0"
-            )
+@contextmanager
+def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
+    """One transaction for work on the store itself, which may take its time, and the store's name without password.
 
-    def _migrate(self, connection: psycopg.Connection[Any]) -> None:
-        connection.execute("select pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
-        if connection.execute("select to_regclass('satchel_schema')").fetchone() == (None,):
-            connection.execute("create table satchel_schema (version integer not null)")
-        row = connection.execute("select max(version) from satchel_schema").fetchone()
-        version = (row and row[0]) or 0
-        if version > len(MIGRATIONS):
-            raise StoreUnusable(
-                f"the store {self._name} has schema {version}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
-                "It was written by a newer Satchel: upgrade this one."
-            )
-        for number, migration in enumerate(MIGRATIONS[version:], version + 1):
-            with connection.transaction():
-                connection.execute(for_postgres(migration).encode())
-                connection.execute("insert into satchel_schema values (%s)", [number])
+    Raises:
+        StoreUnusable: the server is out of reach, or refuses us.
+    """
+    try:
+        psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        # Its own words may quote the password.
+        raise StoreUnusable(
+            "this PostgreSQL address cannot be read. One looks like postgresql://user:password@host/database, with "
+            "special characters percent-encoded."
+        ) from None
+    name = _without_password(address)
+    try:
+        with psycopg.connect(address, connect_timeout=10) as connection:
+            # Whatever the role's default: after waiting for another who migrates, we must see what he did.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            yield connection, name
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreUnusable(
+            f"this role may not use the store {name}: {str(error).strip()}. Run `satchel database migrate --role NAME` "
+            "as the owner."
+        ) from error
+    except psycopg.Error as error:
+        raise StoreUnusable(
+            f"cannot open the store {name}: {str(error).strip()}. Check that the server runs, and that the database is "
+            "there."
+        ) from error
+
+
+def _check_encoding(connection: psycopg.Connection[Any], name: str) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreUnusable(
+            f"the database {name} is encoded in {encoding}, and Satchel's texts need UTF8. Make another one: "
+            "create database satchel encoding 'UTF8' template template0"
+        )
 
 
 def _with_timeouts(address: str) -> str:
     """Options of a connection: no statement outlives its client, and no lock is waited for without end."""
-    given = psycopg.conninfo.conninfo_to_dict(address).get("options") or ""
+    # What the operator says comes last and counts; libpq would not look at PGOPTIONS when given options of ours.
+    given = psycopg.conninfo.conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
     ours = "-c statement_timeout=20s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
     return f"{ours} {given}".strip()
 

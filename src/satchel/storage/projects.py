@@ -10,15 +10,16 @@ def by_name(tx: Tx, name: str) -> Project | None:
     return _project(row) if row else None
 
 
-def listed(tx: Tx) -> list[tuple[Project, Contents]]:
-    """Every project by name, and how much it holds."""
+def listed(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, Contents]]:
+    """Every project, or every one that is allowed, by name, and how much it holds."""
     sql = """
         select number, id, name, created_at,
             (select count(*) from prompts where project = projects.number),
             (select count(*) from resources where project = projects.number)
-        from projects order by name
+        from projects where not :is_confined or name in :allowed order by name
     """
-    return [(_project(row), Contents(*row[4:])) for row in tx.all(sql)]
+    found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())
+    return [(_project(row), Contents(*row[4:])) for row in found]
 
 
 def contents(tx: Tx, project: int) -> Contents:

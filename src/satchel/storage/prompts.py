@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import Struct
 
-from satchel.model import UNSET, Prompt, TagCount, Timestamp, UnsetType
+from satchel.model import UNSET, Argument, Prompt, TagCount, Timestamp, UnsetType
 from satchel.storage.database import Row, Tx
 
 # A 4 MiB document takes a second to index while others wait to write; texts beyond this are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
+
+_ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
 class Glimpse(Struct, frozen=True, kw_only=True):
@@ -18,8 +21,10 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     title: str
+    description: str | None
     created_at: Timestamp
     updated_at: Timestamp
+    version: int
     slice: str
     start: int  # of the slice in the content, from 0
     hit: int  # of the search text in the folded content, from 0; -1 where it is not
@@ -27,7 +32,15 @@ class Glimpse(Struct, frozen=True, kw_only=True):
 
 
 def add(
-    tx: Tx, project: int, *, id: str, name: str, title: str, content: str, description: str | None = None
+    tx: Tx,
+    project: int,
+    *,
+    id: str,
+    name: str,
+    title: str,
+    content: str,
+    description: str | None = None,
+    arguments: Sequence[Argument] = (),
 ) -> int | None:
     """Insert a prompt and give its number; None, and nothing inserted, when its name is taken.
 
@@ -35,12 +48,20 @@ def add(
         Violation: prompts_title, when its title is taken.
     """
     sql = """
-        insert into prompts (id, project, name, title, content, description, created_at, updated_at)
-        values (:id, :project, :name, :title, :content, :description, :now, :now)
+        insert into prompts (id, project, name, title, content, description, arguments, created_at, updated_at)
+        values (:id, :project, :name, :title, :content, :description, :arguments, :now, :now)
         on conflict (project, name) do nothing returning number
     """
     row = tx.one(
-        sql, id=id, project=project, name=name, title=title, content=content, description=description, now=tx.now
+        sql,
+        id=id,
+        project=project,
+        name=name,
+        title=title,
+        content=content,
+        description=description,
+        arguments=_written(arguments),
+        now=tx.now,
     )
     return row[0] if row else None
 
@@ -48,7 +69,7 @@ def add(
 def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
     """The prompt with an id, whole."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments
         from prompts where project = :project and id = :id
     """
     return _whole(tx, tx.one(sql, project=project, id=id))
@@ -57,7 +78,7 @@ def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
 def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
     """The prompt with a name, whole."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments
         from prompts where project = :project and name = :name
     """
     return _whole(tx, tx.one(sql, project=project, name=name))
@@ -66,7 +87,7 @@ def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
 def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
     """The prompt with a title, whole."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments
         from prompts where project = :project and title = :title
     """
     return _whole(tx, tx.one(sql, project=project, title=title))
@@ -75,7 +96,7 @@ def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
 def _whole(tx: Tx, row: Row | None) -> Prompt | None:
     if row is None:
         return None
-    number, id, name, title, content, description, created_at, updated_at, version = row
+    number, id, name, title, content, description, created_at, updated_at, version, arguments = row
     return Prompt(
         number=number,
         id=id,
@@ -87,7 +108,17 @@ def _whole(tx: Tx, row: Row | None) -> Prompt | None:
         created_at=created_at,
         updated_at=updated_at,
         version=version,
+        arguments=read_arguments(arguments),
     )
+
+
+def read_arguments(text: str | None) -> tuple[Argument, ...]:
+    """The arguments of a prompt as they are kept."""
+    return _ARGUMENTS.decode(text) if text else ()
+
+
+def _written(arguments: Sequence[Argument]) -> str | None:
+    return msgspec.json.encode(arguments).decode() if arguments else None
 
 
 def update(
@@ -98,8 +129,10 @@ def update(
     title: str | UnsetType = UNSET,
     content: str | UnsetType = UNSET,
     description: str | UnsetType | None = UNSET,
+    arguments: Sequence[Argument] | UnsetType = UNSET,
+    version: int | None = None,
 ) -> int | None:
-    """Change what is given of a prompt; its number, or None when there is no such prompt.
+    """Change what is given of a prompt; its number, or None when there is no such prompt, or not of this version.
 
     Raises:
         Violation: prompts_title, when its title is taken.
@@ -109,19 +142,29 @@ def update(
             title = coalesce(:title, title),
             content = coalesce(:content, content),
             description = case when :has_description then :description else description end,
+            arguments = case when :has_arguments then :arguments else arguments end,
             updated_at = :now,
             version = version + 1
-        where project = :project and id = :id and updated_at < :now returning number
+        where project = :project and id = :id and (:any_version or version = :version) and updated_at < :now
+        returning number
+    """
+    last = """
+        select updated_at from prompts
+        where project = :project and id = :id and (:any_version or version = :version)
     """
     row = tx.renew(
         sql,
-        "select updated_at from prompts where project = :project and id = :id",
+        last,
         project=project,
         id=id,
         title=None if title is UNSET else title,
         content=None if content is UNSET else content,
         has_description=description is not UNSET,
         description=None if description is UNSET else description,
+        has_arguments=arguments is not UNSET,
+        arguments=None if arguments is UNSET else _written(arguments),
+        any_version=version is None,
+        version=version,
     )
     return row[0] if row else None
 
@@ -211,14 +254,15 @@ def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: 
             select prompt, instr(content, :folded) as hit, length(content) as folded_length
             from prompt_texts where prompt in :numbers
         )
-        select number, id, name, title, created_at, updated_at,
+        select number, id, name, title, description, created_at, updated_at, version,
             substr(content, case when hit > :before then hit - :before else 1 end, :size),
             case when hit > :before then hit - :before else 1 end, hit, folded_length - length(content)
         from hits join prompts on number = prompt
     """
     if not folded:
         sql = """
-            select number, id, name, title, created_at, updated_at, substr(content, 1, :size), 1, 0, 0
+            select number, id, name, title, description, created_at, updated_at, version,
+                substr(content, 1, :size), 1, 0, 0
             from prompts where number in :numbers
         """
     found = {
@@ -227,14 +271,16 @@ def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: 
             id=id,
             name=name,
             title=title,
+            description=description,
             created_at=created_at,
             updated_at=updated_at,
+            version=version,
             slice=slice,
             start=start - 1,
             hit=hit - 1,
             is_folded_longer=growth != 0,
         )
-        for number, id, name, title, created_at, updated_at, slice, start, hit, growth in tx.all(
+        for number, id, name, title, description, created_at, updated_at, version, slice, start, hit, growth in tx.all(
             sql, numbers=list(numbers), folded=folded, before=before, size=size
         )
     }

@@ -58,6 +58,39 @@ def listed(tx: Tx, project: int) -> list[Resource]:
     return [resource for row in tx.all(sql, project=project) if (resource := _resource(row))]
 
 
+def behind(tx: Tx, project: int, *, after: int, limit: int) -> list[Resource]:
+    """The resources behind a number without their content, in order of creation."""
+    sql = """
+        select number, id, name, uri, description, mime_type, created_at, updated_at, version,
+            coalesce(octet_length(content), octet_length(data)), null, null
+        from resources where project = :project and number > :after order by number limit :limit
+    """
+    rows = tx.all(sql, project=project, after=after, limit=limit)
+    return [resource for row in rows if (resource := _resource(row))]
+
+
+def beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
+    """Names and URIs of the resources that stand before and behind a text in the order of either."""
+    statements = (
+        """
+        select name, uri from resources where project = :project and name < :text order by name desc limit :limit
+        """,
+        """
+        select name, uri from resources where project = :project and name >= :text order by name limit :limit
+        """,
+        """
+        select name, uri from resources where project = :project and uri < :text order by uri desc limit :limit
+        """,
+        """
+        select name, uri from resources where project = :project and uri >= :text order by uri limit :limit
+        """,
+    )
+    found: dict[str, str] = {}
+    for sql in statements:
+        found.update(tx.all(sql, project=project, text=text, limit=limit))
+    return list(found.items())
+
+
 def update(
     tx: Tx,
     project: int,
@@ -66,8 +99,12 @@ def update(
     mime_type: str,
     description: str | UnsetType | None = UNSET,
     content: str | bytes | UnsetType = UNSET,
+    version: int | None = None,
 ) -> bool:
-    """Change what is given of a resource, if it still has the MIME type that was seen; says whether it had."""
+    """Change what is given of a resource, if it still has the MIME type that was seen, and the version that is given.
+
+    Says whether it had.
+    """
     sql = """
         update resources set
             mime_type = :mime_type,
@@ -76,12 +113,18 @@ def update(
             data = case when :has_content then :data else data end,
             updated_at = :now,
             version = version + 1
-        where project = :project and id = :id and mime_type = :seen and updated_at < :now returning number
+        where project = :project and id = :id and mime_type = :seen and (:any_version or version = :version)
+            and updated_at < :now
+        returning number
+    """
+    last = """
+        select updated_at from resources
+        where project = :project and id = :id and mime_type = :seen and (:any_version or version = :version)
     """
     text, data = (None, None) if content is UNSET else _columns(content)
     row = tx.renew(
         sql,
-        "select updated_at from resources where project = :project and id = :id and mime_type = :seen",
+        last,
         project=project,
         id=seen.id,
         seen=seen.mime_type,
@@ -91,6 +134,8 @@ def update(
         has_content=content is not UNSET,
         content=text,
         data=data,
+        any_version=version is None,
+        version=version,
     )
     return row is not None
 

@@ -5,28 +5,27 @@ One connection writes, the others only read. A commit is on the disk before it i
 
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
 
 from satchel.errors import StoreFailed, StoreUnusable
-from satchel.log import log
 from satchel.model import Changed, Scope
 from satchel.storage.database import Database, Row, Tx, Violation
 from satchel.storage.gate import Gate
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 
+if TYPE_CHECKING:
+    from satchel.storage.sqlite_watch import Watcher
+
 APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's database for ours
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
-
-_LOOK_EVERY = 0.1  # seconds; a look costs some microseconds
 
 # Mistakes of ours; they are surprises, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
@@ -52,6 +51,9 @@ class SqliteTx(Tx):
     def is_task(self, id: str) -> bool:
         return self.one("select 1 from tasks where id = :id", id=id) is not None
 
+    def lock(self, what: str) -> None:
+        """Writers are alone here anyway."""
+
     def record_changes(self) -> None:
         """Leave word of what was changed for the other processes; a thousand transactions back is enough for any."""
         if not self.changes:
@@ -61,9 +63,14 @@ class SqliteTx(Tx):
         if number % 256 == 0:
             self.run("delete from changes where number <= :old", old=number - 1024)
 
-    def prompts_containing(self, folded: str, project: int, limit: int, offset: int) -> tuple[list[int], int]:
+    def prompts_containing(
+        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+    ) -> tuple[list[int], int]:
         hits = self._hits(folded)
-        if hits and self._has_others(project):
+        if hits and tags:
+            tagged = self._tagged(project, tags, needs_all=needs_all)
+            hits = [number for number in hits if number in tagged]
+        elif hits and self._has_others(project):
             own = {
                 number for (number,) in self.all("select number from prompts where project = :project", project=project)
             }
@@ -92,6 +99,12 @@ class SqliteTx(Tx):
             rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
         return [number for (number,) in rows]
 
+    def _tagged(self, project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
+        """The numbers of a project's prompts with one of some tags, or with all."""
+        sql = "select prompt from prompt_tags where project = :project and tag = :tag"
+        sets = [{number for (number,) in self.all(sql, project=project, tag=tag)} for tag in tags]
+        return set.intersection(*sets) if needs_all else set.union(*sets)
+
     def _has_others(self, project: int) -> bool:
         sql = """
             select exists (select 1 from prompts where project < :project)
@@ -118,6 +131,7 @@ class SqliteDatabase(Database):
         self._gate = Gate(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._watchers: list[Watcher] = []
         try:
             _make_private_file(self._path)
             _check_header(self._path)
@@ -187,12 +201,13 @@ class SqliteDatabase(Database):
                         self._writer.execute("rollback")
 
     def watch(self, heard: Callable[[list[Changed]], None]) -> None:
+        from satchel.storage.sqlite_watch import Watcher  # a cold start watches nothing
+
+        self._check_file()
         try:
-            with self._gate:
-                watcher = _Watcher(self._connect(), heard)
+            self._watchers.append(Watcher(self._connect(), self._check_file, heard))
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
-        threading.Thread(target=watcher.run, name="satchel-watch", daemon=True).start()
 
     @property
     def schema(self) -> int:
@@ -201,6 +216,8 @@ class SqliteDatabase(Database):
         return int(version)
 
     def close(self) -> None:
+        while self._watchers:
+            self._watchers.pop().stop()
         # The last connection to close moves the log into the file, which belongs behind the gate like any write.
         # When others are busy it is left to them.
         try:
@@ -232,9 +249,10 @@ class SqliteDatabase(Database):
         with self._gate:
             self._writer.execute("pragma journal_mode = wal")
             while (version := self._version()) < len(MIGRATIONS):
-                # One script, so that a failure anywhere leaves the transaction to be undone by closing.
+                # A failure anywhere leaves the transaction to be undone by closing.
+                self._writer.execute(f"begin immediate; {for_sqlite(MIGRATIONS[version])}")
+                MIGRATIONS[version].finish(SqliteTx(self._writer))
                 self._writer.execute(
-                    f"begin immediate; {for_sqlite(MIGRATIONS[version])};"
                     f"pragma application_id = {APPLICATION_ID}; pragma user_version = {version + 1}; commit"
                 )
 
@@ -256,49 +274,6 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> Any:
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
-
-
-class _Watcher:
-    """Looks at the file's change counter, and when it has moved, at what was changed."""
-
-    def __init__(self, connection: apsw.Connection, heard: Callable[[list[Changed]], None]) -> None:
-        self._connection = connection
-        connection.execute("pragma query_only = on")
-        self._heard = heard
-        self._decoder = msgspec.json.Decoder(list[Changed])
-        self._seen = self._last()
-        self._counter = -1  # so that the first look is a whole one
-
-    def run(self) -> None:
-        while True:
-            time.sleep(_LOOK_EVERY)
-            try:
-                changes = self._look()
-            except apsw.Error as error:
-                log(f"watching the store: {error}")
-                changes = []
-            if changes:
-                self._heard(changes)
-
-    def _look(self) -> list[Changed]:
-        counter = self._connection.pragma("data_version")
-        if counter == self._counter:
-            return []
-        sql = "select number, what from changes where number > ? order by number"
-        rows: list[Row] = self._connection.execute(sql, (self._seen,)).fetchall()
-        self._counter = counter
-        if not rows:
-            return []
-        has_gap = rows[0][0] > self._seen + 1  # pruned while we slept
-        self._seen = rows[-1][0]
-        if has_gap:
-            return [Changed("everything")]
-        return [change for _, what in rows for change in self._decoder.decode(what)]
-
-    def _last(self) -> int:
-        # Not the highest row but the highest ever: old rows are removed.
-        rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
-        return int(rows[0][0]) if rows else 0
 
 
 def _make_private_file(path: str) -> None:

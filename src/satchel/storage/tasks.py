@@ -1,60 +1,166 @@
-"""Queries about tasks. Whoever acts on a task names its owner, and the statement that acts looks for both."""
+"""Queries about tasks. Whoever acts on a task names its owner, and the statement that acts looks for both.
 
-from satchel.model import UNSET, Task, UnsetType
+Lists for those who know only title and description read no more than that; `full` reads everything.
+"""
+
+from collections.abc import Sequence
+
+from satchel.model import UNSET, FullTask, Priority, Task, UnsetType
 from satchel.storage.database import Row, Tx
+
+Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in any; None: all
+
+PRIORITIES: tuple[Priority, ...] = ("low", "normal", "high", "urgent")  # kept as 1 to 4
 
 _LAST = "select updated_at from tasks where id = :id and owner = :owner"
 _LAST_IF_OPEN = "select updated_at from tasks where id = :id and owner = :owner and completed_at is null"
+_LAST_IF_VERSION = """
+    select updated_at from tasks where id = :id and owner = :owner and (:any_version or version = :version)
+"""
 
 
-def add(tx: Tx, owner: str, *, title: str, description: str | None) -> Task:
-    """Insert a task."""
+def add(
+    tx: Tx,
+    owner: str,
+    *,
+    title: str,
+    description: str | None,
+    project: int | None = None,
+    priority: Priority = "normal",
+    due: str | None = None,
+) -> Task:
+    """Insert a task.
+
+    Raises:
+        Violation: foreign key, when its project is gone.
+    """
     sql = """
-        insert into tasks (id, owner, title, description, created_at, updated_at)
-        values (:id, :owner, :title, :description, :now, :now)
+        insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
+        values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now)
         returning number, id, owner, title, description, completed_at, created_at, updated_at, version
     """
-    row = tx.one(sql, id=tx.new_id(), owner=owner, title=title, description=description, now=tx.now)
+    row = tx.one(
+        sql,
+        id=tx.new_id(),
+        owner=owner,
+        title=title,
+        description=description,
+        project=project,
+        priority=PRIORITIES.index(priority) + 1,
+        due=due,
+        now=tx.now,
+    )
     assert row is not None, "an insert returns its row"
     return _task(row)
 
 
-def by_id(tx: Tx, id: str) -> Task | None:
-    """The task with an id, whoever owns it."""
+def by_id(tx: Tx, owner: str, id: str, allowed: Allowed = None) -> Task | None:
+    """An owner's task with an id."""
     sql = """
         select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where id = :id
+        from tasks where id = :id and owner = :owner
+            and (not :is_confined or project is null
+                or project in (select number from projects where name in :allowed))
     """
-    row = tx.one(sql, id=id)
+    row = tx.one(sql, id=id, owner=owner, is_confined=allowed is not None, allowed=allowed or ())
     return _task(row) if row else None
 
 
-def by_number(tx: Tx, owner: str, number: int) -> Task | None:
+def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task | None:
     """An owner's task with a number."""
     sql = """
         select number, id, owner, title, description, completed_at, created_at, updated_at, version
         from tasks where number = :number and owner = :owner
+            and (not :is_confined or project is null
+                or project in (select number from projects where name in :allowed))
     """
-    row = tx.one(sql, number=number, owner=owner)
+    row = tx.one(sql, number=number, owner=owner, is_confined=allowed is not None, allowed=allowed or ())
     return _task(row) if row else None
 
 
-def listed(tx: Tx, owner: str) -> list[Task]:
+def titled(tx: Tx, owner: str, title: str) -> list[int]:
+    """The numbers of an owner's tasks with exactly this title; two are as good as many."""
+    sql = """
+        select number from tasks
+        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title = :title limit 2
+    """
+    return [number for (number,) in tx.all(sql, owner=owner, title=title)]
+
+
+def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, str]]:
+    """The tasks whose titles stand before and behind a title, in the order of their beginnings."""
+    before = """
+        select number, title from tasks where owner = :owner and substr(title, 1, 60) < substr(:title, 1, 60)
+        order by substr(title, 1, 60) desc limit :limit
+    """
+    behind = """
+        select number, title from tasks where owner = :owner and substr(title, 1, 60) >= substr(:title, 1, 60)
+        order by substr(title, 1, 60) limit :limit
+    """
+    values = {"owner": owner, "title": title, "limit": limit}
+    return [(number, title) for number, title in tx.all(before, **values) + tx.all(behind, **values)]
+
+
+def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
+    """The numbers and titles of an owner's newest tasks that are not done."""
+    sql = """
+        select number, title from tasks where owner = :owner and completed_at is null
+        order by created_at desc, number desc limit :limit
+    """
+    return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit)]
+
+
+def open_numbers(tx: Tx, owner: str, limit: int) -> list[int]:
+    """The numbers of an owner's newest tasks that are not done, the newest first; read from an index alone."""
+    sql = """
+        select number from tasks where owner = :owner and completed_at is null
+        order by created_at desc, number desc limit :limit
+    """
+    return [number for (number,) in tx.all(sql, owner=owner, limit=limit)]
+
+
+def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[FullTask]:
+    """Some of an owner's tasks with all that is known of them, in the order given."""
+    sql = """
+        select t.number, t.id, t.owner, t.title, t.description, t.completed_at, t.created_at, t.updated_at, t.version,
+            (select name from projects p where p.number = t.project), t.priority, t.due,
+            (select string_agg(g.tag, ',' order by g.tag) from task_tags g where g.task = t.number),
+            (select string_agg(cast(b.blocker as text), ',' order by b.blocker) from task_blocks b
+                where b.task = t.number),
+            (select string_agg(cast(b.blocker as text), ',' order by b.blocker)
+                from task_blocks b join tasks o on o.number = b.blocker
+                where b.task = t.number and o.completed_at is null)
+        from tasks t where t.owner = :owner and t.number in :numbers
+            and (not :is_confined or t.project is null
+                or t.project in (select number from projects where name in :allowed))
+    """
+    rows = tx.all(sql, owner=owner, numbers=list(numbers), is_confined=allowed is not None, allowed=allowed or ())
+    found = {row[0]: _full(row) for row in rows}
+    return [found[number] for number in numbers if number in found]
+
+
+def listed(tx: Tx, owner: str, allowed: Allowed = None) -> list[Task]:
     """An owner's tasks, the newest first."""
     sql = """
         select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where owner = :owner order by created_at desc, number desc
+        from tasks where owner = :owner
+            and (not :is_confined or project is null
+                or project in (select number from projects where name in :allowed))
+        order by created_at desc, number desc
     """
-    return [_task(row) for row in tx.all(sql, owner=owner)]
+    return [_task(row) for row in tx.all(sql, owner=owner, is_confined=allowed is not None, allowed=allowed or ())]
 
 
-def pending(tx: Tx, owner: str) -> list[Task]:
+def pending(tx: Tx, owner: str, allowed: Allowed = None) -> list[Task]:
     """An owner's tasks that are not done, the newest first."""
     sql = """
         select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where owner = :owner and completed_at is null order by created_at desc, number desc
+        from tasks where owner = :owner and completed_at is null
+            and (not :is_confined or project is null
+                or project in (select number from projects where name in :allowed))
+        order by created_at desc, number desc
     """
-    return [_task(row) for row in tx.all(sql, owner=owner)]
+    return [_task(row) for row in tx.all(sql, owner=owner, is_confined=allowed is not None, allowed=allowed or ())]
 
 
 def update(
@@ -64,25 +170,48 @@ def update(
     *,
     title: str | UnsetType = UNSET,
     description: str | UnsetType | None = UNSET,
+    project: int | UnsetType | None = UNSET,
+    priority: Priority | UnsetType = UNSET,
+    due: str | UnsetType | None = UNSET,
+    status: str | UnsetType = UNSET,
+    version: int | None = None,
 ) -> Task | None:
-    """Change what is given of an owner's task; None when he has no such task."""
+    """Change what is given of an owner's task; None when he has no such task, or not of this version.
+
+    Raises:
+        Violation: foreign key, when its project is gone.
+    """
     sql = """
         update tasks set
             title = coalesce(:title, title),
             description = case when :has_description then :description else description end,
+            project = case when :has_project then :project else project end,
+            priority = coalesce(:priority, priority),
+            due = case when :has_due then :due else due end,
+            completed_at = case when :completes then coalesce(completed_at, :now)
+                when :reopens then null else completed_at end,
             updated_at = :now,
             version = version + 1
-        where id = :id and owner = :owner and updated_at < :now
+        where id = :id and owner = :owner and (:any_version or version = :version) and updated_at < :now
         returning number, id, owner, title, description, completed_at, created_at, updated_at, version
     """
     row = tx.renew(
         sql,
-        _LAST,
+        _LAST_IF_VERSION,
         id=id,
         owner=owner,
         title=None if title is UNSET else title,
         has_description=description is not UNSET,
         description=None if description is UNSET else description,
+        has_project=project is not UNSET,
+        project=None if project is UNSET else project,
+        priority=None if priority is UNSET else PRIORITIES.index(priority) + 1,
+        has_due=due is not UNSET,
+        due=None if due is UNSET else due,
+        completes=status == "completed",
+        reopens=status == "pending",
+        any_version=version is None,
+        version=version,
     )
     return _task(row) if row else None
 
@@ -110,10 +239,27 @@ def complete_first(tx: Tx, owner: str, id: str) -> Task | None:
 
 
 def delete(tx: Tx, owner: str, id: str) -> bool:
-    """Remove an owner's task; says whether he had it."""
+    """Remove an owner's task with all that hangs on it; says whether he had it."""
     return (
         tx.one("delete from tasks where id = :id and owner = :owner returning number", id=id, owner=owner) is not None
     )
+
+
+def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -> None:
+    """Make this the folded text by which a task is found."""
+    sql = """
+        insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)
+        on conflict (task) do update set title = excluded.title, description = excluded.description
+        where task_texts.title <> excluded.title or task_texts.description <> excluded.description
+    """
+    tx.run(sql, task=number, owner=owner, title=title, description=description)
+
+
+def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
+    """Make these the tags of an owner's task."""
+    tx.run("delete from task_tags where task = :task and owner = :owner", task=number, owner=owner)
+    sql = "insert into task_tags (task, owner, tag) values (:task, :owner, :tag)"
+    tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
 
 
 def _task(row: Row) -> Task:
@@ -129,3 +275,29 @@ def _task(row: Row) -> Task:
         updated_at=updated_at,
         version=version,
     )
+
+
+def _full(row: Row) -> FullTask:
+    number, id, owner, title, description, completed_at, created_at, updated_at, version = row[:9]
+    project, priority, due, tags, blockers, open_blockers = row[9:]
+    return FullTask(
+        number=number,
+        id=id,
+        owner=owner,
+        title=title,
+        description=description,
+        completed_at=completed_at,
+        created_at=created_at,
+        updated_at=updated_at,
+        version=version,
+        project=project,
+        tags=tuple(tags.split(",")) if tags else (),
+        priority=PRIORITIES[priority - 1],
+        due=due,
+        blocked_by=_numbers(blockers),
+        open_blockers=_numbers(open_blockers),
+    )
+
+
+def _numbers(joined: str | None) -> tuple[int, ...]:
+    return tuple(map(int, joined.split(","))) if joined else ()

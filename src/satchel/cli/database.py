@@ -1,0 +1,106 @@
+"""`satchel database`: bring a store up to date, let a role in, look at it, and copy it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from satchel import config
+from satchel.cli.store import as_json as indented
+from satchel.cli.store import refusals
+from satchel.errors import StoreUnusable
+from satchel.storage.database import is_postgres, open_database
+from satchel.storage.migrations import MIGRATIONS
+
+
+@click.group()
+def cli() -> None:
+    """Bring the store up to date, look at it, and copy it."""
+
+
+def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
+    """Give a command the store's address, without opening it, and print what it says: a text, or a value as JSON."""
+
+    def with_store(*, as_json: bool, database: str | None, **options: object) -> None:
+        with refusals(as_json=as_json):
+            text, value = run(config.load({"database": database}).database, **options)
+        click.echo(indented(value) if as_json else text)
+
+    with_store.__doc__ = run.__doc__
+    with_store.__name__ = run.__name__
+    with_store = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(with_store)
+    return click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")(with_store)
+
+
+@cli.command()
+@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be let in.")
+@command
+def migrate(where: str, role: str | None) -> tuple[str, Any]:
+    """Bring the store to the newest schema, or make it; on PostgreSQL, as its owner.
+
+    With --role, a role that owns nothing is granted what it needs to serve the store, and no more. Say so again after
+    each migration.
+    """
+    from satchel.storage.standing import standing
+
+    if role is not None and not is_postgres(where):
+        raise StoreUnusable("a SQLite file has no roles: whoever may read the file may read it all. Leave --role out.")
+    before = standing(where).schema if is_postgres(where) else _schema_of_file(where)
+    open_database(where).close()
+    notes = []
+    if role is not None:
+        from satchel.storage import postgres_schema
+        from satchel.storage.postgres import operators_connection
+
+        with operators_connection(where) as (connection, name):
+            notes = postgres_schema.grant(connection, role, name)
+    done = f"Migrated the store from schema {before} to {len(MIGRATIONS)}."
+    lines = [done if before < len(MIGRATIONS) else f"The store has schema {before}, the newest."]
+    lines += [f"Role '{role}' may use it."] if role is not None else []
+    value = {"from": before, "schema": len(MIGRATIONS), "role": role, "notes": notes}
+    return "\n".join([*lines, *(f"Note: {note}." for note in notes)]), value
+
+
+@cli.command()
+@command
+def status(where: str) -> tuple[str, Any]:
+    """Show where the store is, which schema it has, and how much is in it; changes nothing."""
+    from satchel.storage.standing import standing
+
+    found = standing(where)
+    lines = [
+        f"engine     {found.engine}",
+        f"store      {found.store}",
+        f"schema     {found.schema} (this Satchel knows up to {found.newest})",
+        *(f"{name:<10} {_shown(count)}" for name, count in found.counts.items()),
+    ]
+    if found.row_security:
+        lines.append("This role is held by row-level security: it sees the tasks of one user at a time.")
+    if found.schema < found.newest:
+        lines.append("Bring it up to date with: satchel database migrate")
+    return "\n".join(lines), found
+
+
+@cli.command()
+@click.argument("file", type=click.Path())
+@command
+def backup(where: str, file: str) -> tuple[str, Any]:
+    """Copy a SQLite store, while it is in use, to a new FILE that only you may read."""
+    if is_postgres(where):
+        raise StoreUnusable("a PostgreSQL store is copied with PostgreSQL's own tools: pg_dump, run as the owner.")
+    from satchel.storage.backup import backup as copy
+
+    size = copy(where, file)
+    return f"Copied {where} to {file} ({size} bytes).", {"store": where, "file": file, "bytes": size}
+
+
+def _schema_of_file(where: str) -> int:
+    import os
+
+    from satchel.storage.standing import standing
+
+    return standing(where).schema if os.path.exists(where) and os.path.getsize(where) else 0
+
+
+def _shown(count: int | None) -> str:
+    return "not visible" if count is None else str(count)

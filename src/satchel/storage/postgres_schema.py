@@ -1,0 +1,171 @@
+"""The schema on a PostgreSQL server: its owner brings it up to date, and lets in a role that owns nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from satchel.errors import StoreUnusable
+from satchel.storage.database import Tx
+from satchel.storage.migrations import MIGRATIONS, for_postgres
+
+Connection = psycopg.Connection[Any]
+
+# What an application role reads and writes, and what it only reads. New tables of a migration belong in one of them.
+DATA = (
+    *("settings", "projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
+    *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
+)
+READ_ONLY = ("tokens", "satchel_schema")
+
+_MIGRATION_LOCK = 0x53415443
+
+_MAY_MIGRATE = """
+    select case when to_regclass('satchel_schema') is null then has_schema_privilege(current_schema(), 'CREATE')
+        else (select pg_has_role(relowner, 'MEMBER') from pg_class where oid = to_regclass('satchel_schema')) end
+"""
+_OWNER = """
+    select pg_get_userbyid(relowner), relnamespace::regnamespace::text, pg_get_userbyid(relowner) = current_user
+    from pg_class where oid = to_regclass('satchel_schema')
+"""
+_LACKING = """
+    select name from unnest(%s::text[]) as name
+        where not coalesce(has_table_privilege(to_regclass(name), 'SELECT'), false)
+    union all
+    select 'satchel_is_task' where not coalesce(
+        has_function_privilege(to_regprocedure('satchel_is_task(text)'), 'EXECUTE'), false
+    )
+"""
+
+
+def version(connection: Connection) -> int:
+    """The schema that a store has; 0 where there is none that this role can see."""
+    if connection.execute("select to_regclass('satchel_schema')").fetchone() == (None,):
+        return 0
+    row = connection.execute("select max(version) from satchel_schema").fetchone()
+    return (row and row[0]) or 0
+
+
+def bring_up(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
+    """Bring a store up to date where that is needed, once, however many processes try.
+
+    Raises:
+        StoreUnusable: it is newer than we are, or this role may not change it.
+    """
+    if _known(connection, name) == len(MIGRATIONS):
+        return
+    # Held until the connection is closed, so that we look again in a new transaction: within one, PostgreSQL goes on
+    # believing that a table is missing which it has looked for in vain.
+    connection.execute("select pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+    connection.commit()
+    found = _known(connection, name)  # another process may have been first
+    if found == len(MIGRATIONS):
+        return
+    if connection.execute(_MAY_MIGRATE).fetchone() != (True,):
+        raise StoreUnusable(_behind(found, name))
+    owner = connection.execute(_OWNER).fetchone()
+    if owner is None:
+        connection.execute("create table satchel_schema (version integer not null)")
+    elif not owner[2]:
+        # A superuser, perhaps: what he makes shall not be his, or the owner could not migrate again.
+        become = sql.SQL("set local role {}").format(sql.Identifier(owner[0]))
+        connection.execute(become)
+    for number, migration in enumerate(MIGRATIONS[found:], found + 1):
+        steps = for_postgres(migration).encode()
+        connection.execute(steps)
+        migration.finish(as_tx(connection))
+        connection.execute("insert into satchel_schema values (%s)", [number])
+    connection.execute("reset role")
+
+
+def check_grants(connection: Connection, name: str) -> None:
+    """Make sure that a role which owns nothing was let in.
+
+    Raises:
+        StoreUnusable: it was not, or only to what an older schema had.
+    """
+    lacking = [what for (what,) in connection.execute(_LACKING, [[*DATA, *READ_ONLY]]).fetchall()]
+    if lacking:
+        raise StoreUnusable(
+            f"this role may not use {', '.join(lacking)} of the store {name}. Run `satchel database migrate --role "
+            f"{connection.info.user}` as the owner."
+        )
+
+
+def grant(connection: Connection, role: str, name: str) -> list[str]:
+    """Let a role that owns nothing use a store, and take from it what it does not need; notes for the operator.
+
+    Raises:
+        StoreUnusable: there is no such role, we may not, or no wall would hold it.
+    """
+    found = connection.execute(_OWNER).fetchone()
+    assert found is not None, "a store that was opened has a schema"
+    owner, schema, _ = found
+    if connection.execute("select pg_has_role(%s, 'MEMBER')", [owner]).fetchone() != (True,):
+        raise StoreUnusable(f"only the owner of the store {name} may grant rights on it: run this as role {owner}.")
+    facts = "select rolbypassrls or pg_has_role(oid, %s, 'MEMBER') from pg_roles where rolname = %s"
+    row = connection.execute(facts, [owner, role]).fetchone()
+    if row is None:
+        raise StoreUnusable(f"there is no role '{role}'. Make it first: create role {quoted(role)} login")
+    if row[0]:
+        raise StoreUnusable(
+            f"role '{role}' owns the store {name}, may act as its owner, or bypasses row-level security, so nothing "
+            "would keep one user's rows from another. Name a role that owns nothing."
+        )
+    for statement in _grants(schema, role):
+        connection.execute(statement)
+    if connection.execute("select has_schema_privilege(%s, %s, 'CREATE')", [role, schema]).fetchone() == (True,):
+        return [
+            f"role '{role}' may create tables in schema {schema}, which it does not need. "
+            f"Take that away: revoke create on schema {schema} from public, {quoted(role)}"
+        ]
+    return []
+
+
+def quoted(role: str) -> str:
+    """A role's name as SQL has it."""
+    return sql.Identifier(role).as_string()
+
+
+def _grants(schema: str, role: str) -> list[sql.Composed]:
+    words = {
+        "schema": sql.Identifier(schema),
+        "role": sql.Identifier(role),
+        "data": sql.SQL(", ").join(sql.Identifier(schema, table) for table in DATA),
+        "read_only": sql.SQL(", ").join(sql.Identifier(schema, table) for table in READ_ONLY),
+        "is_task": sql.Identifier(schema, "satchel_is_task"),
+    }
+    return [
+        sql.SQL(text).format(**words)
+        for text in (
+            "grant usage on schema {schema} to {role}",
+            "revoke all on {data}, {read_only} from {role}",
+            "grant select, insert, update, delete on {data} to {role}",
+            "grant select on {read_only} to {role}",
+            "revoke execute on function {is_task} from public",
+            "grant execute on function {is_task} to {role}",
+        )
+    ]
+
+
+def _known(connection: Connection, name: str) -> int:
+    found = version(connection)
+    if found > len(MIGRATIONS):
+        raise StoreUnusable(
+            f"the store {name} has schema {found}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
+            "It was written by a newer Satchel: upgrade this one."
+        )
+    return found
+
+
+def _behind(found: int, name: str) -> str:
+    if not found:
+        return (
+            f"the database {name} has no store that this role can see, and the role may not make one. Run `satchel "
+            "database migrate` as the owner, with --role to let this role in."
+        )
+    return (
+        f"the store {name} has schema {found}, this Satchel needs schema {len(MIGRATIONS)}, and this role may not "
+        "change it. Run `satchel database migrate` as the owner."
+    )

@@ -1,0 +1,80 @@
+"""Hearing of changes on a PostgreSQL server: a connection that listens, and is made again when it is lost."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import psycopg
+
+from satchel.log import log, log_surprise
+from satchel.model import Changed
+
+EVERYTHING = Changed("everything")
+
+_PATIENCE = 0.5  # seconds before a lost connection is tried again, and before a closed store is noticed
+_CHANGES = msgspec.json.Decoder(list[Changed])
+
+
+class Watcher:
+    """Listens in a thread of its own until it is stopped."""
+
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], heard: Callable[[list[Changed]], None]) -> None:
+        self._connect = connect
+        self._heard = heard
+        self._stopped = threading.Event()
+        connection = self._listen()  # here, so that whatever is committed from now on is heard
+        self._thread = threading.Thread(target=self._run, args=(connection,), name="satchel-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hear nothing more, and let go of the connection."""
+        self._stopped.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(2 * _PATIENCE)
+
+    def _listen(self) -> psycopg.Connection[Any]:
+        connection = self._connect()
+        try:
+            connection.execute("listen satchel_changes")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _run(self, connection: psycopg.Connection[Any] | None) -> None:
+        complaint = ""
+        while not self._stopped.is_set():
+            try:
+                if connection is None:
+                    connection = self._listen()
+                    log("watching the store again")
+                    complaint = ""
+                    self._tell([EVERYTHING])  # whatever happened while nobody listened
+                for told in connection.notifies(timeout=_PATIENCE):
+                    self._tell(_decoded(told.payload))
+            except psycopg.Error as error:
+                if connection is not None:
+                    connection.close()
+                    connection = None
+                if str(error) != complaint:  # a server that is away for an hour is worth one line
+                    complaint = str(error)
+                    log(f"watching the store: {complaint.strip()}")
+                self._stopped.wait(_PATIENCE)
+        if connection is not None:
+            connection.close()
+
+    def _tell(self, changes: list[Changed]) -> None:
+        if self._stopped.is_set():
+            return
+        try:
+            self._heard(changes)
+        except Exception:  # whoever hears it may fail; the next change is told all the same
+            log_surprise("watching the store")
+
+
+def _decoded(payload: str) -> list[Changed]:
+    try:
+        return _CHANGES.decode(payload)
+    except msgspec.DecodeError:
+        return [EVERYTHING]  # a newer Satchel knows changes that we do not

@@ -1,0 +1,123 @@
+"""Pages of an owner's tasks: what is asked for, in the order it is asked for.
+
+A page is a walk along an index until it is full. Only where a tag or a text leaves few tasks, these are sorted instead.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+
+from satchel.storage.database import Tx
+
+Filter = Literal["ready", "pending", "completed", "all"]
+
+_FEW = 300  # so many tasks are sorted faster than an index is walked
+
+_NEXT = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
+_ORDER: dict[Filter, str] = {
+    "ready": _NEXT,
+    "pending": _NEXT,
+    "completed": "t.completed_at desc, t.number desc",
+    "all": "t.created_at desc, t.number desc",
+}
+_STATUS: dict[Filter, str] = {
+    "ready": """
+        and t.completed_at is null and not exists (
+            select 1 from task_blocks b join tasks o on o.number = b.blocker
+            where b.task = t.number and o.completed_at is null
+        )
+    """,
+    "pending": "and t.completed_at is null",
+    "completed": "and t.completed_at is not null",
+    "all": "",
+}
+_IN_PROJECT = "and t.project = :project"
+_ALLOWED = "and (t.project is null or t.project in (select number from projects where name in :allowed))"
+_TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
+_CONTAINING = """
+    and exists (
+        select 1 from task_texts x
+        where x.task = t.number and (instr(x.title, :text) > 0 or instr(x.description, :text) > 0)
+    )
+"""
+_AMONG = "and t.number in :few"
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is asked for; a None asks for nothing."""
+
+    filter: Filter
+    project: int | None = None
+    allowed: tuple[str, ...] | None = None  # the only projects that a task may be in, if it is in any
+    tags: tuple[str, ...] = ()
+    needs_all_tags: bool = False
+    text: str | None = None  # folded, in title or description
+
+
+def numbers(tx: Tx, owner: str, wanted: Wanted, limit: int, offset: int) -> list[int]:
+    """A page of the numbers of an owner's tasks."""
+    few = _few(tx, owner, wanted)
+    if few == []:
+        return []
+    sql = _statement(
+        wanted.filter,
+        wanted.project is not None,
+        wanted.allowed is not None,
+        bool(wanted.tags),
+        wanted.text is not None,
+        few is not None,
+    )
+    rows = tx.all(
+        sql,
+        owner=owner,
+        project=wanted.project,
+        allowed=list(wanted.allowed or ()),
+        tags=list(wanted.tags),
+        needed=len(wanted.tags) if wanted.needs_all_tags else 1,
+        text=wanted.text,
+        few=few or [],
+        limit=limit,
+        offset=offset,
+    )
+    return [number for (number,) in rows]
+
+
+@lru_cache(maxsize=128)
+def _statement(
+    filter: Filter, has_project: bool, is_confined: bool, has_tags: bool, has_text: bool, has_few: bool
+) -> str:
+    """The query with those conditions that are asked for, so that the engine plans for no others."""
+    pieces = [
+        "select t.number from tasks t where t.owner = :owner",
+        _STATUS[filter],
+        _IN_PROJECT if has_project else "",
+        _ALLOWED if is_confined else "",
+        _TAGGED if has_tags else "",
+        _CONTAINING if has_text else "",
+        _AMONG if has_few else "",
+        "order by",
+        _ORDER[filter],
+        "limit :limit offset :offset",
+    ]
+    return " ".join(pieces)
+
+
+def _few(tx: Tx, owner: str, wanted: Wanted) -> list[int] | None:
+    """The tasks that a tag or the text leaves, where those are few."""
+    groups: Sequence[Sequence[str]] = [(tag,) for tag in wanted.tags] if wanted.needs_all_tags else [wanted.tags]
+    for tags in groups if wanted.tags else []:
+        sql = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
+        rows = tx.all(sql, owner=owner, tags=list(tags), limit=_FEW + 1)
+        if len(rows) <= _FEW:
+            return [task for (task,) in rows]
+    if wanted.text is not None:
+        sql = """
+            select task from task_texts
+            where owner = :owner and (instr(title, :text) > 0 or instr(description, :text) > 0) limit :limit
+        """
+        rows = tx.all(sql, owner=owner, text=wanted.text, limit=_FEW + 1)
+        if len(rows) <= _FEW:
+            return [task for (task,) in rows]
+    return None

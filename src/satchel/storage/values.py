@@ -1,0 +1,47 @@
+"""Queries about the values that a user gave to the arguments of prompts before."""
+
+from collections.abc import Mapping
+
+from satchel.model import Timestamp
+from satchel.storage.database import Tx
+
+KEPT = 20  # of one argument, the newest
+
+
+def used(tx: Tx, owner: str, prompt: str, argument: str) -> list[tuple[str, Timestamp]]:
+    """The values of an argument and when each was used last, the newest first."""
+    sql = """
+        select value, used_at from argument_values
+        where owner = :owner and prompt = :prompt and argument = :argument order by used_at desc, value
+    """
+    rows = tx.all(sql, owner=owner, prompt=prompt, argument=argument)
+    return [(value, used_at) for value, used_at in rows]
+
+
+def all_used(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
+    """When each value of each argument of a prompt was used last."""
+    sql = "select argument, value, used_at from argument_values where owner = :owner and prompt = :prompt"
+    rows = tx.all(sql, owner=owner, prompt=prompt)
+    return {(argument, value): used_at for argument, value, used_at in rows}
+
+
+def put(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
+    """Keep values as used now, and forget those beyond the newest."""
+    keep = """
+        insert into argument_values (owner, prompt, argument, value, used_at)
+        values (:owner, :prompt, :argument, :value, :now)
+        on conflict (owner, prompt, argument, value) do update set used_at = excluded.used_at
+        where argument_values.used_at < excluded.used_at
+    """
+    forget = """
+        delete from argument_values
+        where owner = :owner and prompt = :prompt and argument = :argument and value in (
+            select value from argument_values
+            where owner = :owner and prompt = :prompt and argument = :argument
+            order by used_at desc, value limit 1000 offset :kept
+        )
+    """
+    # Sorted, so that two who keep the same values do not wait for each other in turn.
+    for argument, value in sorted(values.items()):
+        tx.run(keep, owner=owner, prompt=prompt, argument=argument, value=value, now=tx.now)
+        tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=KEPT)

@@ -1,0 +1,169 @@
+"""`satchel token`: secrets are shown once, lists show none, and mistakes are told from each other; on both engines."""
+
+import json
+import subprocess
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from satchel import clock
+from satchel.cli.token import moment
+from satchel.errors import Unauthorized, WrongArgument
+from satchel.model import Identity
+from satchel.services import tokens
+from satchel.storage.database import open_database
+from tests.cli.test_commands import Command, done, failed, satchel, value
+
+__all__ = ["satchel"]  # a fixture
+
+ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
+
+
+def identified(store: str, secret: str) -> Identity:
+    database = open_database(store)
+    try:
+        return tokens.identify(database, secret)
+    finally:
+        database.close()
+
+
+def listed(satchel: Command) -> list[dict[str, Any]]:
+    tokens: list[dict[str, Any]] = value(satchel("token", "list", "--json"))["tokens"]
+    return tokens
+
+
+def test_a_token_is_made_with_json(satchel: Command, store: str) -> None:
+    satchel("project", "create", "one")
+    satchel("project", "create", "two")
+    options = ("--read-only", "--project", "one", "-p", "two", "--expires", "2999-12-31", "--json")
+    made = value(satchel("token", "create", "--user", ADA, *options))
+
+    assert made == {
+        "token": made["token"],
+        "id": made["id"],
+        "user": ADA,
+        "read_only": True,
+        "projects": ["one", "two"],
+        "expires_at": "3000-01-01T00:00:00.000000Z",
+    }
+    assert identified(store, made["token"]) == Identity(user=ADA, projects=("one", "two"), is_read_only=True)
+
+    plain = value(satchel("token", "create", "--user", ADA, "--json"))
+    assert (plain["read_only"], plain["projects"], plain["expires_at"]) == (False, None, None)
+    assert identified(store, plain["token"]) == Identity(user=ADA)
+
+
+def test_for_people_the_secret_stands_alone_on_stdout(satchel: Command, store: str) -> None:
+    process = satchel("token", "create", "--user", ADA, "--expires", "90d")
+    secret = done(process).removesuffix("\n")
+    assert identified(store, secret).user == ADA
+    said = process.stderr.decode()
+    assert "not shown again" in said and "satchel token revoke" in said and secret not in said
+
+
+def test_lists_show_everything_but_secrets(satchel: Command) -> None:
+    satchel("project", "create", "one")
+    first = value(satchel("token", "create", "-u", ADA, "--expires", "12h", "-p", "one", "--json"))
+    second = value(satchel("token", "create", "-u", ADA, "--read-only", "--json"))
+    revoked = value(satchel("token", "revoke", second["id"][:8], "--json"))
+
+    shown = listed(satchel)
+    assert shown == [
+        revoked,
+        {
+            "id": first["id"],
+            "user": ADA,
+            "read_only": False,
+            "projects": ["one"],
+            "created_at": shown[1]["created_at"],
+            "expires_at": first["expires_at"],
+            "revoked_at": None,
+            "state": "active",
+        },
+    ]
+    assert (revoked["id"], revoked["state"], revoked["read_only"]) == (second["id"], "revoked", True)
+    lines = done(satchel("token", "list"))
+    assert lines.splitlines() == [
+        "\t".join((second["id"], ADA, "read-only", "", revoked["created_at"], "", "revoked")),
+        "\t".join((first["id"], ADA, "", "one", shown[1]["created_at"], first["expires_at"], "active")),
+    ]
+    assert "satchel_" not in lines + json.dumps(shown)
+
+
+def test_a_revoked_token_is_refused_at_once_and_may_be_revoked_again(satchel: Command, store: str) -> None:
+    made = value(satchel("token", "create", "-u", ADA, "--json"))
+    assert done(satchel("token", "revoke", made["id"])) == f"Revoked token {made['id']} of user {ADA}.\n"
+    with pytest.raises(Unauthorized, match="revoked"):
+        identified(store, made["token"])
+    done(satchel("token", "revoke", made["id"]))
+
+
+def test_whose_token_it_is(satchel: Command, store: str) -> None:
+    assert value(satchel("token", "create", "--json", SATCHEL_USER=ADA))["user"] == ADA
+    if store.startswith("postgresql"):
+        assert "--user UUID" in failed(satchel("token", "create"), 2)
+    else:
+        local = done(satchel("user")).strip()
+        assert value(satchel("token", "create", "--json"))["user"] == local
+
+
+def test_mistakes_say_what_next(satchel: Command) -> None:
+    def fails(*arguments: str, status: int) -> str:
+        return failed(satchel("token", *arguments), status)
+
+    assert "`satchel user`" in fails("create", "--user", "ada", status=2)
+    assert "`satchel user`" in fails("create", "--user", "", status=2)
+    satchel("project", "create", "one")
+    assert "Did you mean 'one'?" in fails("create", "--user", ADA, "--project", "on", status=3)
+    assert "90d" in fails("create", "--user", ADA, "--expires", "soon", status=2)
+    assert "past" in fails("create", "--user", ADA, "--expires", "2020-01-01", status=2)
+    assert "satchel token list" in fails("revoke", "12345678", status=3)
+    assert "several" not in fails("revoke", "1234567", status=2)
+    secret = "satchel_" + "a" * 43
+    said = fails("revoke", secret, status=2)
+    assert "never by its secret" in said and secret not in said
+    error = json.loads(fails("revoke", "12345678", "--json", status=3))
+    assert error["error"]["code"] == "NotFound"
+    assert listed(satchel) == []
+
+
+NOW = "2030-01-31T12:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("30m", "2030-01-31T12:30:00.000000Z"),
+        ("12h", "2030-02-01T00:00:00.000000Z"),
+        ("90d", "2030-05-01T12:00:00.000000Z"),
+        ("2w", "2030-02-14T12:00:00.000000Z"),
+        ("2030-02-28", "2030-03-01T00:00:00.000000Z"),
+        ("20300228", "2030-03-01T00:00:00.000000Z"),
+        ("2030-02-28T10:00", "2030-02-28T10:00:00.000000Z"),
+        ("2030-02-28 10:00", "2030-02-28T10:00:00.000000Z"),
+        ("2030-02-28T10:00Z", "2030-02-28T10:00:00.000000Z"),
+        ("2030-02-28T10:00:00.5+02:00", "2030-02-28T08:00:00.500000Z"),
+    ],
+)
+def test_a_time_as_people_say_it(when: str, expected: str) -> None:
+    assert moment(when, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    "when", ["", "d", "-1d", "1.5d", "1y", "٣d", "90 d", "2030-02-30", "9999-12-31", "999999w", "x"]
+)
+def test_what_is_no_time(when: str) -> None:
+    with pytest.raises(WrongArgument, match="expires_at: format"):
+        moment(when, NOW)
+
+
+def test_every_time_is_written_with_the_same_length() -> None:
+    times = [datetime(1, 1, 1, tzinfo=UTC), datetime(999, 1, 1, tzinfo=UTC), datetime.now(UTC) + timedelta(days=1)]
+    written = [clock.written(time) for time in times]
+    assert written == sorted(written) and {len(text) for text in written} == {27}
+
+
+def test_help_lists_the_command(satchel: Command) -> None:
+    process: subprocess.CompletedProcess[bytes] = satchel("--help")
+    assert "token" in done(process)
