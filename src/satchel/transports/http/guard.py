@@ -79,9 +79,10 @@ def check_body(headers: Headers) -> None:
         Refusal: 415 for anything but plain JSON, 413 for more than we take.
     """
     # What is said about the character set has no effect (RFC 8259): JSON is UTF-8.
-    if [kind.partition(";")[0].strip().lower() for kind in values(headers, "content-type")] != ["application/json"]:
+    kinds = [kind.partition(";")[0].rstrip(" \t").lower() for kind in values(headers, "content-type")]
+    if kinds != ["application/json"]:
         raise Refusal(415, "body", "The body must be application/json.")
-    if any(coding.strip().lower() != "identity" for coding in values(headers, "content-encoding")):
+    if any(coding.lower() != "identity" for coding in values(headers, "content-encoding")):
         raise Refusal(415, "body", "The body must not be compressed.")
     length = value(headers, "content-length") or "0"
     if not length.isdecimal() or int(length[:20]) > MAX_MESSAGE_BYTES:

@@ -24,7 +24,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._timer: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
-        self._running: RequestResponseCycle | None = None  # whose answer is due; `cycle` may be one that waits behind it
+        self._running: RequestResponseCycle | None = None  # whose answer is due; `cycle` may wait behind it
         self._is_in_head = True
         self._head_bytes = 0  # of the head that is being read, as far as it is understood
         self._other_bytes = 0  # since the last that was a body: an unfinished head, trailers, blank lines
@@ -89,7 +89,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._is_in_head:
             return  # a trailer, which must not pass for a header
         self._head_bytes += len(name) + len(value) + 4
-        super().on_header(name, value)
+        super().on_header(name, value.rstrip(b" \t"))  # the parser leaves only the blanks in front out
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
