@@ -37,6 +37,8 @@ class Auth(Struct, frozen=True, kw_only=True):
         except StoreError as error:
             raise Refusal(503, "authorization", "Who is calling cannot be told at the moment. Try again.") from error
         allowed = identity.projects
+        if allowed == ():  # as an issuer may have it
+            raise self.forbidden("This token opens no project.")
         if project is None:
             project = self.scope.project if allowed is None or self.scope.project in allowed else allowed[0]
         elif allowed is not None and project not in allowed:
