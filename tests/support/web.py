@@ -274,6 +274,17 @@ def rpc(
     return headers, json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": told}).encode()
 
 
+def refusal(route: str, status: int, field: str, message: str) -> Any:
+    """What a refusal looks like on a route."""
+    if route.startswith("/mcp/tool/"):
+        if status == 404:
+            return {"success": False, "error": message, "code": "NOT_FOUND"}
+        return {"success": False, "error": message, "code": "VALIDATION_ERROR", "details": {"field": field}}
+    if route == "/mcp" or route.startswith("/mcp/"):
+        return {"jsonrpc": "2.0", "error": {"code": -32600, "message": message}}
+    return {"error": message}
+
+
 def children(pid: int) -> list[int]:
     """The children of a process; none once it is gone."""
     try:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel.transports.http.guard import make_guard
-from tests.support.web import HANDSHAKE, JSON, Answer, Closed, WebServer, Wire, call, request, rpc
+from tests.support.web import HANDSHAKE, JSON, Answer, Closed, WebServer, Wire, call, refusal, request, rpc
 
 ALLOWED_HOSTS = ("Api.Example.com", "exact.example.com:8443")
 ALLOWED_ORIGINS = ("https://app.example.com", "http://dev.example.com:3000")
@@ -136,17 +136,6 @@ NOTHING = (
 ROUTES = (*MCP, *DOOR, "/health", "/metrics", *NOTHING)
 METHODS = ("GET", "POST", "PUT", "DELETE", "OPTIONS")
 STREAMS = ("twig",)  # what a GET would open a stream on, if it accepted one
-
-
-def refusal(route: str, status: int, field: str, message: str) -> Any:
-    """What a refusal looks like on a route."""
-    if route.startswith("/mcp/tool/"):
-        if status == 404:
-            return {"success": False, "error": message, "code": "NOT_FOUND"}
-        return {"success": False, "error": message, "code": "VALIDATION_ERROR", "details": {"field": field}}
-    if route == "/mcp" or route.startswith("/mcp/"):
-        return {"jsonrpc": "2.0", "error": {"code": -32600, "message": message}}
-    return {"error": message}
 
 
 def expected_status(route: str, method: str, origin: str | None) -> int:
