@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.contract import Result, Sources
-from satchel.contracts.own.methods import PROJECT_URI, PROMPT_URI, START_TASK, TASK_URI, unavailable
+from satchel.contracts.own.methods import START_TASK, unavailable
 from satchel.contracts.own.rendering import arguments_of, memory_of, stored_or_library
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI
 from satchel.errors import Forbidden, NotFound
 from satchel.model import Scope
 from satchel.protocol import invalid_params

@@ -1,7 +1,6 @@
 """Prompts and resources as MCP has them: what a person chooses, and what a client reads."""
 
 from typing import Any, NoReturn
-from urllib.parse import quote, unquote
 
 from satchel.contracts.contract import Result, Sources
 from satchel.contracts.documents import contents, described
@@ -9,6 +8,7 @@ from satchel.contracts.own import documents
 from satchel.contracts.own.failures import Missed, Unrenderable
 from satchel.contracts.own.rendering import rendered, stored_or_library, template_of
 from satchel.contracts.own.tasks import meant as task_meant
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI, named_by
 from satchel.errors import Forbidden, NotFound, Refused, WrongArgument
 from satchel.model import Argument, Scope
 from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
@@ -17,7 +17,6 @@ from satchel.services import projects, prompts, resources
 
 PAGE = 500
 START_TASK = "start-task"
-PROMPT_URI, TASK_URI, PROJECT_URI = "satchel://prompt/", "satchel://task/", "satchel://project/"
 
 TEMPLATES = [
     {
@@ -159,24 +158,19 @@ def read(sources: Sources, scope: Scope, uri: str) -> Result:
 def document(sources: Sources, scope: Scope, uri: str) -> Result | None:
     """What a URI of ours means; None where it is none of ours."""
     if uri.startswith(PROMPT_URI):
-        found = stored_or_library(sources, scope, unquote(uri[len(PROMPT_URI) :]))
+        found = stored_or_library(sources, scope, named_by(uri, PROMPT_URI))
         return page(uri, "text/markdown", template_of(sources, found))
     if uri.startswith(TASK_URI):
-        task = task_meant(sources.tx, scope, unquote(uri[len(TASK_URI) :]))
+        task = task_meant(sources.tx, scope, named_by(uri, TASK_URI))
         return page(uri, "text/markdown", documents.task_document(sources.tx, scope, task))
     if uri.startswith(PROJECT_URI):
-        project = projects.entered(scope, unquote(uri[len(PROJECT_URI) :]))
+        project = projects.entered(scope, named_by(uri, PROJECT_URI))
         return page(uri, "application/json", documents.project_document(sources.tx, project))
     return None
 
 
 def page(uri: str, mime_type: str, text: str) -> Result:
     return {"uri": uri, "mimeType": mime_type, "text": text}
-
-
-def prompt_uri(name: str) -> str:
-    """The URI of a prompt."""
-    return PROMPT_URI + quote(name, safe=":")
 
 
 def unavailable(missing: Refused) -> NoReturn:
