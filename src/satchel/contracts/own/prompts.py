@@ -14,12 +14,13 @@ from satchel.contracts.own.where import within
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import prompts
+from satchel.services import prompts, rules
 from satchel.storage.database import Tx
 
 
 def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
     scope = within(scope, args.project)
+    rules.check_tags(args.tags or (), "prompt")
     prompt = prompts.add(
         sources.tx,
         scope,
@@ -77,6 +78,7 @@ def render_prompt(sources: Sources, scope: Scope, args: inputs.RenderPrompt) -> 
 
 def update_prompt(sources: Sources, scope: Scope, args: inputs.UpdatePrompt) -> Body:
     scope = within(scope, args.project)
+    rules.check_tags(args.tags or (), "prompt")
     seen = stored(sources.tx, scope, args.prompt)
     with called(seen.name):
         prompt = prompts.update(
