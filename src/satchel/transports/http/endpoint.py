@@ -93,7 +93,7 @@ class Endpoint:
         post = Post(self._offer, headers, raw, self._mirrored)
         calls = post.exchange.calls
         if scope.is_read_only and any(tool.writes for tool in map(self._runner.tool, calls) if tool is not None):
-            raise self._auth.forbidden("This token is read-only.")
+            raise self._auth.forbidden("Read-only: nothing may be changed.")
         if not calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
@@ -165,7 +165,7 @@ class Endpoint:
         project = await self._threads.run(self._watched, scope)
 
         def seen(changes: list[Changed]) -> Any:
-            return news(self._contract, changes, project=project, user=scope.user)
+            return news(self._contract, changes, scope, project)
 
         listener = Listener(connection, seen)
         gone = asyncio.ensure_future(_disconnected(receive))
