@@ -210,7 +210,7 @@ TEMPLATES = [
 ]
 
 
-def news(changed: Changed) -> list[Change]:
+def news(changed: Changed, _scope: Scope) -> list[Change]:
     return [Change("prompts")] if changed.what == "prompts" else []
 
 
