@@ -202,7 +202,6 @@ def test_python_hands_over_what_was_sent(server: HttpServer, expected: dict[str,
     assert asyncio.run(conversation()) == expected[PYTHON[mode]]
 
 
-# In its legacy mode this client opens no stream of changes to a server without sessions, which is what we are.
 @pytest.mark.parametrize("mode", ["auto", NEWEST])
 def test_python_hears_of_a_change(tmp_path: Path, mode: str) -> None:
     async def conversation(server: HttpServer) -> None:
@@ -215,6 +214,25 @@ def test_python_hears_of_a_change(tmp_path: Path, mode: str) -> None:
             event = await anext(aiter(events))
             assert "prompt" in type(event).__name__.lower()
             assert [one.name for one in (await client.list_prompts()).prompts if one.name.startswith("everyday:")] == []
+
+    with served(tmp_path, "token") as server:
+        asyncio.run(conversation(server))
+
+
+def test_python_of_the_handshake_generation_hears_of_a_change(tmp_path: Path) -> None:
+    """By GET, which it opens only where it is given a session id; ours means nothing."""
+
+    async def conversation(server: HttpServer) -> None:
+        heard: asyncio.Queue[str] = asyncio.Queue()
+
+        async def hear(message: Any) -> None:
+            heard.put_nowait(type(message).__name__)
+
+        async with asyncio.timeout(15), connected(server, "twig", "legacy", message_handler=hear) as client:
+            await client.list_prompts()
+            await asyncio.sleep(0.5)  # its stream is opened behind its back
+            (tmp_path / "libraries" / "everyday" / "twig.toml").write_text("[prompts.only]\n")
+            assert await heard.get() == "PromptListChangedNotification"
 
     with served(tmp_path, "token") as server:
         asyncio.run(conversation(server))

@@ -138,7 +138,8 @@ def delete(session: Session, refs: tuple[str, ...]) -> None:
 
 def whole(session: Session, prompt: Prompt) -> dict[str, Any]:
     """Everything about a prompt."""
-    return {"project": session.scope.project, **fields(prompt, "arguments")}
+    more = {"arguments": prompt.arguments} if prompt.arguments else {}
+    return {"project": session.scope.project, **fields(prompt, "arguments"), **more}
 
 
 def show_page(session: Session, page: Page) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from satchel.clock import new_id
 from satchel.contracts.contract import Contract
 from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
@@ -52,6 +53,8 @@ class Endpoint:
         self._runner = runner
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
+        lists = ("tools", "prompts", "resources")
+        self._has_news = any(announces(self._offer.capabilities, what) for what in lists)
         self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
         self._threads = threads
         self._listeners = listeners
@@ -72,14 +75,21 @@ class Endpoint:
         elif body is None:
             await self._settle_in_stream(post, scope, receive, send)
         else:
-            await reply(send, post.status(), body, [JSON])
+            await reply(send, post.status(), body, [JSON, *self._session(post)])
+
+    def _session(self, post: Post) -> Headers:
+        """A session id that means nothing and that nobody remembers.
+
+        Some clients of the handshake generation open the stream of changes only where they were given one.
+        """
+        is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
+        return [("mcp-session-id", new_id())] if is_opening and self._has_news else []
 
     async def get(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
         date = value(headers, VERSION_HEADER)
         revision = UNNAMED if date is None else REVISIONS.get(date)
-        has_news = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
-        if revision is None or not revision.is_handshake or not has_news:
+        if revision is None or not revision.is_handshake or not self._has_news:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
         if "text/event-stream" not in (value(headers, "accept") or ""):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
