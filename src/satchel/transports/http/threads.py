@@ -14,6 +14,7 @@ from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 COUNT = 32  # most of them wait: for the disk, the write lock, or the database server
+QUICK = 2  # none of them waits, and more would only take the interpreter from each other: 16 cost half as much again
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,16 +23,23 @@ _Work = tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]
 
 
 class Threads:
-    """A pool of threads, with one kept apart for the question whether we are well."""
+    """A pool of threads, a few for quick work, and one kept apart for the question whether we are well."""
 
     def __init__(self) -> None:
         self._many = _Pool(COUNT, "satchel-call")
+        self._quick = _Pool(QUICK, "satchel-read")
         self._apart = _Pool(1, "satchel-health")
 
     async def run(self, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something in one of the threads."""
         assert not kwargs, "positional arguments only"
         result: T = await self._many.begin(act, args)
+        return result
+
+    async def run_quick(self, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run something that waits for nothing but the processor."""
+        assert not kwargs, "positional arguments only"
+        result: T = await self._quick.begin(act, args)
         return result
 
     async def run_apart(self, act: Callable[[], T]) -> T:
@@ -42,6 +50,7 @@ class Threads:
     def close(self) -> None:
         """Take no more work; what is at hand has been waited for."""
         self._many.close()
+        self._quick.close()
         self._apart.close()
 
 
