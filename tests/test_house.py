@@ -66,8 +66,9 @@ def test_contracts_do_not_import_each_other() -> None:
     from satchel.contracts import CONTRACTS
 
     for module in CONTRACTS.values():
-        file = SOURCE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-        assert not imports(file) & (set(CONTRACTS.values()) - {module})
+        place = SOURCE.joinpath(*module.split(".")[1:])
+        for file in place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]:
+            assert not imports(file) & (set(CONTRACTS.values()) - {module}), file
 
 
 def loaded(code: str) -> set[str]:

@@ -28,12 +28,13 @@ NAMES = (
     "oauth_audience",
     "oauth_algorithm",
     "oauth_keys",
+    "toolsets",
+    "read_only",
 )
-LISTS = {
-    "libraries": os.pathsep,
-    "allow_host": ",",
-    "allow_origin": ",",
-}  # and what separates them where they are one text
+# Settings that are lists, and what separates them where they are one text.
+LISTS = {"libraries": os.pathsep, "allow_host": ",", "allow_origin": ",", "toolsets": ","}
+DEFAULT_CONTRACT = "satchel"
+TOOLSETS = ("prompts", "resources", "tasks")
 CHOICES = {"transport": ("stdio", "http"), "auth": ("none", "token", "oauth")}
 NUMBERS = {"port": (0, 65535), "workers": (1, 64), "connections": (1, 100_000)}
 
@@ -62,10 +63,13 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     database: str  # a file path or a postgresql:// address
     project: str = DEFAULT_PROJECT
-    contract: str | None = None
+    why_project: str | None = None  # it is that one; None where nobody said
+    contract: str = DEFAULT_CONTRACT
     libraries: tuple[str, ...] = ()  # folders with libraries in them
     user: str | None = None  # the only user that a connection may act as
     home: str  # the data folder
+    toolsets: tuple[str, ...] = ()  # the only ones to be served; none: all
+    is_read_only: bool = False
     http: Http | None = None  # None: stdio
 
 
@@ -86,15 +90,29 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
             raise SettingsError(f"'{told[name]}' is no {name}: choose {' or '.join(choices)}.")
     if told["user"] is not None and clock.parse_id(told["user"]) is None:
         raise SettingsError(f"'{told['user']}' is no user: a user is a UUID, as `satchel user` prints one.")
+    for toolset in lists["toolsets"]:
+        if toolset not in TOOLSETS:
+            raise SettingsError(f"'{toolset}' is no toolset: there are {', '.join(TOOLSETS)}.")
     return Settings(
         database=told["database"] or os.path.join(home, "satchel.db"),
         project=told["project"] or DEFAULT_PROJECT,
-        contract=told["contract"],
+        why_project=_why(said, environment, file),
+        contract=told["contract"] or DEFAULT_CONTRACT,
         libraries=lists["libraries"] or (os.path.join(home, "libraries"),),
         user=told["user"] and clock.parse_id(told["user"]),
         home=home,
+        toolsets=lists["toolsets"],
+        is_read_only=(told["read_only"] or "").lower() in ("1", "true", "yes"),
         http=_http(told, lists) if told["transport"] == "http" else None,
     )
+
+
+def _why(said: Mapping[str, str], environment: Mapping[str, str], file: Mapping[str, str]) -> str | None:
+    if said.get("project"):
+        return "the flag --project"
+    if environment.get("SATCHEL_PROJECT"):
+        return "the environment variable SATCHEL_PROJECT"
+    return "the settings file" if file.get("project") else None
 
 
 def _http(told: Mapping[str, str | None], lists: Mapping[str, tuple[str, ...]]) -> Http:

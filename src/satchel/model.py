@@ -17,6 +17,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     """On whose behalf and where a call acts. The transport knows it; the caller's arguments never widen it."""
 
     project: str = DEFAULT_PROJECT
+    why: str = "the default"  # it is this project
     user: str | None = None
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False

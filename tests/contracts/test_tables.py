@@ -1,12 +1,12 @@
 """Every contract as a table: it has words for every error, and its schemas are schemas."""
 
-import json
-
 import jsonschema
+import msgspec
 import pytest
 
 from satchel import errors
 from satchel.contracts import CONTRACTS, load
+from satchel.contracts.own.failures import Missed, Unrenderable
 from satchel.contracts.schema import json_schema
 from satchel.model import Scope
 
@@ -24,6 +24,8 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
+    Missed: [Missed(errors.NotFound("prompt", "7", SCOPE), ("8",))],
+    Unrenderable: [Unrenderable("It cannot be filled in.", "Mend it.")],
 }
 
 
@@ -40,7 +42,7 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
         for kind in leaves(errors.SatchelError):
             for error in SAMPLES[kind]:
                 body = contract.failure(tool, error)
-                assert body and "secret" not in json.dumps(body)
+                assert body and b"secret" not in msgspec.json.encode(body)
 
 
 UNABLE = "Unable to complete request. Please try again."

@@ -50,9 +50,9 @@ class PostgresServer:
                     raise RuntimeError((self.folder / "log").read_text()) from None
                 time.sleep(0.02)
 
-    def url(self, database: str) -> str:
+    def url(self, database: str, role: str = "satchel") -> str:
         """The address of one of its databases."""
-        return f"postgresql://satchel@/{database}?host={self.folder}"
+        return f"postgresql://{role}@/{database}?host={self.folder}"
 
     def fresh(self) -> str:
         """The address of a new, empty database."""
@@ -60,6 +60,17 @@ class PostgresServer:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"create database {name}")
         return self.url(name)
+
+    def fresh_for_two(self) -> tuple[str, str]:
+        """The address of a new, empty database as its owner has it, and as a role that owns nothing."""
+        name = next(self._names)
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"create role {name}_owner login")
+            connection.execute(f"create role {name}_app login")
+            connection.execute(f"create database {name} owner {name}_owner")
+        with psycopg.connect(self.url(name), autocommit=True) as connection:
+            connection.execute("revoke create on schema public from public")
+        return self.url(name, f"{name}_owner"), self.url(name, f"{name}_app")
 
     def stop(self) -> None:
         """Stop the server as an operator would who does not wait for clients."""

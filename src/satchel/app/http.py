@@ -8,7 +8,7 @@ from collections.abc import Callable
 from satchel.app import complain, opened
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.contract import Contract
+from satchel.contracts.contract import Contract, narrowed
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreError, StoreUnusable
 from satchel.library import watch
@@ -89,8 +89,9 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
     url = _url(http, listening)
     threads, listeners, metrics = Threads(), Listeners(), Metrics()
     watched = _Watch(database, listeners.tell)
+    why = settings.why_project or "the default"
     auth = Auth(
-        scope=Scope(project=settings.project, user=settings.user),
+        scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         identify=_identify(http, database, url),
         metadata_url=f"{url}/.well-known/oauth-protected-resource/mcp" if http.auth == "oauth" else None,
     )
@@ -110,6 +111,8 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
         )
 
     contracts = {name: load(name) for name in CONTRACTS}
+    own = contracts["satchel"]
+    contracts["satchel"] = narrowed(own, settings.toolsets, is_read_only=settings.is_read_only)
     endpoints = {f"/mcp/{name}": endpoint(contract) for name, contract in contracts.items()}
     endpoints["/mcp"] = endpoints[f"/mcp/{settings.contract}"]
     app = App(

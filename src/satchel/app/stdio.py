@@ -4,9 +4,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from satchel.app import complain, opened
 from satchel.config import Settings
 from satchel.contracts import load
+from satchel.contracts.contract import narrowed
 from satchel.errors import StoreError
 from satchel.model import Changed, Scope
 from satchel.services import projects, users
@@ -23,10 +26,16 @@ def serve(settings: Settings) -> int:
     """Serve a contract until the client leaves; the exit status."""
     from satchel.contracts.runner import Runner
 
-    assert settings.contract is not None
     streams = stdio.Streams()
     contract = load(settings.contract)
-    scope = Scope(project=settings.project, user=settings.user)
+    scope = Scope(
+        project=settings.project,
+        why=settings.why_project or "the default",
+        user=settings.user,
+        is_read_only=settings.is_read_only,
+    )
+    if settings.toolsets or settings.is_read_only:
+        contract = narrowed(contract, settings.toolsets, is_read_only=settings.is_read_only)
     database: Database | None = None
     libraries: Libraries | None = None
     if contract.reads_store:
@@ -34,9 +43,11 @@ def serve(settings: Settings) -> int:
         if isinstance(store, int):
             return store
         database = store
+        if contract.finds_project and settings.why_project is None:
+            scope = _placed(database, scope)
         try:
             if contract.acts_as_user and scope.user is None:
-                scope = Scope(project=scope.project, user=users.local(database, settings.home))
+                scope = structs.replace(scope, user=users.local(database, settings.home))
         except StoreError as error:
             return complain(f"cannot use the store: {error}", 1)
     if contract.reads_libraries:
@@ -55,6 +66,17 @@ def serve(settings: Settings) -> int:
     return 0
 
 
+def _placed(database: "Database", scope: Scope) -> Scope:
+    """The scope in the project that the working directory names."""
+    from satchel.app import place
+
+    folder = place.here()
+    for name, why in place.named_above(folder) if folder is not None else ():
+        if projects.number(database, Scope(project=name)) is not None:
+            return structs.replace(scope, project=name, why=why)
+    return scope
+
+
 def _watching(
     contract: "Contract", scope: Scope, database: "Database | None", libraries: "Libraries | None"
 ) -> Callable[[Callable[["Change"], None]], None]:
@@ -69,7 +91,7 @@ def _watching(
         project = None if database is None else projects.number(database, scope)
 
         def hear(changes: list[Changed]) -> None:
-            for change in news(contract, changes, project=project, user=scope.user):
+            for change in news(contract, changes, scope, project):
                 announce(change)
 
         if database is not None:

@@ -1,5 +1,6 @@
 """`satchel database`: bring a store up to date, let a role in, look at it, and copy it."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -95,8 +96,6 @@ def backup(where: str, file: str) -> tuple[str, Any]:
 
 
 def _schema_of_file(where: str) -> int:
-    import os
-
     from satchel.storage.standing import standing
 
     return standing(where).schema if os.path.exists(where) and os.path.getsize(where) else 0

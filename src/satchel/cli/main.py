@@ -19,7 +19,7 @@ COMMANDS = {
     "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
-SERVE_HELP = "Serve a contract over stdio, until the client leaves."
+SERVE_HELP = "Serve prompts, resources and tasks to MCP clients, over stdio or HTTP."
 
 
 class LazyGroup(click.Group):
@@ -57,7 +57,13 @@ cli.add_command(
         help=SERVE_HELP,
         params=[
             click.Option(
-                [option.name, *option.flags], metavar=option.metavar, help=option.help, multiple=option.is_repeated
+                [option.name, *option.flags],
+                metavar=option.metavar or None,
+                help=option.help,
+                multiple=option.is_repeated,
+                is_flag=option.is_flag,
+                flag_value="yes" if option.is_flag else None,
+                type=str,
             )
             for option in OPTIONS
         ],

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 Flags = dict[str, str | list[str] | None]
 
 
 class Option(Struct, frozen=True):
-    """One option of `serve`; each takes a value."""
+    """One option of `serve`."""
 
     name: str
     flags: tuple[str, ...]
     metavar: str
     help: str
     is_repeated: bool = False
+    is_flag: bool = False  # takes no value
 
 
 def _http(name: str, metavar: str, help: str, *, is_repeated: bool = False) -> Option:
@@ -23,7 +24,9 @@ def _http(name: str, metavar: str, help: str, *, is_repeated: bool = False) -> O
 
 
 OPTIONS = (
-    Option("contract", ("--contract", "-c"), "NAME", "The contract to serve. [env: SATCHEL_CONTRACT]"),
+    Option(
+        "contract", ("--contract", "-c"), "NAME", "The contract to serve; default: satchel. [env: SATCHEL_CONTRACT]"
+    ),
     Option("project", ("--project", "-p"), "NAME", "The project to work in; default: default. [env: SATCHEL_PROJECT]"),
     Option(
         "database",
@@ -35,10 +38,17 @@ OPTIONS = (
         "libraries",
         ("--libraries", "-l"),
         "DIR",
-        "A folder of libraries, for twig; may be said several times. [env: SATCHEL_LIBRARIES]",
+        "A folder of libraries; may be said several times. [env: SATCHEL_LIBRARIES]",
         is_repeated=True,
     ),
     Option("user", ("--user", "-u"), "UUID", "The only user to act as; default: the local one. [env: SATCHEL_USER]"),
+    Option(
+        "toolsets",
+        ("--toolsets",),
+        "LIST",
+        "Only these tools of satchel: prompts,resources,tasks. [env: SATCHEL_TOOLSETS]",
+    ),
+    Option("read_only", ("--read-only",), "", "Change nothing. [env: SATCHEL_READ_ONLY]", is_flag=True),
     Option("transport", ("--transport", "-t"), "stdio|http", "How; default: stdio. [env: SATCHEL_TRANSPORT]"),
     _http("host", "ADDRESS", "HTTP: where to listen; default: 127.0.0.1."),
     _http("port", "NUMBER", "HTTP: the port; default: 8000; 0: any free one."),
@@ -68,9 +78,11 @@ def parse(arguments: Sequence[str]) -> Flags | None:
     rest = list(arguments)
     while rest:
         flag, has_value, value = rest.pop(0).partition("=")
-        if flag not in options or (has_value and not flag.startswith("--")):
+        if flag not in options or (has_value and (options[flag].is_flag or not flag.startswith("--"))):
             return None
-        if not has_value:
+        if options[flag].is_flag:
+            value = "yes"
+        elif not has_value:
             if not rest or rest[0].startswith("-"):
                 return None
             value = rest.pop(0)
@@ -90,14 +102,12 @@ def serve(flags: Flags) -> int:
     except config.SettingsError as error:
         return app.complain(str(error), 2)
     known = ", ".join(CONTRACTS)
-    if settings.contract is None and settings.http is not None:
-        settings = structs.replace(settings, contract="prompt-store")
-    if settings.contract is None:
-        return app.complain(f"which contract? Name one with --contract: {known}.", 2)
     if settings.contract not in CONTRACTS:
         from satchel.services.near import nearest
 
         near = nearest(settings.contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""
         return app.complain(f"there is no contract '{settings.contract}'. {hint}There are: {known}.", 2)
+    if settings.contract != "satchel" and settings.http is None and (settings.toolsets or settings.is_read_only):
+        return app.complain("--toolsets and --read-only narrow the contract satchel; the others are served whole.", 2)
     return app.serve(settings)

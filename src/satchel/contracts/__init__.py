@@ -12,6 +12,7 @@ from importlib import import_module
 from satchel.contracts.contract import Contract
 
 CONTRACTS = {
+    "satchel": "satchel.contracts.own",
     "prompt-store": "satchel.contracts.prompt_store",
     "mcpkg": "satchel.contracts.mcpkg",
     "twig": "satchel.contracts.twig",

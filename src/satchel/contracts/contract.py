@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from satchel.errors import SatchelError
 from satchel.model import Changed, Scope
@@ -48,6 +48,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     at_least_one: tuple[str, ...] = ()  # of these arguments
     title: str | None = None
     annotations: dict[str, bool] | None = None
+    toolset: str = ""  # by which a server may be narrowed; without one it is always there
     output_schema: Schema | None = None  # where it is told to clients: every answer satisfies it, failures too
 
 
@@ -71,11 +72,12 @@ class Contract(Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     reads_store: bool = True
     reads_libraries: bool = False
+    finds_project: bool = False  # by the working directory, where nobody names one
     uses_project: bool = True  # so that its project must be there before it serves
     acts_as_user: bool = False  # as the local one, unless another is named
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     admit: Callable[[Scope, dict[str, Any]], None] = lambda _scope, _arguments: None  # before arguments are checked
-    changes: Callable[[Changed], Iterable[Change]] = lambda _changed: ()  # as clients see it who are told of changes
+    changes: Callable[[Changed, Scope], Iterable[Change]] = lambda _changed, _scope: ()  # as clients see them
     acting: Callable[[Scope, Any], Scope] = lambda scope, _arguments: scope  # for whom, where the arguments say it
     shaped: Callable[[Tool, Body], Body] = lambda _tool, body: body  # a failure in the form of its tool
 
@@ -85,3 +87,13 @@ class Contract(Struct, frozen=True, kw_only=True):
             if kind in self.failures:
                 return self.shaped(tool, self.failures[kind](error))
         raise LookupError(f"{self.name} has no words for {type(error).__name__}")
+
+
+def narrowed(contract: Contract, toolsets: tuple[str, ...], *, is_read_only: bool) -> Contract:
+    """The contract with the tools of some sets only, or only those that read."""
+    kept = tuple(
+        tool
+        for tool in contract.tools
+        if (not toolsets or not tool.toolset or tool.toolset in toolsets) and not (is_read_only and tool.writes)
+    )
+    return structs.replace(contract, tools=kept)

@@ -1,6 +1,5 @@
 """The `mcpkg` contract: the prompts and resources of one project, and six tools to manage them."""
 
-from binascii import Error, a2b_base64, b2a_base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
@@ -8,8 +7,9 @@ from typing import Annotated, Any, NoReturn
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Contract, Result, Tool
+from satchel.contracts.documents import contents, decoded, described
 from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
-from satchel.model import Resource, Scope
+from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.pages import refuse_cursor
 from satchel.services import prompts, resources, rules
@@ -170,31 +170,6 @@ def named(name: str) -> Iterator[None]:
         if missing.kind == "prompt":
             raise NotFound("prompt", name, missing.scope) from missing
         raise
-
-
-def described(value: dict[str, Any], description: str | None) -> dict[str, Any]:
-    return value if description is None else {**value, "description": description}
-
-
-def contents(resource: Resource) -> dict[str, Any]:
-    value = {"uri": resource.uri, "mimeType": resource.mime_type}
-    if isinstance(resource.content, bytes):
-        return {**value, "blob": b2a_base64(resource.content, newline=False).decode()}
-    return {**value, "text": resource.content}
-
-
-def decoded(content: str, mime_type: str) -> str | bytes:
-    """A content as it came over the wire: text types as they are, any other in base64."""
-    if rules.is_text(mime_type):
-        return content
-    try:
-        data = a2b_base64(content, strict_mode=True)
-    except (Error, ValueError):
-        data = None
-    # What does not come out as it went in had too much padding, or bits that mean nothing.
-    if data is None or b2a_base64(data, newline=False) != content.encode():
-        raise WrongArgument("content", "contentEncoding", limit="base64", kind="resource")
-    return data
 
 
 # -- failures ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ def published(contract: Contract, tool: Tool) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "input": json_schema(tool.input, is_strict=contract.is_strict),
-            "output": {"oneOf": [_success(tool), contract.refusal(tool)]},
+            "output": tool.output_schema or {"oneOf": [_success(tool), contract.refusal(tool)]},
         },
     }
 

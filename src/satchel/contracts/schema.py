@@ -23,6 +23,9 @@ class Hidden(Struct, frozen=True, kw_only=True):
 
     is_trimmed: bool = False  # outer white space goes before the lengths are looked at
     is_blank_refused: bool = False  # there must be something beside white space, which stays all the same
+    takes_numbers: bool = False  # a whole number is taken for the text of its digits
+    minimum: int | None = None
+    maximum: int | None = None
     max_length: int | None = None
     max_items: int | None = None
     max_bytes: int | None = None
@@ -54,6 +57,12 @@ def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
     return schema
 
 
+def mirrored(model: type[Struct]) -> dict[str, str]:
+    """The arguments that a schema has clients mirror in a header, and the name of that."""
+    fields = [field for field in fields_of(model) if "x-mcp-header" in field.schema]
+    return {field.name: f"Mcp-Param-{field.schema['x-mcp-header']}" for field in fields}
+
+
 def answer_schema(model: type[Struct] | None) -> Schema:
     """The schema of an answer: of a Struct with all its members and no others, or of a text."""
     return {"type": "string"} if model is None else _described(shapes.type_info(model))
@@ -80,6 +89,8 @@ def parse(
         raise WrongArgument(at_least_one[0], "anyOf", limit=at_least_one)
     present = [field for field in fields if field.name in given]
     for field in present:
+        if field.hidden.takes_numbers:
+            given[field.name] = _as_texts(given[field.name])
         _check_type(field.schema, given[field.name], field.name)
         if field.hidden.is_trimmed and given[field.name] is not None:
             given[field.name] = given[field.name].strip()
@@ -137,6 +148,10 @@ def _described(shape: shapes.Type) -> Schema:
         return {"type": "string", **_without_none({**limits, "pattern": shape.pattern})}
     if isinstance(shape, shapes.IntType):
         return {"type": "integer", **_without_none({"minimum": shape.ge, "maximum": shape.le})}
+    if isinstance(shape, shapes.DictType):
+        return {"type": "object", "additionalProperties": _described(shape.value_type)}
+    if isinstance(shape, shapes.AnyType):
+        return {}
     if isinstance(shape, shapes.LiteralType):
         return {"type": "string", "enum": list(shape.values)}
     assert isinstance(shape, shapes.BoolType), shape
@@ -161,7 +176,7 @@ def _without_none(limits: dict[str, Any]) -> Schema:
 
 # -- from JSON Schema to complaints -------------------------------------------------------------------------------
 
-_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list}
+_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 
 
 def _check_type(schema: Schema, value: Any, name: str) -> None:
@@ -177,6 +192,27 @@ def _check_type(schema: Schema, value: Any, name: str) -> None:
         raise WrongArgument(name, "type", limit=kind)
     for item in value if kind == "array" else ():
         _check_type(schema["items"], item, name)
+    if kind == "object":
+        _check_members(schema, value, name)
+
+
+def _check_members(schema: Schema, value: dict[str, Any], name: str) -> None:
+    for member in schema.get("required", ()):
+        if member not in value:
+            raise WrongArgument(name, "type", limit=f"object with {member}")
+    for member, content in value.items():
+        expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
+        if not _is_storable(member):
+            raise WrongArgument(name, "type", limit="object")
+        if expected and content is not None:
+            _check_type(expected, content, name)
+
+
+def _as_texts(value: Any) -> Any:
+    """Whole numbers, alone or in a list, as texts."""
+    if isinstance(value, list):
+        return [_as_texts(item) for item in value]
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**19 else value
 
 
 def _is_storable(text: str) -> bool:
@@ -198,7 +234,8 @@ def _check_bounds(schema: Schema, value: Any, name: str) -> None:
 
 
 def _keywords(rules: Hidden) -> Schema:
-    return _without_none({"maxLength": rules.max_length, "maxItems": rules.max_items, "maxBytes": rules.max_bytes})
+    bounds = {"minimum": rules.minimum, "maximum": rules.maximum, "maxLength": rules.max_length}
+    return _without_none({**bounds, "maxItems": rules.max_items, "maxBytes": rules.max_bytes})
 
 
 def _is_uuid(text: str) -> bool:

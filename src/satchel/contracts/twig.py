@@ -86,6 +86,6 @@ CONTRACT = Contract(
     reads_store=False,
     reads_libraries=True,
     uses_project=False,
-    changes=lambda changed: [Change("prompts")] if changed.what == "libraries" else [],
+    changes=lambda changed, _scope: [Change("prompts")] if changed.what == "libraries" else [],
     methods={"prompts/list": list_prompts, "prompts/get": get_prompt},
 )

@@ -3,16 +3,18 @@
 A worker that is late or dies is replaced; whoever asked gets an error, and everything else goes on.
 """
 
-import json
 import os
 import select
-import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import subprocess
 
 DEADLINE = 0.5
 TOML_DEADLINE = 0.3
@@ -34,7 +36,7 @@ class RenderFailed(Exception):
 
 
 class _Worker(Struct, kw_only=True):
-    process: subprocess.Popen[bytes]
+    process: "subprocess.Popen[bytes]"
     is_ready: bool = False
 
 
@@ -81,7 +83,7 @@ class Renderer:
             self._worker = self._spare = None
 
     def _ask(self, job: dict[str, Any], deadline: float) -> dict[str, Any]:
-        body = json.dumps(job).encode()
+        body = msgspec.json.encode(job)
         with self._lock:
             worker = self._take()
             try:
@@ -124,6 +126,8 @@ class Renderer:
 def _start() -> _Worker:
     # Isolated from the environment, which may hold secrets, and from the working directory.
     command = [sys.executable, "-I", _WORKER]
+    import subprocess  # not before there is something to render
+
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603
     assert process.stdin is not None and process.stdout is not None
@@ -165,6 +169,8 @@ def _read(worker: _Worker, until: float) -> dict[str, Any]:
             size += int.from_bytes(content, "big")
             if size > _MAX_ANSWER:
                 raise EOFError
+    import json  # whose numbers may be infinite, as those of TOML may
+
     answer: dict[str, Any] = json.loads(content[4:])
     return answer
 

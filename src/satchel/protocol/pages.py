@@ -16,11 +16,11 @@ def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], 
     Raises:
         ProtocolError: we never gave out such a cursor.
     """
-    start = 0 if cursor is None else _position(cursor)
+    start = 0 if cursor is None else decode_cursor(cursor)
     if cursor is not None and not 0 < start < len(items):
         raise invalid_params("Unknown cursor")
     end = start + size
-    return items[start:end], _cursor(end) if end < len(items) else None
+    return items[start:end], encode_cursor(end) if end < len(items) else None
 
 
 def refuse_cursor(cursor: str | None) -> None:
@@ -29,11 +29,17 @@ def refuse_cursor(cursor: str | None) -> None:
         raise invalid_params("Unknown cursor")
 
 
-def _cursor(position: int) -> str:
+def encode_cursor(position: int) -> str:
+    """The cursor of a page that begins there."""
     return b2a_base64(_MARK + str(position).encode(), newline=False).decode()
 
 
-def _position(cursor: str) -> int:
+def decode_cursor(cursor: str) -> int:
+    """Where the page of a cursor begins.
+
+    Raises:
+        ProtocolError: we never gave out such a cursor.
+    """
     try:
         plain = a2b_base64(cursor, strict_mode=True)
         if not plain.startswith(_MARK):

@@ -12,7 +12,7 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
-_OPEN_TASKS = 20_000  # the newest, which are looked through
+_OPEN_TASKS = 10_000  # the newest, which are looked through
 
 Look = Callable[[str, int], list[str]]  # text, limit
 

@@ -25,13 +25,18 @@ def current(tx: Tx, scope: Scope) -> Project:
     return project
 
 
+def entered(scope: Scope, name: str) -> Scope:
+    """The scope of the same caller in another project."""
+    return replace(scope, project=name)
+
+
 def named(tx: Tx, scope: Scope, name: str) -> Project:
     """The project of a name, as far as the scope may enter it.
 
     Raises:
         Forbidden, NotFound: as `current`.
     """
-    return current(tx, replace(scope, project=name))
+    return current(tx, entered(scope, name))
 
 
 def require(database: Database, scope: Scope) -> None:

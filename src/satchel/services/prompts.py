@@ -28,7 +28,7 @@ from satchel.storage.database import Tx, Violation
 # What a list reads of a content: enough around a hit for nearly every excerpt, and the longest query.
 _BEFORE, _SIZE = 600, 2400
 
-_NEIGHBOURS = 40  # on either side of a mistyped name
+_NEIGHBOURS = 25  # on either side of a mistyped name
 
 
 def add(
@@ -269,7 +269,7 @@ def page(
     if tags and (not possible or (needs_all and not all(tag.isascii() for tag in tags))):
         return (), False
     if folded:
-        numbers, _ = tx.prompts_containing(folded, project, limit + 1, offset, tags=possible, needs_all=needs_all)
+        numbers = pages.containing(tx, project, folded, possible, needs_all=needs_all, limit=limit + 1, offset=offset)
     elif possible:
         numbers = pages.tagged(tx, project, possible, needs_all=needs_all, limit=limit + 1, offset=offset)
     else:

@@ -20,7 +20,7 @@ Status = Literal["pending", "completed"]
 Filter = pages.Filter
 
 _LARGEST_NUMBER = 2**63 - 1
-_NEIGHBOURS = 60  # on either side of a mistyped title
+_NEIGHBOURS = 40  # on either side of a mistyped title
 
 
 def add(

@@ -3,7 +3,7 @@
 from satchel.storage.database import Row, Tx
 
 # What is looked at for a text in the middle of a name; beyond that only beginnings are found.
-_NAMES = 50_000
+_NAMES = 20_000
 _TAGS = 2_000
 
 _BEHIND_ALL = "\U0010ffff"  # no text that begins with a prefix comes behind prefix and this

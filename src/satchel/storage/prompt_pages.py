@@ -7,6 +7,44 @@ from satchel.storage.database import Tx
 from satchel.storage.prompts import read_arguments
 
 _FEW = 300  # so many prompts are sorted faster than an index is walked
+_NEWEST = 200  # so many are looked through for a text before the index of texts is asked
+
+
+def containing(
+    tx: Tx, project: int, folded: str, tags: Sequence[str], *, needs_all: bool, limit: int, offset: int
+) -> list[int]:
+    """The numbers of the prompts with a text in title or content, and with some tags, the last updated first.
+
+    A word that is in many is in many of the newest, and then nobody has to collect all that have it. Nor where a tag
+    leaves few to look through.
+    """
+    sql = """
+        select n.number from (
+            select number, updated_at from prompts where project = :project
+            order by updated_at desc, number desc limit :newest
+        ) as n join prompt_texts t on t.prompt = n.number
+        where (instr(t.title, :text) > 0 or instr(t.content, :text) > 0)
+            and (select count(*) from prompt_tags g where g.prompt = n.number and g.tag in :tags) >= :needed
+        order by n.updated_at desc, n.number desc limit :limit
+    """
+    needed = len(tags) if needs_all else min(1, len(tags))
+    few = _few(tx, project, tags, needs_all=needs_all) if tags else None
+    if few is not None:
+        among = """
+            select number from prompts join prompt_texts t on t.prompt = number
+            where project + 0 = :project and number in :few
+                and (instr(t.title, :text) > 0 or instr(t.content, :text) > 0)
+                and (select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed
+            order by updated_at desc, number desc limit :limit offset :offset
+        """
+        wanted = {"text": folded, "tags": list(tags), "needed": needed, "limit": limit, "offset": offset}
+        return [number for (number,) in tx.all(among, project=project, few=few, **wanted)]
+    if offset + limit <= _NEWEST:
+        values = {"text": folded, "tags": list(tags), "needed": needed, "newest": _NEWEST, "limit": offset + limit}
+        found = [number for (number,) in tx.all(sql, project=project, **values)]
+        if len(found) == offset + limit:
+            return found[offset:]
+    return tx.prompts_containing(folded, project, limit, offset, tags=tags, needs_all=needs_all)[0]
 
 
 def tagged(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool, limit: int, offset: int) -> list[int]:
@@ -19,8 +57,9 @@ def tagged(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool, limit:
         "offset": offset,
     }
     few = _few(tx, project, tags, needs_all=needs_all)
+    # The project plus nothing, or SQLite goes through all of its prompts for these few.
     sql = """
-        select number from prompts where project = :project and number in :few
+        select number from prompts where project + 0 = :project and number in :few
             and (select count(*) from prompt_tags where prompt = number and tag in :tags) >= :needed
         order by updated_at desc, number desc limit :limit offset :offset
     """

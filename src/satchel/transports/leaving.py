@@ -72,5 +72,8 @@ class Leaving:
                 poll.unregister(self._reader)
                 closed_at = time.monotonic()
             # Requests that are still in the pipe are served, as long as they are: only being stuck ends it.
-            if closed_at is not None and time.monotonic() - max(self._busy_since, closed_at) > GRACE:
+            # While we start, what is in the pipe has not even been looked at.
+            if closed_at is None or not self._is_serving:
+                continue
+            if time.monotonic() - max(self._busy_since, closed_at) > GRACE:
                 os._exit(0)

@@ -10,6 +10,7 @@ from satchel.errors import StoreError, Unauthorized
 from satchel.model import Identity, Scope
 from satchel.transports.http.guard import Headers, Refusal, values
 
+PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
 
 
@@ -27,9 +28,9 @@ class Auth(Struct, frozen=True, kw_only=True):
             Refusal: 400 for a query that nobody means, 401 without a good token, 403 for a project that it does not
                 open, 503 when nobody can tell.
         """
-        project = self._project(query)
+        project, why = self._project(headers, query)
         if self.identify is None:
-            return self.scope if project is None else msgspec.structs.replace(self.scope, project=project)
+            return self.scope if project is None else msgspec.structs.replace(self.scope, project=project, why=why)
         try:
             identity = self.identify(self._token(headers))
         except Unauthorized as error:
@@ -40,24 +41,34 @@ class Auth(Struct, frozen=True, kw_only=True):
         if allowed == ():  # as an issuer may have it
             raise self.forbidden("This token opens no project.")
         if project is None:
-            project = self.scope.project if allowed is None or self.scope.project in allowed else allowed[0]
+            project, why = self.scope.project, self.scope.why
+            if allowed is not None and project not in allowed:
+                project, why = allowed[0], "the token"
         elif allowed is not None and project not in allowed:
             raise self.forbidden("This token does not open that project.")
-        return Scope(project=project, user=identity.user, projects=allowed, is_read_only=identity.is_read_only)
+        return Scope(
+            project=project,
+            why=why,
+            user=identity.user,
+            projects=allowed,
+            is_read_only=identity.is_read_only or self.scope.is_read_only,
+        )
 
     def forbidden(self, message: str) -> Refusal:
         """The refusal of something that a token does not allow."""
         challenge = self._challenge('error="insufficient_scope"', f'scope="{" ".join(SCOPES)}"')
         return Refusal(403, "authorization", message, [("www-authenticate", challenge)])
 
-    def _project(self, query: str) -> str | None:
-        if not query:
-            return None
+    def _project(self, headers: Headers, query: str) -> tuple[str | None, str]:
+        """The project that a request names, and where it does."""
         try:
-            given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project")
+            given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project") if query else None
         except ValueError as error:
             raise Refusal(400, "query", "The query has more fields than there is a use for.") from error
-        return given[-1] if given else None
+        if given:
+            return given[-1], "the query ?project="
+        named = values(headers, PROJECT_HEADER)
+        return (named[-1], "the header Satchel-Project") if named else (None, "")
 
     def _token(self, headers: Headers) -> str:
         given = values(headers, "authorization")

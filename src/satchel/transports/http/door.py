@@ -37,7 +37,7 @@ class Door:
         if tool is None:
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
-            raise self._auth.forbidden("This token is read-only.")
+            raise self._auth.forbidden("Read-only: nothing may be changed.")
 
     async def post(self, name: str, scope: Scope, raw: bytes, send: Send) -> None:
         """Carry out one call."""

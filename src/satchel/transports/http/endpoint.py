@@ -8,6 +8,7 @@ from typing import Any
 from satchel.contracts.contract import Contract
 from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
+from satchel.contracts.schema import mirrored
 from satchel.model import Changed, Scope
 from satchel.protocol import REVISIONS, Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
@@ -54,6 +55,7 @@ class Endpoint:
         self._runner = runner
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
+        self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
         self._threads = threads
         self._listeners = listeners
         self._metrics = metrics
@@ -66,9 +68,9 @@ class Endpoint:
         """Answer one POST."""
         scope = for_user(scope, self._user)
         if len(raw) <= _SMALL:
-            post = Post(self._offer, headers, raw)
+            post = Post(self._offer, headers, raw, self._mirrored)
         else:
-            post = await self._threads.run(Post, self._offer, headers, raw)
+            post = await self._threads.run(Post, self._offer, headers, raw, self._mirrored)
         exchange = post.exchange
         is_quick = self._is_quick and not self._writes(post)
         body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
@@ -102,7 +104,7 @@ class Endpoint:
         """In a thread: answer a message, unless its answer is a stream."""
         calls = post.exchange.calls
         if scope.is_read_only and self._writes(post):
-            raise self._auth.forbidden("This token is read-only.")
+            raise self._auth.forbidden("Read-only: nothing may be changed.")
         if not calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
@@ -174,7 +176,7 @@ class Endpoint:
         project = await self._threads.run(self._watched, scope)
 
         def seen(changes: list[Changed]) -> Any:
-            return news(self._contract, changes, project=project, user=scope.user)
+            return news(self._contract, changes, scope, project)
 
         listener = Listener(connection, seen)
         gone = asyncio.ensure_future(_disconnected(receive))

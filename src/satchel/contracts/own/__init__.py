@@ -1,0 +1,316 @@
+"""The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
+
+inputs       what the tools take            answers      what they say, and its schemas
+prompts, resources, tasks, projects         the tools
+methods      prompts and resources of MCP   completions  what a half-typed argument may become
+rendering    prompts filled in              documents    tasks and projects as pages
+failures     what goes wrong, in one shape  cursors      where the next page begins
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from msgspec import Struct
+
+from satchel.contracts.contract import Body, Contract, Schema, Sources, Tool
+from satchel.contracts.own import inputs
+from satchel.contracts.own.answers import PROMPT, RESOURCE, TASK, in_project, many
+from satchel.contracts.own.failures import FAILURES, UNABLE, Missed, error
+from satchel.contracts.own.uris import PROJECT_URI, TASK_URI, prompt_uri
+from satchel.errors import NotFound
+from satchel.model import Changed, Scope
+from satchel.protocol import Change
+from satchel.services import projects as all_projects
+from satchel.services.near import nearest_few
+
+INSTRUCTIONS = (
+    "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before asking the "
+    "user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in errors under `near` "
+    "are what was probably meant. Pass expected_version from what you read when you update."
+)
+
+_TEXT: Schema = {"type": "string"}
+_COUNTED: Schema = {"type": "object", "required": ["name"]}
+
+
+def later(path: str) -> Callable[..., Any]:
+    """A function of one of the modules beside, imported when it is first called: a cold start waits for none."""
+    module, name = path.split(".")
+
+    def called(*arguments: Any) -> Any:
+        return getattr(import_module(f"{__name__}.{module}"), name)(*arguments)
+
+    return called
+
+
+def tool(
+    path: str,
+    title: str,
+    description: str,
+    takes: type[Struct],
+    gives: Schema,
+    toolset: str = "",
+    *,
+    writes: bool = False,
+    destroys: bool = False,
+    repeats: bool = False,
+    at_least_one: tuple[str, ...] = (),
+) -> Tool:
+    """A row of the table; named as its function."""
+    run: Callable[..., Body] = later(path)
+    return Tool(
+        name=path.split(".")[1],
+        title=title,
+        description=description,
+        input=takes,
+        output=None,
+        run=near_projects(run),
+        writes=writes,
+        toolset=toolset,
+        at_least_one=at_least_one,
+        output_schema=gives,
+        annotations={
+            "readOnlyHint": not writes,
+            "destructiveHint": destroys,
+            "idempotentHint": repeats or not writes,
+            "openWorldHint": False,
+        },
+    )
+
+
+def near_projects(run: Callable[..., Body]) -> Callable[..., Body]:
+    """A tool that tells, of a project that is not there, which may have been meant."""
+
+    def running(sources: Sources, scope: Scope, arguments: Struct) -> Body:
+        try:
+            return run(sources, scope, arguments)
+        except NotFound as missing:
+            if missing.kind != "project" or isinstance(missing, Missed):
+                raise
+            known = [project.name for project, _ in all_projects.listed(sources.tx, scope)]
+            raise Missed(missing, nearest_few(missing.key, known)) from missing
+
+    return running
+
+
+def changes(changed: Changed, scope: Scope) -> list[Change]:
+    """A change of the store, or of libraries, as clients see it."""
+    glance = Change("resource", PROJECT_URI + scope.project)
+    if changed.what == "libraries":
+        return [Change("prompts")]
+    if changed.what == "prompts":
+        return [Change("prompts"), glance]
+    if changed.what == "resources":
+        return [Change("resources"), glance]
+    if changed.what == "prompt":
+        return [Change("resource", prompt_uri(changed.key or ""))]
+    if changed.what == "resource":
+        return [Change("resource", changed.key)]
+    if changed.what == "task":
+        return [Change("resource", f"{TASK_URI}{changed.key}"), glance]
+    return [glance]
+
+
+CONTRACT = Contract(
+    name="satchel",
+    server_name="satchel",
+    capabilities={
+        "tools": {"listChanged": False},
+        "prompts": {"listChanged": True},
+        "resources": {"subscribe": True, "listChanged": True},
+        "completions": {},
+    },
+    instructions=INSTRUCTIONS,
+    reads_libraries=True,
+    finds_project=True,
+    acts_as_user=True,
+    changes=changes,
+    tools=(
+        tool(
+            "prompts.add_prompt",
+            "Add prompt",
+            "Save a prompt",
+            inputs.AddPrompt,
+            in_project(prompt=PROMPT),
+            "prompts",
+            writes=True,
+        ),
+        tool(
+            "prompts.list_prompts",
+            "List prompts",
+            "Find saved and library prompts, newest first",
+            inputs.ListPrompts,
+            in_project("next_cursor", prompts=many(PROMPT), next_cursor=_TEXT),
+            "prompts",
+        ),
+        tool(
+            "prompts.get_prompt",
+            "Get prompt",
+            "Read a prompt as saved",
+            inputs.GetPrompt,
+            in_project(prompt=PROMPT),
+            "prompts",
+        ),
+        tool(
+            "prompts.render_prompt",
+            "Render prompt",
+            "Fill in a saved or library prompt",
+            inputs.RenderPrompt,
+            in_project(name=_TEXT, text=_TEXT),
+            "prompts",
+        ),
+        tool(
+            "prompts.update_prompt",
+            "Update prompt",
+            "Change the given fields of a prompt",
+            inputs.UpdatePrompt,
+            in_project(prompt=PROMPT),
+            "prompts",
+            writes=True,
+            destroys=True,
+            repeats=True,
+            at_least_one=("title", "content", "description", "tags", "arguments"),
+        ),
+        tool(
+            "prompts.delete_prompt",
+            "Delete prompt",
+            "Delete a prompt for good",
+            inputs.DeletePrompt,
+            in_project(deleted=_TEXT),
+            "prompts",
+            writes=True,
+            destroys=True,
+        ),
+        tool(
+            "prompts.list_tags",
+            "List tags",
+            "Tags of prompts with counts",
+            inputs.ListTags,
+            in_project(tags=many(_COUNTED)),
+            "prompts",
+        ),
+        tool(
+            "resources.add_resource",
+            "Add resource",
+            "Save a document",
+            inputs.AddResource,
+            in_project(resource=RESOURCE),
+            "resources",
+            writes=True,
+        ),
+        tool(
+            "resources.list_resources",
+            "List resources",
+            "Find documents of the project",
+            inputs.ListResources,
+            in_project("next_cursor", resources=many(RESOURCE), next_cursor=_TEXT),
+            "resources",
+        ),
+        tool(
+            "resources.read_resource",
+            "Read resource",
+            "Read a document",
+            inputs.ReadResource,
+            in_project(resource=RESOURCE),
+            "resources",
+        ),
+        tool(
+            "resources.update_resource",
+            "Update resource",
+            "Change the given fields of a document",
+            inputs.UpdateResource,
+            in_project(resource=RESOURCE),
+            "resources",
+            writes=True,
+            destroys=True,
+            repeats=True,
+            at_least_one=("content", "mime_type", "description"),
+        ),
+        tool(
+            "resources.delete_resource",
+            "Delete resource",
+            "Delete a document for good",
+            inputs.DeleteResource,
+            in_project(deleted=_TEXT),
+            "resources",
+            writes=True,
+            destroys=True,
+        ),
+        tool(
+            "tasks.add_task",
+            "Add task",
+            "Note something to do",
+            inputs.AddTask,
+            in_project(task=TASK),
+            "tasks",
+            writes=True,
+        ),
+        tool(
+            "tasks.list_tasks",
+            "List tasks",
+            "What to do next, most urgent first",
+            inputs.ListTasks,
+            in_project("next_cursor", tasks=many(TASK), next_cursor=_TEXT),
+            "tasks",
+        ),
+        tool(
+            "tasks.update_task",
+            "Update task",
+            "Change the given fields of a task; empty clears",
+            inputs.UpdateTask,
+            in_project(task=TASK),
+            "tasks",
+            writes=True,
+            destroys=True,
+            repeats=True,
+            at_least_one=(
+                "title",
+                "description",
+                "status",
+                "tags",
+                "priority",
+                "due",
+                "blocked_by",
+                "project",
+            ),
+        ),
+        tool(
+            "tasks.complete_task",
+            "Complete task",
+            "Mark a task as done",
+            inputs.CompleteTask,
+            in_project(task=TASK),
+            "tasks",
+            writes=True,
+            repeats=True,
+        ),
+        tool(
+            "tasks.delete_task",
+            "Delete task",
+            "Delete a task for good",
+            inputs.DeleteTask,
+            in_project(deleted={"type": "integer"}),
+            "tasks",
+            writes=True,
+            destroys=True,
+        ),
+        tool(
+            "projects.list_projects",
+            "List projects",
+            "Projects, and which is current",
+            inputs.ListProjects,
+            in_project(why=_TEXT, projects=many(_COUNTED)),
+        ),
+    ),
+    methods={
+        "prompts/list": later("methods.list_prompts"),
+        "prompts/get": later("methods.get_prompt"),
+        "resources/list": later("methods.list_resources"),
+        "resources/templates/list": later("methods.list_templates"),
+        "resources/read": later("methods.read_resource"),
+        "completion/complete": later("completions.complete"),
+    },
+    failures=FAILURES,
+    apology=error("internal", UNABLE),
+)

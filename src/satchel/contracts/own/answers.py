@@ -1,0 +1,207 @@
+"""What the tools answer, as values; empty members are left out. The schemas that clients see are beside them."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from satchel.contracts.contract import Reply, Schema
+from satchel.model import Argument, FullTask, Listed, Prompt, Resource
+
+
+class ArgumentAnswer(Struct, omit_defaults=True):
+    name: str
+    description: str | None = None
+    required: bool = False
+    values: tuple[str, ...] = ()
+
+
+class PromptAnswer(Struct, omit_defaults=True):
+    name: str
+    title: str
+    version: int | None = None  # library prompts have none: they change on disk
+    id: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[ArgumentAnswer, ...] = ()
+    excerpt: str | None = None
+    content: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+class ResourceAnswer(Struct, omit_defaults=True):
+    name: str
+    uri: str
+    mime_type: str
+    size: int
+    version: int
+    description: str | None = None
+    text: str | None = None
+    blob: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+class TaskAnswer(Struct, omit_defaults=True):
+    number: int
+    id: str
+    title: str
+    status: str
+    ready: bool
+    priority: str
+    version: int
+    created_at: str
+    updated_at: str
+    description: str | None = None
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    due: str | None = None
+    blocked_by: tuple[int, ...] = ()
+    completed_at: str | None = None
+
+
+def said(text: str, structured: dict[str, Any]) -> Reply:
+    """An answer in a sentence for people, and as a value for programs."""
+    return Reply([{"type": "text", "text": text}], structured)
+
+
+def declared(arguments: tuple[Argument, ...]) -> tuple[ArgumentAnswer, ...]:
+    return tuple(ArgumentAnswer(one.name, one.description, one.is_required, one.values) for one in arguments)
+
+
+def whole_prompt(prompt: Prompt) -> PromptAnswer:
+    return PromptAnswer(
+        name=prompt.name,
+        title=prompt.title,
+        version=prompt.version,
+        id=prompt.id,
+        description=prompt.description,
+        tags=prompt.tags,
+        arguments=declared(prompt.arguments),
+        content=prompt.content,
+        created_at=prompt.created_at,
+        updated_at=prompt.updated_at,
+    )
+
+
+def saved_prompt(prompt: Prompt) -> PromptAnswer:
+    """A prompt just written; its writer knows the content."""
+    answer = whole_prompt(prompt)
+    answer.content = None
+    return answer
+
+
+def listed_prompt(prompt: Listed) -> PromptAnswer:
+    return PromptAnswer(
+        name=prompt.name,
+        title=prompt.title,
+        version=prompt.version,
+        id=prompt.id,
+        description=prompt.description,
+        tags=prompt.tags,
+        excerpt=f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text,
+        updated_at=prompt.updated_at,
+    )
+
+
+def shown_resource(resource: Resource) -> ResourceAnswer:
+    return ResourceAnswer(
+        name=resource.name,
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        size=resource.size,
+        version=resource.version,
+        description=resource.description,
+        created_at=resource.created_at,
+        updated_at=resource.updated_at,
+    )
+
+
+def shown_task(task: FullTask) -> TaskAnswer:
+    return TaskAnswer(
+        number=task.number,
+        id=task.id,
+        title=task.title,
+        status="completed" if task.is_completed else "pending",
+        ready=task.is_ready,
+        priority=task.priority,
+        version=task.version,
+        created_at=task.created_at,
+        updated_at=task.updated_at,
+        description=task.description,
+        project=task.project,
+        tags=task.tags,
+        due=task.due,
+        blocked_by=task.blocked_by,
+        completed_at=task.completed_at,
+    )
+
+
+def task_line(task: FullTask) -> str:
+    """A task in one line."""
+    parts = [f"#{task.number}", task.title]
+    if task.is_completed:
+        parts.append("(done)")
+    if task.priority != "normal":
+        parts.append(f"!{task.priority}")
+    if task.due is not None:
+        parts.append(f"due {task.due}")
+    if task.project is not None:
+        parts.append(f"@{task.project}")
+    if task.tags:
+        parts.append(f"[{', '.join(task.tags)}]")
+    if task.open_blockers:
+        parts.append("blocked by " + ", ".join(f"#{number}" for number in task.open_blockers))
+    return " ".join(parts)
+
+
+# -- schemas ----------------------------------------------------------------------------------------------------
+
+_TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "integer"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
+_ERROR: Schema = {
+    "type": "object",
+    "properties": {"code": _TEXT, "message": _TEXT, "hint": _TEXT},
+    "required": ["code", "message"],
+}
+PROMPT: Schema = {
+    "type": "object",
+    "properties": {"name": _TEXT, "title": _TEXT, "version": _NUMBER, "content": _TEXT, "tags": _TEXTS},
+    "required": ["name", "title"],
+}
+RESOURCE: Schema = {
+    "type": "object",
+    "properties": {"name": _TEXT, "uri": _TEXT, "version": _NUMBER, "text": _TEXT},
+    "required": ["name", "uri", "mime_type", "size", "version"],
+}
+TASK: Schema = {
+    "type": "object",
+    "properties": {
+        "number": _NUMBER,
+        "title": _TEXT,
+        "status": _TEXT,
+        "ready": {"type": "boolean"},
+        "version": _NUMBER,
+    },
+    "required": ["number", "id", "title", "status", "ready", "priority", "version"],
+}
+
+
+def many(items: Schema) -> Schema:
+    """A list of something."""
+    return {"type": "array", "items": items}
+
+
+def output(*optional: str, **members: Schema) -> Schema:
+    """What a tool answers: these members, or an error."""
+    return {
+        "type": "object",
+        "properties": {**members, "error": _ERROR},
+        "oneOf": [{"required": [name for name in members if name not in optional]}, {"required": ["error"]}],
+    }
+
+
+def in_project(*optional: str, **members: Schema) -> Schema:
+    """What a tool answers that works in a project: which, and these members."""
+    return output(*optional, project=_TEXT, **members)

@@ -1,0 +1,74 @@
+"""What a half-typed argument may become."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from satchel.contracts.contract import Result, Sources
+from satchel.contracts.own.methods import START_TASK, unavailable
+from satchel.contracts.own.rendering import arguments_of, memory_of, stored_or_library
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI
+from satchel.errors import Forbidden, NotFound
+from satchel.model import Scope
+from satchel.protocol import invalid_params
+from satchel.services import completion, values
+
+_MOST = 100
+
+
+def complete(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
+    reference, argument, text = params["ref"], params["argument"]["name"], params["argument"]["value"]
+    try:
+        if reference["type"] == "ref/resource":
+            found = of_template(sources, scope, reference["uri"], argument, text)
+        else:
+            found = of_prompt(sources, scope, reference["name"], argument, text)
+    except (NotFound, Forbidden) as missing:
+        unavailable(missing)
+    return {"completion": {"values": list(found.values), "hasMore": found.has_more}}
+
+
+def of_template(sources: Sources, scope: Scope, uri: str, argument: str, text: str) -> completion.Completion:
+    """The names that a resource template can be filled in with."""
+    if (uri, argument) == (f"{PROMPT_URI}{{name}}", "name"):
+        stored = completion.prompt_names(sources.tx, scope, text)
+        shelf = matching((name for name, _ in sources.libraries.catalog.view), text)
+        return joined(stored, shelf)
+    if (uri, argument) == (f"{TASK_URI}{{number}}", "number"):
+        return completion.open_tasks(sources.tx, scope, text)
+    if (uri, argument) == (f"{PROJECT_URI}{{name}}", "name"):
+        return completion.projects(sources.tx, scope, text)
+    raise invalid_params(f"There is no resource template {uri} with an argument {argument}")
+
+
+def of_prompt(sources: Sources, scope: Scope, name: str, argument: str, text: str) -> completion.Completion:
+    """The values that were declared for an argument, then those it had before, then what its name says it is."""
+    if name == START_TASK:
+        if argument != "task":
+            raise invalid_params(f"Prompt '{name}' has no argument {argument}")
+        return completion.open_tasks(sources.tx, scope, text)
+    found = stored_or_library(sources, scope, name)
+    declared = next((one for one in arguments_of(found) if one.name == argument), None)
+    if declared is None:
+        raise invalid_params(f"Prompt '{name}' has no argument {argument}")
+    used = values.recalled(sources.tx, scope, memory_of(found, scope), argument, text)
+    known = completion.Completion((*matching(declared.values, text), *used), False)
+    if argument == "project":
+        return joined(known, completion.projects(sources.tx, scope, text))
+    if argument in ("tag", "tags"):
+        return joined(known, completion.prompt_tags(sources.tx, scope, text))
+    return joined(known, ())
+
+
+def matching(names: Iterable[str], text: str) -> tuple[str, ...]:
+    """The names that start with a text, then those that contain it, whatever their case."""
+    folded = text.casefold()
+    hits = [name for name in names if folded in name.casefold()]
+    return tuple(sorted(hits, key=lambda name: not name.casefold().startswith(folded)))
+
+
+def joined(first: completion.Completion, second: completion.Completion | tuple[str, ...]) -> completion.Completion:
+    """Both, without repeats, as far as there is room."""
+    more = second if isinstance(second, tuple) else second.values
+    both = tuple(dict.fromkeys((*first.values, *more)))
+    has_more = first.has_more or (not isinstance(second, tuple) and second.has_more) or len(both) > _MOST
+    return completion.Completion(both[:_MOST], has_more)

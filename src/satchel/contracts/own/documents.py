@@ -1,0 +1,76 @@
+"""What the store holds as documents: a task with what it needs, a project at a glance."""
+
+from satchel.contracts.own.answers import task_line
+from satchel.errors import NotFound
+from satchel.model import FullTask, Scope
+from satchel.protocol.wire import encode
+from satchel.services import projects, resources, tasks
+from satchel.storage.database import Tx
+
+_MOST = 20  # documents and tasks that are named
+
+
+def task_document(tx: Tx, scope: Scope, task: FullTask) -> str:
+    """A task as a page: all that is known of it, what it waits for, and the documents of its project."""
+    facts = [f"Status: {'completed' if task.is_completed else 'ready' if task.is_ready else 'blocked'}"]
+    facts.append(f"Priority: {task.priority}")
+    if task.due is not None:
+        facts.append(f"Due: {task.due}")
+    if task.project is not None:
+        facts.append(f"Project: {task.project}")
+    if task.tags:
+        facts.append(f"Tags: {', '.join(task.tags)}")
+    page = [f"# Task #{task.number}: {task.title}", "\n".join(f"- {fact}" for fact in facts)]
+    if task.description is not None:
+        page.append(task.description)
+    if task.blocked_by:
+        lines = [task_line(one) for number in task.blocked_by[:_MOST] if (one := _other(tx, scope, number))]
+        page.append("## To be done first\n\n" + "\n".join(f"- {line}" for line in lines))
+    documents = _documents(tx, scope, task.project)
+    if documents:
+        page.append(f"## Documents of project {task.project}\n\n" + "\n".join(documents))
+    return "\n\n".join(page) + "\n"
+
+
+def start_document(tx: Tx, scope: Scope, task: FullTask) -> str:
+    """A task as the beginning of a conversation about it."""
+    page = ["Work on this task.", task_document(tx, scope, task).rstrip()]
+    if task.open_blockers:
+        waits = ", ".join(f"#{number}" for number in task.open_blockers)
+        page.append(f"It waits for {waits}: see to that first, or tell me why it can begin anyway.")
+    page.append("Read the documents that matter with read_resource.")
+    page.append(f"When it is done, call complete_task with task {task.number}; note what comes up with add_task.")
+    return "\n\n".join(page) + "\n"
+
+
+def project_document(tx: Tx, scope: Scope) -> str:
+    """A project at a glance, as JSON."""
+    held = projects.contents(tx, scope.project)
+    open_tasks, has_more = tasks.page(tx, scope, filter="pending", project=scope.project, limit=_MOST)
+    found, _ = resources.page(tx, scope, limit=_MOST)
+    value = {
+        "name": scope.project,
+        "prompts": held.prompts,
+        "resources": held.resources,
+        "documents": [{"name": one.name, "uri": one.uri} for one in found],
+        "open_tasks": [task_line(task) for task in open_tasks],
+        "has_more_tasks": has_more,
+    }
+    return encode(value).decode()
+
+
+def _other(tx: Tx, scope: Scope, number: int) -> FullTask | None:
+    try:
+        return tasks.find(tx, scope, number)
+    except NotFound:
+        return None
+
+
+def _documents(tx: Tx, scope: Scope, project: str | None) -> list[str]:
+    if project is None:
+        return []
+    try:
+        found, _ = resources.page(tx, projects.entered(scope, project), limit=_MOST)
+    except NotFound:
+        return []
+    return [f"- {one.name}: {one.uri}" for one in found]

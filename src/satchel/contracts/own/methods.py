@@ -1,0 +1,183 @@
+"""Prompts and resources as MCP has them: what a person chooses, and what a client reads."""
+
+from typing import Any, NoReturn
+
+from satchel.contracts.contract import Result, Sources
+from satchel.contracts.documents import contents, described
+from satchel.contracts.own import documents
+from satchel.contracts.own.failures import Missed, Unrenderable
+from satchel.contracts.own.rendering import rendered, stored_or_library, template_of
+from satchel.contracts.own.tasks import meant as task_meant
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI, named_by
+from satchel.errors import Forbidden, NotFound, Refused, WrongArgument
+from satchel.model import Argument, Scope
+from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
+from satchel.protocol.pages import decode_cursor, encode_cursor, refuse_cursor
+from satchel.services import projects, prompts, resources
+
+PAGE = 500
+START_TASK = "start-task"
+
+TEMPLATES = [
+    {
+        "uriTemplate": f"{PROMPT_URI}{{name}}",
+        "name": "prompt",
+        "description": "A prompt of the current project, or of a library, as it is kept.",
+        "mimeType": "text/markdown",
+    },
+    {
+        "uriTemplate": f"{TASK_URI}{{number}}",
+        "name": "task",
+        "description": "A task of yours, with what it needs.",
+        "mimeType": "text/markdown",
+    },
+    {
+        "uriTemplate": f"{PROJECT_URI}{{name}}",
+        "name": "project",
+        "description": "A project at a glance: its documents, its open tasks.",
+        "mimeType": "application/json",
+    },
+]
+
+
+# -- prompts ----------------------------------------------------------------------------------------------------
+
+
+def list_prompts(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
+    """Stored prompts in order of creation, then those of libraries; behind a negative place, libraries only."""
+    place = None if params.get("cursor") is None else decode_cursor(params["cursor"])
+    listed: list[Result] = [START_ENTRY] if place is None else []
+    if place is None or place > 0:
+        try:
+            found, has_more = prompts.offered(sources.tx, scope, limit=PAGE, after=place or 0)
+        except (NotFound, Forbidden) as missing:
+            unavailable(missing)
+        # No title: some clients call a prompt by it, and stumble over its spaces.
+        listed += [
+            entry(one.name, one.description or one.title, one.arguments) for one in found if one.name != START_TASK
+        ]
+        if has_more:
+            return {"prompts": listed, "nextCursor": encode_cursor(found[-1].number)}
+        place = -1
+    start = -1 - place
+    shelf = sources.libraries.catalog.view
+    if start and start >= len(shelf):
+        raise invalid_params("Unknown cursor")
+    listed += [entry(name, prompt.description, prompt.arguments) for name, prompt in shelf[start : start + PAGE]]
+    if start + PAGE < len(shelf):
+        return {"prompts": listed, "nextCursor": encode_cursor(-1 - start - PAGE)}
+    return {"prompts": listed}
+
+
+def get_prompt(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
+    name, given = params["name"], params["arguments"]
+    try:
+        if name == START_TASK:
+            return started(sources, scope, given)
+        found = stored_or_library(sources, scope, name)
+        text = rendered(sources, scope, found, given)
+    except (NotFound, Forbidden) as missing:
+        unavailable(missing)
+    except WrongArgument as wrong:
+        raise invalid_params(f"Missing required argument: {wrong.field}") from None
+    except Unrenderable as failed:
+        raise invalid_params(failed.message) from None
+    about = found[2].description if isinstance(found, tuple) else found.description or found.title
+    return described({"messages": [message(text)]}, about)
+
+
+def started(sources: Sources, scope: Scope, given: dict[str, str]) -> Result:
+    if not given.get("task"):
+        raise invalid_params("Missing required argument: task")
+    task = task_meant(sources.tx, scope, given["task"])
+    text = documents.start_document(sources.tx, scope, task)
+    return {"description": f"Start task #{task.number}", "messages": [message(text)]}
+
+
+def message(text: str) -> Result:
+    return {"role": "user", "content": {"type": "text", "text": text}}
+
+
+def entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:
+    listed = described({"name": name}, description)
+    if arguments:  # one client passes over prompts with an empty list
+        listed["arguments"] = [
+            described({"name": one.name, "required": one.is_required}, one.description) for one in arguments
+        ]
+    return listed
+
+
+START_ENTRY: Result = {
+    "name": START_TASK,
+    "description": "Begin a task: what it is about, what it waits for, the documents at hand.",
+    "arguments": [{"name": "task", "description": "Number or UUID of a task", "required": True}],
+}
+
+
+# -- resources --------------------------------------------------------------------------------------------------
+
+
+def list_resources(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
+    after = 0 if params.get("cursor") is None else decode_cursor(params["cursor"])
+    try:
+        found, has_more = resources.page(sources.tx, scope, limit=PAGE, after=after)
+    except (NotFound, Forbidden) as missing:
+        unavailable(missing)
+    entries = [
+        described({"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}, one.description)
+        for one in found
+    ]
+    return {"resources": entries, "nextCursor": encode_cursor(found[-1].number)} if has_more else {"resources": entries}
+
+
+def list_templates(_sources: Sources, _scope: Scope, params: dict[str, Any]) -> Result:
+    refuse_cursor(params.get("cursor"))
+    return {"resourceTemplates": TEMPLATES}
+
+
+def read_resource(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
+    uri: str = params["uri"]
+    try:
+        return {"contents": [read(sources, scope, uri)]}
+    except (NotFound, Forbidden, Unrenderable) as missing:
+        text = f"Resource '{uri}' not found in project '{scope.project}'"
+        raise ProtocolError(INVALID_PARAMS, text, {"uri": uri}) from missing
+
+
+def read(sources: Sources, scope: Scope, uri: str) -> Result:
+    """A resource of the project, or what a URI of ours means."""
+    try:
+        return contents(resources.read(sources.tx, scope, uri))
+    except NotFound:
+        found = document(sources, scope, uri)
+        if found is None:
+            raise
+        return found
+
+
+def document(sources: Sources, scope: Scope, uri: str) -> Result | None:
+    """What a URI of ours means; None where it is none of ours."""
+    if uri.startswith(PROMPT_URI):
+        found = stored_or_library(sources, scope, named_by(uri, PROMPT_URI))
+        return page(uri, "text/markdown", template_of(sources, found))
+    if uri.startswith(TASK_URI):
+        task = task_meant(sources.tx, scope, named_by(uri, TASK_URI))
+        return page(uri, "text/markdown", documents.task_document(sources.tx, scope, task))
+    if uri.startswith(PROJECT_URI):
+        project = projects.entered(scope, named_by(uri, PROJECT_URI))
+        return page(uri, "application/json", documents.project_document(sources.tx, project))
+    return None
+
+
+def page(uri: str, mime_type: str, text: str) -> Result:
+    return {"uri": uri, "mimeType": mime_type, "text": text}
+
+
+def unavailable(missing: Refused) -> NoReturn:
+    """Say by a JSON-RPC error that something is not there."""
+    assert isinstance(missing, NotFound | Forbidden)
+    if isinstance(missing, Forbidden):
+        raise ProtocolError(INVALID_PARAMS, f"{missing.kind.capitalize()} '{missing.key}' is not open here") from None
+    near = list(missing.near) if isinstance(missing, Missed) else []
+    data: Result = {"name": missing.key, **({"near": near} if near else {})}
+    raise ProtocolError(INVALID_PARAMS, f"{missing.kind.capitalize()} '{missing.key}' not found", data) from None

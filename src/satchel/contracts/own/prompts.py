@@ -1,0 +1,156 @@
+"""The tools about prompts: stored ones, and those of libraries where they can be read and rendered."""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from satchel.contracts.contract import Body, Sources
+from satchel.contracts.own import answers, inputs
+from satchel.contracts.own.answers import PromptAnswer, said
+from satchel.contracts.own.cursors import cursor, position
+from satchel.contracts.own.failures import Missed, called
+from satchel.contracts.own.rendering import key_of, rendered, stored_or_library, template_of
+from satchel.contracts.own.where import within
+from satchel.errors import NotFound, WrongArgument
+from satchel.library.manifest import LibraryPrompt
+from satchel.model import Argument, Prompt, Scope
+from satchel.services import prompts, rules
+from satchel.storage.database import Tx
+
+
+def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
+    scope = within(scope, args.project)
+    rules.check_tags(args.tags or (), "prompt")
+    prompt = prompts.add(
+        sources.tx,
+        scope,
+        title=args.title,
+        content=args.content,
+        name=args.name or None,
+        description=args.description or None,
+        tags=args.tags or (),
+        arguments=declared(args.arguments or []),
+    )
+    text = f"Added prompt '{prompt.name}' to project '{scope.project}'."
+    return said(text, {"project": scope.project, "prompt": answers.saved_prompt(prompt)})
+
+
+def list_prompts(sources: Sources, scope: Scope, args: inputs.ListPrompts) -> Body:
+    scope = within(scope, args.project)
+    offset = position(args.cursor)
+    query, tags = args.query or None, args.tags or ()
+    found, has_more = prompts.page(
+        sources.tx, scope, query=query, tags=tags, tags_mode=args.match, limit=args.limit, offset=offset
+    )
+    items = [answers.listed_prompt(prompt) for prompt in found]
+    if not has_more and not tags:  # libraries come after what is stored; their prompts have no tags
+        shelf = library_prompts(sources, query)
+        start = max(0, offset - stored_count(sources.tx, scope, query)) if not found else 0
+        rest = shelf[start : start + args.limit - len(items)]
+        items += rest
+        has_more = start + len(rest) < len(shelf)
+    structured: dict[str, Any] = {"project": scope.project, "prompts": items}
+    if has_more:
+        structured["next_cursor"] = cursor(offset + len(items))
+    lines = [f"- {item.name}: {item.description or item.title}" for item in items]
+    more = ["More with cursor " + structured["next_cursor"]] if has_more else []
+    nothing = [f"No prompts in project '{scope.project}'."]
+    return said("\n".join([*lines, *more] or nothing), structured)
+
+
+def get_prompt(sources: Sources, scope: Scope, args: inputs.GetPrompt) -> Body:
+    scope = within(scope, args.project)
+    found = stored_or_library(sources, scope, args.prompt)
+    if isinstance(found, Prompt):
+        answer = answers.whole_prompt(found)
+    else:
+        answer = from_library(found[0], found[2])
+        answer.content = template_of(sources, found)
+    return said(answer.content or "", {"project": scope.project, "prompt": answer})
+
+
+def render_prompt(sources: Sources, scope: Scope, args: inputs.RenderPrompt) -> Body:
+    scope = within(scope, args.project)
+    found = stored_or_library(sources, scope, args.prompt)
+    text = rendered(sources, scope, found, dict(args.arguments or {}))
+    return said(text, {"project": scope.project, "name": key_of(found), "text": text})
+
+
+def update_prompt(sources: Sources, scope: Scope, args: inputs.UpdatePrompt) -> Body:
+    scope = within(scope, args.project)
+    rules.check_tags(args.tags or (), "prompt")
+    seen = stored(sources.tx, scope, args.prompt)
+    with called(seen.name):
+        prompt = prompts.update(
+            sources.tx,
+            scope,
+            seen.id,
+            title=args.title,
+            content=args.content,
+            description=args.description if args.description is UNSET else args.description or None,
+            tags=args.tags,
+            arguments=UNSET if args.arguments is UNSET else declared(args.arguments),
+            expected_version=None if args.expected_version is UNSET else args.expected_version,
+        )
+    text = f"Updated prompt '{prompt.name}' in project '{scope.project}' to version {prompt.version}."
+    return said(text, {"project": scope.project, "prompt": answers.saved_prompt(prompt)})
+
+
+def delete_prompt(sources: Sources, scope: Scope, args: inputs.DeletePrompt) -> Body:
+    scope = within(scope, args.project)
+    prompt = stored(sources.tx, scope, args.prompt)
+    prompts.delete(sources.tx, scope, prompt.id)
+    text = f"Deleted prompt '{prompt.name}' from project '{scope.project}'."
+    return said(text, {"project": scope.project, "deleted": prompt.name})
+
+
+def list_tags(sources: Sources, scope: Scope, args: inputs.ListTags) -> Body:
+    scope = within(scope, args.project)
+    tags = prompts.tags(sources.tx, scope)
+    text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{scope.project}'."
+    counted = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
+    return said(text, {"project": scope.project, "tags": counted})
+
+
+# -- shared -----------------------------------------------------------------------------------------------------
+
+
+def stored(tx: Tx, scope: Scope, reference: str) -> Prompt:
+    """The stored prompt that is meant; a near miss is told."""
+    try:
+        return prompts.find(tx, scope, reference)
+    except NotFound as missing:
+        if missing.kind != "prompt":
+            raise
+        raise Missed(missing, prompts.near(tx, scope, reference)) from missing
+
+
+def library_prompts(sources: Sources, query: str | None) -> list[PromptAnswer]:
+    """The prompts of libraries with a text in name or description."""
+    folded = (query or "").casefold()
+    shelf = [from_library(name, prompt) for name, prompt in sources.libraries.catalog.view]
+    return [one for one in shelf if folded in f"{one.name} {one.description or ''}".casefold()]
+
+
+def from_library(name: str, prompt: LibraryPrompt) -> PromptAnswer:
+    return PromptAnswer(
+        name=name, title=name, description=prompt.description, arguments=answers.declared(prompt.arguments)
+    )
+
+
+def stored_count(tx: Tx, scope: Scope, query: str | None) -> int:
+    """How many stored prompts come before those of libraries."""
+    return prompts.search(tx, scope, query or "", limit=1, offset=0).total
+
+
+def declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...]:
+    """Arguments as they were declared over the wire."""
+    if given is UNSET:
+        return ()
+    for one in given:
+        if not all(isinstance(value, str) for value in one.get("values") or ()):
+            raise WrongArgument("arguments", "type", limit="string")
+    return tuple(
+        Argument(one["name"], one.get("description"), bool(one.get("required")), tuple(one.get("values") or ()))
+        for one in given
+    )

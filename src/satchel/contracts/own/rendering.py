@@ -1,0 +1,90 @@
+"""Prompts filled in: stored and of libraries, by tool and by method, with the values remembered for the next time."""
+
+from satchel.contracts.contract import Sources
+from satchel.contracts.own.failures import Missed, Unrenderable
+from satchel.errors import NotFound, WrongArgument
+from satchel.library.catalog import ContentMissing, Library
+from satchel.library.manifest import LibraryPrompt
+from satchel.library.render import RenderFailed
+from satchel.model import Argument, Prompt, Scope
+from satchel.services import prompts, values
+from satchel.services.near import nearest_few
+
+Found = Prompt | tuple[str, Library, LibraryPrompt]
+
+
+def stored_or_library(sources: Sources, scope: Scope, reference: str) -> Found:
+    """The prompt that is meant, wherever it is; a near miss is told.
+
+    Raises:
+        Missed: there is none.
+    """
+    found = sources.libraries.find(reference)
+    if found is not None:
+        return (reference, *found)
+    try:
+        return prompts.find(sources.tx, scope, reference)
+    except NotFound as missing:
+        if missing.kind != "prompt":
+            raise
+        shelf = nearest_few(reference, (name for name, _ in sources.libraries.catalog.view))
+        near = (*prompts.near(sources.tx, scope, reference), *shelf)
+        raise Missed(missing, near[:3]) from missing
+
+
+def key_of(found: Found) -> str:
+    """The name of a prompt."""
+    return found.name if isinstance(found, Prompt) else found[0]
+
+
+def arguments_of(found: Found) -> tuple[Argument, ...]:
+    """What a prompt wants to be told."""
+    return found.arguments if isinstance(found, Prompt) else found[2].arguments
+
+
+def memory_of(found: Found, scope: Scope) -> str:
+    """The name under which the values of a prompt's arguments are remembered."""
+    return f"{scope.project}/{found.name}" if isinstance(found, Prompt) else found[0]
+
+
+def rendered(sources: Sources, scope: Scope, found: Found, given: dict[str, str]) -> str:
+    """The text of a prompt, its arguments filled in. What nobody declared is ignored.
+
+    Raises:
+        WrongArgument: a required argument is missing.
+        Unrenderable: the template is broken, or asks for too much.
+    """
+    arguments = arguments_of(found)
+    for argument in arguments:
+        if argument.is_required and argument.name not in given:
+            raise WrongArgument(argument.name, "required", kind="argument")
+    known = {one.name: given[one.name] for one in arguments if one.name in given}
+    text = _text(sources, found, known)
+    memory = memory_of(found, scope)
+    if known and not scope.is_read_only and values.is_news(sources.tx, scope, memory, known):
+        sources.later.append(lambda tx: values.remember(tx, scope, memory, known))
+    return text
+
+
+def template_of(sources: Sources, found: Found) -> str:
+    """The text of a prompt as it is kept.
+
+    Raises:
+        Unrenderable: its file is missing from its library.
+    """
+    try:
+        return found.content if isinstance(found, Prompt) else sources.libraries.template(found[1], found[2])
+    except ContentMissing:
+        raise Unrenderable(f"The file of prompt '{key_of(found)}' is missing.", "Mend the library.") from None
+
+
+def _text(sources: Sources, found: Found, known: dict[str, str]) -> str:
+    template = template_of(sources, found)
+    if isinstance(found, Prompt) and not found.arguments:
+        return template
+    try:
+        return sources.libraries.renderer.render(template, known)
+    except RenderFailed as failure:
+        place = "" if failure.line is None else f" at line {failure.line}"
+        message = f"The template cannot be filled in{place}: {failure.what}"
+        raise Unrenderable(message, "Mend the template with update_prompt.") from None

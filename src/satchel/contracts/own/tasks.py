@@ -1,0 +1,110 @@
+"""The tools about tasks: what a user means to do, and what can be done now."""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from satchel.contracts.contract import Body, Sources
+from satchel.contracts.own import answers, inputs
+from satchel.contracts.own.answers import said, task_line
+from satchel.contracts.own.cursors import cursor, position
+from satchel.contracts.own.failures import Missed
+from satchel.errors import NotFound
+from satchel.model import FullTask, Scope
+from satchel.services import tasks
+from satchel.storage.database import Tx
+
+
+def add_task(sources: Sources, scope: Scope, args: inputs.AddTask) -> Body:
+    task = tasks.add(
+        sources.tx,
+        scope,
+        title=args.title,
+        description=args.description or None,
+        project=args.project or scope.project,
+        tags=args.tags or (),
+        priority=args.priority,
+        due=args.due or None,
+        blocked_by=numbers(sources.tx, scope, args.blocked_by) or (),
+    )
+    return shown("Added", scope, task)
+
+
+def list_tasks(sources: Sources, scope: Scope, args: inputs.ListTasks) -> Body:
+    offset = position(args.cursor)
+    found, has_more = tasks.page(
+        sources.tx,
+        scope,
+        filter=args.status,
+        project=args.project or None,
+        tags=args.tags or (),
+        tags_mode=args.match,
+        query=args.query or None,
+        limit=args.limit,
+        offset=offset,
+    )
+    structured: dict[str, Any] = {"project": args.project or scope.project, "tasks": [*map(answers.shown_task, found)]}
+    lines = [task_line(task) for task in found]
+    if has_more:
+        structured["next_cursor"] = cursor(offset + len(found))
+        lines.append("More with cursor " + structured["next_cursor"])
+    nothing = "No tasks." if args.status == "all" else f"No {args.status} tasks."
+    return said("\n".join(lines) or nothing, structured)
+
+
+def update_task(sources: Sources, scope: Scope, args: inputs.UpdateTask) -> Body:
+    task = tasks.update(
+        sources.tx,
+        scope,
+        meant(sources.tx, scope, args.task).number,
+        title=args.title,
+        description=emptied(args.description),
+        project=emptied(args.project),
+        tags=args.tags,
+        priority=args.priority,
+        due=emptied(args.due),
+        blocked_by=numbers(sources.tx, scope, args.blocked_by),
+        status=args.status,
+        expected_version=None if args.expected_version is UNSET else args.expected_version,
+    )
+    return shown("Updated", scope, task)
+
+
+def complete_task(sources: Sources, scope: Scope, args: inputs.CompleteTask) -> Body:
+    number = meant(sources.tx, scope, args.task).number
+    _, was_completed = tasks.complete(sources.tx, scope, number, renews=False)
+    return shown("Already completed" if was_completed else "Completed", scope, meant(sources.tx, scope, str(number)))
+
+
+def delete_task(sources: Sources, scope: Scope, args: inputs.DeleteTask) -> Body:
+    task = meant(sources.tx, scope, args.task)
+    tasks.delete(sources.tx, scope, task.number)
+    return said(
+        f"Deleted #{task.number} {task.title}", {"project": task.project or scope.project, "deleted": task.number}
+    )
+
+
+def meant(tx: Tx, scope: Scope, reference: str) -> FullTask:
+    """The task that is meant, by number, UUID or title; a near miss is told."""
+    try:
+        return tasks.find(tx, scope, reference)
+    except NotFound as missing:
+        if missing.kind != "task":
+            raise
+        near = tuple(f"#{number} {title}" for number, title in tasks.near(tx, scope, reference))
+        raise Missed(missing, near) from missing
+
+
+def numbers(tx: Tx, scope: Scope, references: list[str] | UnsetType) -> list[int] | UnsetType:
+    """The numbers of tasks that are meant."""
+    return UNSET if references is UNSET else [meant(tx, scope, str(reference)).number for reference in references]
+
+
+def emptied(text: str | UnsetType) -> str | UnsetType | None:
+    """A text as it is to be kept: an empty one takes away what was there."""
+    return text if text is UNSET else text or None
+
+
+def shown(done: str, scope: Scope, task: FullTask) -> Body:
+    structured = {"project": task.project or scope.project, "task": answers.shown_task(task)}
+    return said(f"{done} {task_line(task)}", structured)

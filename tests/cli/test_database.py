@@ -1,0 +1,236 @@
+"""`satchel database`: migrating, letting a role in, looking and copying; and the other commands as such a role."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psycopg
+import pytest
+
+from satchel.model import Scope
+from satchel.services import projects, prompts
+from satchel.storage.database import open_database
+from satchel.storage.migrations import MIGRATIONS
+from tests.storage.test_migrating import make_first
+from tests.support.postgres import PostgresServer
+from tests.support.roles import role_of, two_roles
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def satchel(tmp_path: Path) -> Command:
+    """Runs `satchel` on a store in an empty home."""
+
+    def run(store: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
+        command = [sys.executable, "-m", "satchel", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, check=False, text=True, timeout=60)
+
+    return run
+
+
+def done(process: subprocess.CompletedProcess[str]) -> str:
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+def value(process: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done(process))
+
+
+def failed(process: subprocess.CompletedProcess[str], status: int = 1) -> str:
+    assert process.returncode == status and process.stdout == "" and "Traceback" not in process.stderr, process
+    return process.stderr
+
+
+def test_a_store_is_made_migrated_and_left_as_it_is(satchel: Command, store: str) -> None:
+    made = value(satchel(store, "database", "migrate", "--json"))
+    assert made == {"from": 0, "schema": len(MIGRATIONS), "role": None, "notes": []}
+    assert done(satchel(store, "database", "migrate")) == f"The store has schema {len(MIGRATIONS)}, the newest.\n"
+
+
+def test_looking_at_an_old_store_does_not_migrate_it(satchel: Command, store: str) -> None:
+    make_first(store)
+    for _ in range(2):
+        found = value(satchel(store, "database", "status", "--json"))
+        assert (found["schema"], found["newest"]) == (1, len(MIGRATIONS))
+        assert found["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": 1}
+    assert "satchel database migrate" in done(satchel(store, "database", "status"))
+    assert "from schema 1 to 2" in done(satchel(store, "database", "migrate"))
+    assert value(satchel(store, "database", "status", "--json"))["schema"] == len(MIGRATIONS)
+
+
+def test_looking_makes_no_store(satchel: Command, tmp_path: Path, postgres: PostgresServer) -> None:
+    assert "no store" in failed(satchel(str(tmp_path / "s.db"), "database", "status"))
+    assert not (tmp_path / "s.db").exists()
+    store = postgres.fresh()
+    assert "not visible" in done(satchel(store, "database", "status"))
+    with psycopg.connect(store) as connection:
+        assert connection.execute("select tablename from pg_tables where schemaname = 'public'").fetchall() == []
+
+
+def test_what_is_no_store_is_refused(satchel: Command, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, " * 100)
+    theirs = apsw.Connection(str(tmp_path / "theirs.db"))
+    theirs.execute("create table theirs (x)")
+    theirs.close()
+    for name in ("text", "theirs.db"):
+        before = (tmp_path / name).read_bytes()
+        for command in ("status", "migrate"):
+            failed(satchel(str(tmp_path / name), "database", command))
+        assert (tmp_path / name).read_bytes() == before
+    assert "mysql:// is neither" in failed(satchel("mysql://x", "database", "status"))
+
+
+def test_the_password_is_not_shown(satchel: Command, postgres: PostgresServer) -> None:
+    store = postgres.fresh().replace("satchel@", "satchel:hunter2@")
+    for arguments in (["status"], ["status", "--json"], ["migrate"]):
+        assert "hunter2" not in done(satchel(store, "database", *arguments))
+    gone = store.replace("/t", "/no_such_t")
+    assert "hunter2" not in failed(satchel(gone, "database", "status"))
+
+
+def test_a_role_is_let_in_as_often_as_one_likes(satchel: Command, postgres: PostgresServer) -> None:
+    owner, app = postgres.fresh_for_two()
+    role = role_of(app)
+    for before in (0, len(MIGRATIONS)):
+        said = value(satchel(owner, "database", "migrate", "--role", role, "--json"))
+        assert said == {"from": before, "schema": len(MIGRATIONS), "role": role, "notes": []}
+    with psycopg.connect(owner) as connection:  # what was granted by hand goes again
+        connection.execute(f"grant all on tokens to {role}".encode())
+    done(satchel(owner, "database", "migrate", "--role", role))
+    with psycopg.connect(app) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("delete from tokens")
+
+
+def test_a_role_with_a_hostile_name_is_only_a_name(satchel: Command, postgres: PostgresServer) -> None:
+    owner, _ = two_roles(postgres)
+    name = 'a"; drop table tasks; --'
+    assert "no role" in failed(satchel(owner, "database", "migrate", "--role", name))
+    with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
+        connection.execute('create role "a""; drop table tasks; --" login')
+    assert "may use it" in done(satchel(owner, "database", "migrate", "--role", name))
+    assert value(satchel(owner, "database", "status", "--json"))["counts"]["tasks"] == 0
+
+
+def test_roles_that_no_wall_would_hold_are_refused(satchel: Command, postgres: PostgresServer) -> None:
+    owner, app = two_roles(postgres)
+    for role in (role_of(owner), "satchel"):
+        assert "owns nothing" in failed(satchel(owner, "database", "migrate", "--role", role))
+    assert f"as role {role_of(owner)}" in failed(satchel(app, "database", "migrate", "--role", role_of(app)))
+
+
+def test_a_right_to_create_tables_is_pointed_out(satchel: Command, postgres: PostgresServer) -> None:
+    owner, app = postgres.fresh_for_two()
+    with psycopg.connect(owner) as connection:
+        connection.execute("grant create on schema public to public")
+    said = done(satchel(owner, "database", "migrate", "--role", role_of(app)))
+    assert "Note: " in said and "revoke create on schema public" in said
+
+
+def test_a_file_has_no_roles(satchel: Command, tmp_path: Path) -> None:
+    assert "no roles" in failed(satchel(str(tmp_path / "s.db"), "database", "migrate", "--role", "x"))
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgres: PostgresServer) -> None:
+    _, app = two_roles(postgres)
+    ada = ("--user", "550e8400-e29b-41d4-a716-446655440000")
+    done(satchel(app, "project", "create", "p"))
+    done(satchel(app, "prompt", "add", "T", "needle", "-t", "x", "-p", "p"))
+    assert done(satchel(app, "prompt", "search", "NEEDLE", "-p", "p")).startswith("t\tT\tx\t")
+    assert "Did you mean 't'" in failed(satchel(app, "prompt", "show", "tt", "-p", "p"), 3)
+    done(satchel(app, "resource", "add", "r", "x:r", "text", "-p", "p"))
+    assert done(satchel(app, "project", "list")) == "p\t1\t1\n"
+    number = str(value(satchel(app, "task", "add", "Mine", "--json"))["number"])
+    done(satchel(app, "task", "edit", number, "Ours"))
+    assert done(satchel(app, "task", "list")) == f"{number}\t\tOurs\n"
+    assert done(satchel(app, "task", "list", *ada)) == ""
+    assert "not among your tasks" in failed(satchel(app, "task", "show", number, *ada), 3)
+    assert "not among your tasks" in failed(satchel(app, "task", "delete", number, *ada), 3)
+    done(satchel(app, "task", "done", number))
+    done(satchel(app, "task", "delete", number))
+    status = value(satchel(app, "database", "status", "--json"))
+    assert status["row_security"] is True
+    assert status["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": None}
+
+
+def test_a_backup_is_a_store_of_ones_own(satchel: Command, tmp_path: Path) -> None:
+    store, file = str(tmp_path / "s.db"), tmp_path / "copy.db"
+    done(satchel(store, "prompt", "add", "T", "needle"))
+    old = os.umask(0)
+    try:
+        said = value(satchel(store, "database", "backup", str(file), "--json"))
+    finally:
+        os.umask(old)
+    assert said == {"store": store, "file": str(file), "bytes": file.stat().st_size}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert done(satchel(str(file), "prompt", "search", "NEEDLE")).startswith("t\t")
+    before = file.read_bytes()
+    assert "already there" in failed(satchel(store, "database", "backup", str(file)))
+    assert "already there" in failed(satchel(store, "database", "backup", store))
+    assert file.read_bytes() == before
+
+
+def test_a_backup_of_an_old_store_is_as_old(satchel: Command, tmp_path: Path) -> None:
+    make_first(str(tmp_path / "s.db"))
+    done(satchel(str(tmp_path / "s.db"), "database", "backup", str(tmp_path / "copy.db")))
+    for name in ("s.db", "copy.db"):
+        assert value(satchel(str(tmp_path / name), "database", "status", "--json"))["schema"] == 1
+
+
+def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Command, tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    assert "no store" in failed(satchel(store, "database", "backup", str(tmp_path / "copy.db")))
+    (tmp_path / "text").write_text("not a database, " * 100)
+    failed(satchel(str(tmp_path / "text"), "database", "backup", str(tmp_path / "copy.db")))
+    done(satchel(store, "database", "migrate"))
+    assert "No such file" in failed(satchel(store, "database", "backup", str(tmp_path / "missing" / "copy.db")))
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")]
+
+
+def test_a_backup_in_mid_write_is_one_moment_and_stops_nobody(satchel: Command, tmp_path: Path) -> None:
+    store, scope = str(tmp_path / "s.db"), Scope()
+    database = open_database(store)
+    projects.require(database, scope)
+    leave = threading.Event()
+    written = 0
+
+    def write() -> None:
+        nonlocal written
+        while not leave.is_set():
+            with database.write() as tx:  # always two
+                for twin in "ab":
+                    prompts.add(tx, scope, title=f"{written} {twin}", content="needle " * 200)
+            written += 1
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        for number in range(3):
+            before = written
+            done(satchel(store, "database", "backup", str(tmp_path / f"copy{number}.db")))
+            assert written > before
+    finally:
+        leave.set()
+        writing.join()
+    database.close()
+    for number in range(3):
+        copy = apsw.Connection(str(tmp_path / f"copy{number}.db"))
+        assert copy.execute("pragma integrity_check").fetchall() == [("ok",)]
+        [[count]] = copy.execute("select count(*) from prompts").fetchall()
+        assert count % 2 == 0 and count > 0
+        copy.close()
+
+
+def test_postgres_is_backed_up_with_its_own_tools(satchel: Command, postgres: PostgresServer, tmp_path: Path) -> None:
+    assert "pg_dump" in failed(satchel(postgres.fresh(), "database", "backup", str(tmp_path / "x")))
+    assert not (tmp_path / "x").exists()

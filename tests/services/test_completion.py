@@ -1,0 +1,73 @@
+"""What a half-typed name may become."""
+
+import pytest
+
+from satchel.model import Scope
+from satchel.services import completion, projects, prompts, resources, tasks
+from satchel.services.completion import Completion
+from satchel.storage.database import Database
+
+ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
+BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """A store with names of all kinds."""
+    projects.require(database, ADA)
+    with database.write() as tx:
+        for name in ("web", "Website", "old-web", "tools"):
+            projects.add(tx, name)
+        for title, tags in (("Code review", ["rust", "trust"]), ("Review", ["rust"]), ("Re", []), ("Other", ["go"])):
+            prompts.add(tx, ADA, title=title, content="x", tags=tags)
+        prompts.add(tx, Scope(project="web"), title="Review elsewhere", content="x", tags=["rustic"])
+        resources.add(tx, ADA, name="a", uri="file:///b/README", content=lambda _: "x")
+        resources.add(tx, ADA, name="b", uri="readme:x", content=lambda _: "x")
+        tasks.add(tx, ADA, title="T", tags=["home", "at-home", "work"])
+        tasks.add(tx, BOB, title="T", tags=["homeless"])
+    return database
+
+
+def test_names_that_start_come_before_names_that_contain(filled: Database) -> None:
+    with filled.read() as tx:
+        assert completion.projects(tx, ADA, "web").values == ("web", "Website", "old-web")
+        assert completion.projects(tx, ADA, "") == Completion(("Website", "default", "old-web", "tools", "web"), False)
+        assert completion.prompt_names(tx, ADA, "re").values == ("re", "review", "code-review")
+        assert completion.prompt_names(tx, ADA, "REV").values == ("code-review", "review")
+        assert completion.prompt_tags(tx, ADA, "RUST").values == ("rust", "trust")
+        assert completion.prompt_tags(tx, ADA, "").values == ("go", "rust", "trust")
+        assert completion.task_tags(tx, ADA, "home").values == ("home", "at-home")
+        assert completion.resource_uris(tx, ADA, "readme").values == ("readme:x", "file:///b/README")
+        assert completion.prompt_names(tx, ADA, "%") == Completion((), False)
+
+
+def test_a_confined_scope_completes_its_own_projects(filled: Database) -> None:
+    confined = Scope(projects=("web", "tools", "gone"))
+    with filled.read() as tx:
+        assert completion.projects(tx, confined, "").values == ("tools", "web")
+        assert completion.projects(tx, confined, "WEB").values == ("web",)
+
+
+def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
+    with database.write() as tx:
+        numbers = [tasks.add(tx, ADA, title="T").number for _ in range(21)]
+        tasks.complete(tx, ADA, numbers[1], renews=False)
+        tasks.add(tx, BOB, title="T")
+        wanted = [str(number) for number in reversed(numbers) if number != numbers[1]]
+        starting = [number for number in wanted if number.startswith("2")]
+        containing = [number for number in wanted if "2" in number and number not in starting]
+        assert completion.open_tasks(tx, ADA, "#2").values == (*starting, *containing)
+        assert completion.open_tasks(tx, ADA, "").values == tuple(wanted)
+
+
+def test_a_hundred_are_given_and_more_is_told(database: Database) -> None:
+    projects.require(database, ADA)
+    with database.write() as tx:
+        for number in range(101):
+            prompts.add(tx, ADA, title=f"p{number:03}", content="x", tags=[f"t{number:03}"])
+        for look in (completion.prompt_names, completion.prompt_tags):
+            found = look(tx, ADA, "")
+            assert (len(found.values), found.has_more) == (100, True)
+            found = look(tx, ADA, found.values[0][:2])
+            assert (len(found.values), found.has_more) == (100, False)
+            assert look(tx, ADA, "10").values[-1][1:] == "100"

@@ -1,0 +1,171 @@
+"""Prompts with arguments, pages of prompts, and what somebody may have meant."""
+
+from typing import Any
+
+import pytest
+
+from satchel.errors import NotFound, Taken, WrongArgument
+from satchel.model import Argument, Changed, Scope
+from satchel.services import projects, prompts
+from satchel.storage import prompt_pages
+from satchel.storage.database import Database
+
+HERE = Scope()
+TOPIC = Argument("topic", "What it is about", True, ("Rust", "Go"))
+TONE = Argument("tone", None, False)
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """A store with some prompts, and another project with the like."""
+    projects.require(database, HERE)
+    with database.write() as tx:
+        projects.add(tx, "other")
+        for title, content, tags in (
+            ("Alpha", "the needle", ["a"]),
+            ("Beta", "hay and NEEDLE", ["a", "b"]),
+            ("Gamma", "only hay", ["b"]),
+            ("Delta needle", "x", ["a", "b", "c"]),
+            ("Plain", "nothing", []),
+        ):
+            for scope in (HERE, Scope(project="other")):
+                prompts.add(tx, scope, title=title, content=content, tags=tags, description=f"{title}!")
+    return database
+
+
+def titles(database: Database, **wanted: Any) -> list[str]:
+    """The titles on a page."""
+    with database.read() as tx:
+        found, _ = prompts.page(tx, HERE, **{"limit": 20, **wanted})
+    return [prompt.title for prompt in found]
+
+
+@pytest.mark.parametrize(("few", "newest"), [(300, 200), (0, 0), (300, 2)])
+def test_a_page_combines_text_and_tags(
+    filled: Database, few: int, newest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompt_pages, "_FEW", few)
+    monkeypatch.setattr(prompt_pages, "_NEWEST", newest)
+    assert titles(filled) == titles(filled, query="") == ["Plain", "Delta needle", "Gamma", "Beta", "Alpha"]
+    assert titles(filled, query="Needle") == ["Delta needle", "Beta", "Alpha"]
+    assert titles(filled, query="needle", tags=["B"]) == ["Delta needle", "Beta"]
+    assert titles(filled, query="needle", tags=["b", "c"], tags_mode="all") == ["Delta needle"]
+    assert titles(filled, query="needle", tags=["c", "a"]) == ["Delta needle", "Beta", "Alpha"]
+    assert titles(filled, query="ha", tags=["b"]) == ["Gamma", "Beta"]
+    assert titles(filled, tags=["a"]) == ["Delta needle", "Beta", "Alpha"]
+    assert titles(filled, tags=["a", "b"], tags_mode="all") == ["Delta needle", "Beta"]
+    assert titles(filled, tags=["a", "nothing"]) == ["Delta needle", "Beta", "Alpha"]
+    assert titles(filled, tags=["a", "nothing"], tags_mode="all") == titles(filled, tags=["é"]) == []
+    assert titles(filled, query="needle", tags=["a", "é"], tags_mode="all") == []
+
+
+@pytest.mark.parametrize("wanted", [{}, {"query": "needle"}, {"tags": ["a"]}, {"query": "needle", "tags": ["a"]}])
+def test_pages_join_without_gap_and_tell_of_more(filled: Database, wanted: dict[str, Any]) -> None:
+    whole = titles(filled, **wanted)
+    with filled.read() as tx:
+        for offset in range(len(whole) + 1):
+            found, has_more = prompts.page(tx, HERE, **wanted, limit=1, offset=offset)
+            assert [prompt.title for prompt in found] == whole[offset : offset + 1]
+            assert has_more == (offset + 1 < len(whole))
+
+
+def test_a_listed_prompt_has_its_description_and_version(filled: Database) -> None:
+    with filled.read() as tx:
+        [prompt], _ = prompts.page(tx, HERE, query="only hay", limit=5)
+        [again], _ = prompts.page(tx, HERE, limit=1, offset=2)
+    assert (prompt.description, prompt.version, prompt.tags) == ("Gamma!", 1, ("b",))
+    assert prompt == again
+
+
+def test_a_prompt_keeps_its_arguments(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        prompt = prompts.add(tx, HERE, title="T", content="About {{ topic }}", arguments=[TOPIC, TONE], name="Mine")
+        assert (prompt.name, prompt.arguments) == ("Mine", (TOPIC, TONE))
+        assert prompts.named(tx, HERE, "Mine") == prompt
+        assert prompts.update(tx, HERE, prompt.id, title="U").arguments == (TOPIC, TONE)
+        tx.changes.clear()
+        assert prompts.update(tx, HERE, prompt.id, arguments=[TONE]).arguments == (TONE,)
+        assert Changed("prompts", projects.current(tx, HERE).number) in tx.changes
+        assert prompts.update(tx, HERE, prompt.id, arguments=()).arguments == ()
+
+
+def test_a_name_that_is_given_must_be_free_and_a_name(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        prompts.add(tx, HERE, title="T", content="x", name="mine")
+        with pytest.raises(Taken) as taken:
+            prompts.add(tx, HERE, title="U", content="x", name="mine")
+        assert (taken.value.field, taken.value.key) == ("name", "mine")
+        with pytest.raises(WrongArgument):
+            prompts.add(tx, HERE, title="U", content="x", name="a b")
+    with pytest.raises(Taken) as taken, database.write() as tx:
+        prompts.add(tx, HERE, title="T", content="x", name="other")
+    assert taken.value.field == "title"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ([Argument("Topic", None, True)], "pattern"),
+        ([Argument("", None, True)], "pattern"),
+        ([Argument("a\n", None, True)], "pattern"),
+        ([TOPIC, TOPIC], "uniqueItems"),
+        ([Argument(f"a{number}", None, False) for number in range(101)], "maxItems"),
+        ([Argument("a", None, False, ("x",) * 101)], "maxItems"),
+        ([Argument("a", None, False, ("x" * 201,))], "maxLength"),
+        ([Argument("a", "\0", False)], "type"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused(database: Database, arguments: list[Argument], rule: str) -> None:
+    projects.require(database, HERE)
+    with database.write() as tx:
+        prompt = prompts.add(tx, HERE, title="T", content="x")
+        with pytest.raises(WrongArgument) as wrong:
+            prompts.add(tx, HERE, title="U", content="x", arguments=arguments)
+        assert wrong.value.rule == rule
+        with pytest.raises(WrongArgument):
+            prompts.update(tx, HERE, prompt.id, arguments=arguments)
+
+
+def test_a_template_is_shorter_than_a_text(database: Database) -> None:
+    projects.require(database, HERE)
+    long, fitting = "é" * (32 * 1024) + "x", "é" * (32 * 1024)
+    with database.write() as tx:
+        literal = prompts.add(tx, HERE, title="Literal", content=long)
+        template = prompts.add(tx, HERE, title="Template", content=fitting, arguments=[TOPIC])
+    for refused in (
+        lambda tx: prompts.add(tx, HERE, title="U", content=long, arguments=[TOPIC]),
+        lambda tx: prompts.update(tx, HERE, literal.id, arguments=[TOPIC]),
+        lambda tx: prompts.update(tx, HERE, template.id, content=long),
+    ):
+        with pytest.raises(WrongArgument) as wrong, database.write() as tx:
+            refused(tx)
+        assert (wrong.value.rule, wrong.value.limit) == ("maxBytes", 64 * 1024)
+    with database.write() as tx:
+        prompts.update(tx, HERE, template.id, content=long, arguments=())
+        assert prompts.get(tx, HERE, literal.id).arguments == ()
+
+
+def test_prompts_are_offered_in_order_of_creation(filled: Database) -> None:
+    with filled.write() as tx:
+        prompts.update(tx, HERE, prompts.named(tx, HERE, "beta").id, arguments=[TOPIC])
+    with filled.read() as tx:
+        first, has_more = prompts.offered(tx, HERE, limit=3)
+        second, has_yet_more = prompts.offered(tx, HERE, limit=3, after=first[-1].number)
+    assert [one.name for one in (*first, *second)] == ["alpha", "beta", "gamma", "delta-needle", "plain"]
+    assert (has_more, has_yet_more) == (True, False)
+    assert (first[1].title, first[1].description, first[1].arguments) == ("Beta", "Beta!", (TOPIC,))
+
+
+def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
+    with filled.write() as tx:
+        for number in range(200):  # so that the newest are others
+            prompts.add(tx, HERE, title=f"Filler {number}", content="x")
+        assert prompts.near(tx, HERE, "delta-nedle")[0] == "delta-needle"
+        assert prompts.near(tx, HERE, "Delta Needle")[0] == "delta-needle"
+        assert prompts.near(tx, HERE, "gama")[0] == "gamma"
+        assert prompts.near(tx, HERE, "qqqqqqq") == prompts.near(tx, HERE, "") == ()
+        assert len(prompts.near(tx, HERE, "filler-1000")) == 3
+        with pytest.raises(NotFound):
+            prompts.near(tx, Scope(project="nowhere"), "x")

@@ -1,0 +1,61 @@
+"""Pages of resources, and finding one by name or URI."""
+
+import pytest
+
+from satchel.errors import NotFound
+from satchel.model import Scope
+from satchel.services import projects, resources
+from satchel.storage.database import Database
+
+HERE = Scope()
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """A store with some resources, and another project with the like."""
+    projects.require(database, HERE)
+    with database.write() as tx:
+        projects.add(tx, "other")
+        for name, uri, description in (
+            ("readme", "file:///readme.md", "Über alles"),
+            ("logo", "file:///img/LOGO.png", None),
+            ("notes", "memo:notes", "of the readme"),
+        ):
+            for scope in (HERE, Scope(project="other")):
+                resources.add(tx, scope, name=name, uri=uri, description=description, content=lambda _: "text")
+    return database
+
+
+def test_pages_go_on_behind_a_number(filled: Database) -> None:
+    with filled.read() as tx:
+        first, has_more = resources.page(tx, HERE, limit=2)
+        second, has_yet_more = resources.page(tx, HERE, limit=2, after=first[-1].number)
+        assert [*first, *second] == resources.listed(tx, HERE)
+    assert (has_more, has_yet_more) == (True, False)
+
+
+@pytest.mark.parametrize("batch", [500, 1])
+def test_a_text_is_found_in_name_uri_and_description(
+    filled: Database, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "_BATCH", batch)
+    with filled.read() as tx:
+        for query, names, has_more in (
+            ("README", ["readme", "notes"], False),
+            ("logo.PNG", ["logo"], False),
+            ("ÜBER", ["readme"], False),
+            ("%", [], False),
+            ("e", ["readme", "logo"], True),
+        ):
+            found, is_more = resources.page(tx, HERE, query=query, limit=2)
+            assert ([one.name for one in found], is_more) == (names, has_more)
+
+
+def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
+    with filled.read() as tx:
+        assert resources.find(tx, HERE, "logo") == resources.find(tx, HERE, "file:///img/LOGO.png")
+        with pytest.raises(NotFound):
+            resources.find(tx, HERE, "LOGO")
+        assert resources.near(tx, HERE, "LOGO") == ("logo",)
+        assert resources.near(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
+        assert resources.near(tx, HERE, "nothing at all") == ()

@@ -1,0 +1,146 @@
+"""Pages of tasks: who is on them and in which order, whatever way the store goes to find them."""
+
+from typing import Any, Literal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from satchel.model import FullTask, Scope
+from satchel.services import projects, tasks
+from satchel.storage import task_pages
+from satchel.storage.database import Database
+from satchel.storage.tasks import PRIORITIES
+
+ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
+BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
+
+
+def titles(database: Database, **wanted: Any) -> list[str]:
+    """The titles on a page."""
+    with database.read() as tx:
+        found, _ = tasks.page(tx, ADA, **{"limit": 50, **wanted})
+    return [task.title for task in found]
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    """A store with tasks of all kinds."""
+    with database.write() as tx:
+        projects.add(tx, "house")
+        projects.add(tx, "garden")
+        tasks.add(tx, ADA, title="plain", description="Straße")
+        tasks.add(tx, ADA, title="low", priority="low", due="2026-01-01", tags=["a"])
+        late = tasks.add(tx, ADA, title="late", priority="high", due="2026-12-01", tags=["a", "b"], project="house")
+        tasks.add(tx, ADA, title="early", priority="high", due="2026-02-01", tags=["b"], project="garden")
+        tasks.add(tx, ADA, title="no day", priority="high", project="house")
+        tasks.add(tx, ADA, title="blocked", priority="urgent", blocked_by=[late.number], project="house")
+        for title in ("done first", "done last"):
+            tasks.complete(tx, ADA, tasks.add(tx, ADA, title=title).number, renews=False)
+        tasks.add(tx, BOB, title="Bob's", priority="urgent", tags=["a"])
+    return database
+
+
+def test_each_filter_has_its_order(filled: Database) -> None:
+    ready = ["early", "late", "no day", "plain", "low"]
+    assert titles(filled, filter="ready") == ready
+    assert titles(filled, filter="pending") == ["blocked", *ready]
+    assert titles(filled, filter="completed") == ["done last", "done first"]
+    assert titles(filled, filter="all") == [
+        "done last",
+        "done first",
+        "blocked",
+        "no day",
+        "early",
+        "late",
+        "low",
+        "plain",
+    ]
+
+
+def test_a_page_is_cut_and_tells_of_more(filled: Database) -> None:
+    with filled.read() as tx:
+        pages = [tasks.page(tx, ADA, limit=2, offset=offset) for offset in (0, 2, 4, 6)]
+    assert [[task.title for task in found] for found, _ in pages] == [
+        ["early", "late"],
+        ["no day", "plain"],
+        ["low"],
+        [],
+    ]
+    assert [has_more for _, has_more in pages] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("few", [300, 0])
+def test_filters_combine(filled: Database, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_pages, "_FEW", few)
+    assert titles(filled, project="house") == ["late", "no day"]
+    assert titles(filled, filter="pending", project="house") == ["blocked", "late", "no day"]
+    assert titles(filled, tags=["A", "b"]) == ["early", "late", "low"]
+    assert titles(filled, tags=["a", "B"], tags_mode="all") == ["late"]
+    assert titles(filled, tags=["nothing"]) == titles(filled, tags=["a", "nothing"], tags_mode="all") == []
+    assert titles(filled, tags=["a", "nothing"]) == ["late", "low"]
+    assert titles(filled, tags=["a"], project="house", query="LAT") == ["late"]
+    assert titles(filled, query="strasse") == titles(filled, query="STRASSE") == ["plain"]
+    assert titles(filled, query="%") == titles(filled, query="l_te") == []
+    assert titles(filled, query="") == titles(filled)
+
+
+def test_a_tag_that_nothing_can_have_finds_nothing(filled: Database) -> None:
+    assert titles(filled, tags=["K"]) == []
+    assert titles(filled, tags=["a", "é"]) == ["late", "low"]
+    assert titles(filled, tags=["a", "é"], tags_mode="all") == []
+
+
+def test_a_text_that_is_changed_is_found_by_what_it_says_now(filled: Database) -> None:
+    with filled.write() as tx:
+        plain = tasks.find(tx, ADA, "plain")
+        tasks.update(tx, ADA, plain.number, description="Platz")
+    assert titles(filled, query="straße") == []
+    assert titles(filled, query="platz") == ["plain"]
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(PRIORITIES),
+            st.sampled_from([None, "2026-01-01", "2026-06-01", "0001-01-01"]),
+            st.sampled_from([(), ("a",), ("a", "b"), ("b",)]),
+            st.sampled_from(["pending", "completed"]),
+            st.sampled_from(["İstanbul", "ﬁne", "Plain", "ǅ"]),
+        ),
+        max_size=10,
+    ),
+    st.sampled_from(["ready", "pending", "completed", "all"]),
+    st.sampled_from([None, "i", "FI", "ǆ", "plain"]),
+    st.integers(0, 3),
+)
+def test_pages_are_those_that_a_look_at_everything_gives(
+    database: Database,
+    kinds: list[tuple[Any, ...]],
+    filter: Literal["ready", "pending", "completed", "all"],
+    query: str | None,
+    offset: int,
+) -> None:
+    with database.write() as tx:
+        tx.run("delete from tasks")
+        for priority, due, tags, status, title in kinds:
+            task = tasks.add(tx, ADA, title=title, tags=tags, due=due, priority=priority)
+            if status == "completed":
+                tasks.complete(tx, ADA, task.number, renews=False)
+        everything = [tasks.find(tx, ADA, task.number) for task in tasks.listed(tx, ADA)]
+        found, has_more = tasks.page(tx, ADA, filter=filter, query=query, tags=["a"], limit=3, offset=offset)
+
+    def is_wanted(task: FullTask) -> bool:
+        is_right = {"completed": task.is_completed, "all": True}.get(filter, not task.is_completed)
+        return is_right and "a" in task.tags and (query or "").casefold() in task.title.casefold()
+
+    wanted = [task for task in everything if is_wanted(task)]
+    if filter == "completed":
+        wanted.sort(key=lambda task: (task.completed_at or "", task.number), reverse=True)
+    elif filter != "all":
+        wanted.sort(
+            key=lambda task: (-PRIORITIES.index(task.priority), task.due or "9999", task.created_at, task.number)
+        )
+    assert list(found) == wanted[offset : offset + 3]
+    assert has_more == (len(wanted) > offset + 3)

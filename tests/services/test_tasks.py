@@ -1,0 +1,238 @@
+"""Tasks with all that is known of them: what may be said of one, and finding it again."""
+
+from typing import Any
+
+import pytest
+
+from satchel.errors import Forbidden, NotFound, WrongArgument
+from satchel.model import Changed, Scope
+from satchel.services import projects, tasks
+from satchel.storage.database import Database, open_database
+from satchel.storage.migrations import FIRST
+
+ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
+BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
+
+
+def keys(changes: dict[Changed, None]) -> set[str | None]:
+    """The numbers of the tasks of which a transaction tells."""
+    return {change.key for change in changes if change.what == "task" and change.owner == ADA.user}
+
+
+def test_a_task_keeps_all_that_is_said_of_it(database: Database) -> None:
+    with database.write() as tx:
+        projects.add(tx, "house")
+        first = tasks.add(tx, ADA, title="Buy paint")
+        task = tasks.add(
+            tx,
+            ADA,
+            title="Paint the door",
+            description="Green",
+            project="house",
+            tags=["Spring", "paint", "PAINT"],
+            priority="high",
+            due="2026-02-28",
+            blocked_by=[first.number, first.number],
+        )
+    with database.read() as tx:
+        assert tasks.find(tx, ADA, task.number) == task
+    assert (task.project, task.tags, task.priority, task.due) == ("house", ("paint", "spring"), "high", "2026-02-28")
+    assert (task.blocked_by, task.open_blockers, task.is_ready) == ((first.number,), (first.number,), False)
+    assert (first.project, first.tags, first.priority, first.due, first.is_ready) == (None, (), "normal", None, True)
+
+
+def test_an_update_changes_only_what_is_given(database: Database) -> None:
+    with database.write() as tx:
+        projects.add(tx, "house")
+        other = tasks.add(tx, ADA, title="First")
+        given: dict[str, Any] = {
+            "title": "Second",
+            "description": "D",
+            "project": "house",
+            "tags": ["a", "b"],
+            "priority": "urgent",
+            "due": "2027-01-01",
+            "blocked_by": [other.number],
+        }
+        task = tasks.add(tx, ADA, **given)
+        same = tasks.update(tx, ADA, task.number)
+        assert (same.version, same.title, same.tags, same.blocked_by) == (2, "Second", ("a", "b"), (other.number,))
+        assert (same.project, same.priority, same.due, same.description) == ("house", "urgent", "2027-01-01", "D")
+        emptied = tasks.update(tx, ADA, task.number, description=None, project=None, tags=(), due=None, blocked_by=())
+        assert (emptied.title, emptied.priority) == ("Second", "urgent")
+        assert (emptied.description, emptied.project, emptied.tags, emptied.due) == (None, None, (), None)
+        assert (emptied.blocked_by, emptied.is_ready) == ((), True)
+
+
+def test_a_task_is_completed_once_and_reopened_by_its_status(database: Database) -> None:
+    with database.write() as tx:
+        task = tasks.add(tx, ADA, title="T")
+        done = tasks.update(tx, ADA, task.number, status="completed")
+        again = tasks.update(tx, ADA, task.number, status="completed", title="U")
+        reopened = tasks.update(tx, ADA, task.number, status="pending")
+    assert done.is_completed and again.completed_at == done.completed_at
+    assert reopened.completed_at is None and reopened.is_ready
+    assert reopened.version == 4
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "rule"),
+    [
+        ("due", "2026-02-30", "format"),
+        ("due", "20260228", "format"),
+        ("due", "2026-W01-1", "format"),
+        ("due", "2026-02-28 ", "format"),
+        ("due", "٢٠٢٦-02-28", "format"),
+        ("priority", "soon", "enum"),
+        ("tags", ["a b"], "pattern"),
+        ("tags", ["é"], "pattern"),
+        ("tags", ["a"] * 101, "maxItems"),
+        ("blocked_by", list(range(1, 102)), "maxItems"),
+    ],
+)
+def test_what_cannot_be_is_refused(database: Database, field: str, value: Any, rule: str) -> None:
+    with database.write() as tx:
+        task = tasks.add(tx, ADA, title="T")
+        for refused in (
+            lambda: tasks.add(tx, ADA, title="U", **{field: value}),
+            lambda: tasks.update(tx, ADA, task.number, **{field: value}),
+        ):
+            with pytest.raises(WrongArgument) as wrong:
+                refused()
+            assert wrong.value.rule == rule
+        assert [one.title for one in tasks.listed(tx, ADA)] == ["T"]
+
+
+def test_a_project_must_be_there_and_allowed(database: Database) -> None:
+    confined = Scope(user=ADA.user, projects=("open",))
+    with database.write() as tx:
+        projects.add(tx, "open")
+        projects.add(tx, "closed")
+        with pytest.raises(NotFound):
+            tasks.add(tx, ADA, title="T", project="nowhere")
+        with pytest.raises(Forbidden):
+            tasks.add(tx, confined, title="T", project="closed")
+        task = tasks.add(tx, confined, title="T", project="open")
+        with pytest.raises(Forbidden):
+            tasks.update(tx, confined, task.number, project="closed")
+        with pytest.raises(Forbidden):
+            tasks.page(tx, confined, project="closed", limit=10)
+
+
+def test_a_confined_scope_sees_no_task_of_another_project(database: Database) -> None:
+    confined = Scope(user=ADA.user, projects=("open",))
+    with database.write() as tx:
+        for name in ("open", "closed"):
+            projects.add(tx, name)
+        hidden = tasks.add(tx, ADA, title="Hidden", project="closed")
+        seen = [tasks.add(tx, ADA, title="Open", project="open"), tasks.add(tx, ADA, title="Free")]
+    with database.read() as tx:
+        assert tasks.page(tx, confined, limit=10) == (tuple(seen), False)
+        assert [task.title for task in tasks.listed(tx, confined)] == ["Free", "Open"]
+        assert [task.title for task in tasks.listed(tx, confined, "pending")] == ["Free", "Open"]
+        assert tasks.near(tx, confined, "Hiden") == ()
+        for reference in (hidden.number, "Hidden", hidden.id):
+            with pytest.raises(NotFound):
+                tasks.find(tx, confined, reference)
+    for act in (
+        lambda tx: tasks.update(tx, confined, hidden.number, title="x"),
+        lambda tx: tasks.complete(tx, confined, hidden.number, renews=False),
+        lambda tx: tasks.delete(tx, confined, hidden.number),
+    ):
+        with pytest.raises(NotFound), database.write() as tx:
+            act(tx)
+
+
+def test_a_task_of_a_project_that_goes_stays(database: Database) -> None:
+    with database.write() as tx:
+        projects.add(tx, "house")
+        task = tasks.add(tx, ADA, title="T", project="house")
+        projects.delete(tx, "house")
+        assert tasks.find(tx, ADA, task.number).project is None
+
+
+def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Database) -> None:
+    with database.write() as tx:
+        task = tasks.add(tx, ADA, title="Buy milk")
+        long = tasks.add(tx, ADA, title="x" * 400)
+        tasks.add(tx, ADA, title="x" * 399 + "y")
+        tasks.add(tx, ADA, title="Twice")
+        tasks.add(tx, ADA, title="Twice")
+        named = tasks.add(tx, ADA, title="999")
+        number, id = task.number, task.id
+        for reference in (number, str(number), f"#{number}", f" #{number} ", id, id.upper(), "Buy milk", " Buy milk "):
+            assert tasks.find(tx, ADA, reference) == task
+            with pytest.raises(NotFound):
+                tasks.find(tx, BOB, reference)
+        assert tasks.find(tx, ADA, long.title) == long
+        assert tasks.find(tx, ADA, "999") == named
+        for reference in ("Twice", "Buy", "buy milk", "", "#", "0", 0, -1, "-1", 2**63, "9" * 30, "²", "٣"):
+            with pytest.raises(NotFound):
+                tasks.find(tx, ADA, reference)
+
+
+def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> None:
+    with database.write() as tx:
+        task = tasks.add(tx, ADA, title="T")
+        with pytest.raises(Forbidden):
+            tasks.get(tx, BOB, task.id)
+        with pytest.raises(NotFound):
+            tasks.get(tx, BOB, task.number)
+        with pytest.raises(NotFound):
+            tasks.get(tx, BOB, BOB.user or "")
+
+
+def test_near_gives_what_was_meant(database: Database) -> None:
+    with database.write() as tx:
+        for title in ("Buy milk", "Call Mum", "Write the letter", "Write the latter"):
+            tasks.add(tx, ADA, title=title)
+        tasks.add(tx, BOB, title="Buy silk")
+        known = {task.title: task.number for task in tasks.listed(tx, ADA)}
+        assert tasks.near(tx, ADA, "buy milkk") == ((known["Buy milk"], "Buy milk"),)
+        assert [title for _, title in tasks.near(tx, ADA, "write the lettre")] == [
+            "Write the letter",
+            "Write the latter",
+        ]
+        assert len(tasks.near(tx, ADA, 4711)) == 3
+        assert tasks.near(tx, ADA, "nothing like it") == tasks.near(tx, ADA, "x" * 5000) == ()
+
+
+def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database) -> None:
+    with database.write() as tx:
+        first = tasks.add(tx, ADA, title="First")
+        second = tasks.add(tx, ADA, title="Second", blocked_by=[first.number])
+        assert keys(tx.changes) == {str(first.number), str(second.number)}
+    both = {str(first.number), str(second.number)}
+    for act, told in (
+        (lambda tx: tasks.update(tx, ADA, first.number, title="New"), {str(first.number)}),
+        (lambda tx: tasks.complete(tx, ADA, first.id, renews=True), both),
+        (lambda tx: tasks.complete(tx, ADA, first.id, renews=True), {str(first.number)}),
+        (lambda tx: tasks.complete(tx, ADA, first.id, renews=False), set()),
+        (lambda tx: tasks.update(tx, ADA, first.number, status="pending"), both),
+        (lambda tx: tasks.update(tx, ADA, first.number, status="completed"), both),
+        (lambda tx: tasks.delete(tx, ADA, first.id), both),
+    ):
+        with database.write() as tx:
+            act(tx)
+            assert keys(tx.changes) == told
+
+
+def test_tasks_of_an_older_store_are_found_by_their_text(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from satchel.storage import postgres, sqlite
+
+    for engine in (postgres, sqlite):
+        monkeypatch.setattr(engine, "MIGRATIONS", (FIRST,))
+    old = open_database(store)
+    with old.write() as tx:
+        sql = """
+            insert into tasks (id, owner, title, description, created_at, updated_at)
+            values ('1', :owner, 'Die STRASSE', :description, '2026', '2026')
+        """
+        tx.run(sql, owner=ADA.user, description=None)
+    old.close()
+    monkeypatch.undo()
+    database = open_database(store)
+    with database.read() as tx:
+        [found], _ = tasks.page(tx, ADA, query="straße", limit=5)
+        assert (found.title, found.priority, found.is_ready) == ("Die STRASSE", "normal", True)
+    database.close()

@@ -1,0 +1,96 @@
+"""Updates that expect a version: of those that expect the same, one succeeds, whatever runs at the same time."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.errors import NotFound, VersionConflict
+from satchel.model import Scope
+from satchel.services import projects, prompts, resources, tasks
+from satchel.storage.database import Database, Tx
+
+ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
+
+Update = Callable[[Tx, str, int | None], Any]
+
+
+def text(_: str) -> str:
+    return "text"
+
+
+@pytest.fixture(params=["task", "prompt", "resource"])
+def update(request: pytest.FixtureRequest, database: Database) -> Update:
+    """Changes the description of one thing, which has version 1."""
+    projects.require(database, ADA)
+    with database.write() as tx:
+        task = tasks.add(tx, ADA, title="T")
+        prompt = prompts.add(tx, ADA, title="P", content="x")
+        resources.add(tx, ADA, name="r", uri="x:r", content=text)
+    updates: dict[str, Update] = {
+        "task": lambda tx, said, version: tasks.update(
+            tx, ADA, task.number, description=said, tags=[said], expected_version=version
+        ),
+        "prompt": lambda tx, said, version: prompts.update(
+            tx, ADA, prompt.id, description=said, tags=[said], expected_version=version
+        ),
+        "resource": lambda tx, said, version: resources.update(
+            tx, ADA, "r", description=said, expected_version=version
+        ),
+    }
+    return updates[request.param]
+
+
+def test_another_version_is_refused_and_changes_nothing(database: Database, update: Update) -> None:
+    with database.write() as tx:
+        assert update(tx, "first", 1).version == 2
+    for expected in (1, 3):
+        with pytest.raises(VersionConflict) as conflict, database.write() as tx:
+            update(tx, "late", expected)
+        assert (conflict.value.expected, conflict.value.actual) == (expected, 2)
+    with database.write() as tx:
+        last = update(tx, "last", 2)
+    assert (last.version, last.description) == (3, "last")
+
+
+def test_a_refused_update_leaves_no_tags_even_where_the_rest_is_kept(database: Database) -> None:
+    projects.require(database, ADA)
+    with database.write() as tx:
+        task = tasks.add(tx, ADA, title="T", tags=["kept"])
+        with pytest.raises(VersionConflict):
+            tasks.update(tx, ADA, task.number, tags=["lost"], expected_version=7)
+    with database.read() as tx:
+        assert tasks.find(tx, ADA, task.number).tags == ("kept",)
+
+
+def test_of_racing_updates_with_the_same_version_one_succeeds(database: Database, update: Update) -> None:
+    for version in range(1, 6):
+        start = threading.Barrier(4)
+        outcomes: list[str] = []
+
+        def race(name: str, start: threading.Barrier, outcomes: list[str], version: int) -> None:
+            start.wait()
+            try:
+                with database.write() as tx:
+                    update(tx, name, version)
+                outcomes.append("done")
+            except VersionConflict as conflict:
+                assert (conflict.expected, conflict.actual) == (version, version + 1)
+                outcomes.append("conflict")
+
+        threads = [threading.Thread(target=race, args=(f"t{one}", start, outcomes, version)) for one in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(outcomes) == ["conflict"] * 3 + ["done"]
+
+
+def test_what_is_gone_is_not_found_whatever_version_is_expected(database: Database) -> None:
+    projects.require(database, ADA)
+    with database.write() as tx:
+        prompt = prompts.add(tx, ADA, title="P", content="x")
+        prompts.delete(tx, ADA, prompt.id)
+        with pytest.raises(NotFound):
+            prompts.update(tx, ADA, prompt.id, title="Q", expected_version=1)

@@ -1,0 +1,280 @@
+"""Migrating: what an older Satchel wrote is all there afterwards; an interruption leaves one schema or the other."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import psycopg
+import pytest
+
+from satchel.errors import StoreUnusable
+from satchel.model import Scope
+from satchel.services import prompts, resources, tasks
+from satchel.storage.database import open_database
+from satchel.storage.migrations import MIGRATIONS, for_postgres, for_sqlite
+from satchel.storage.sqlite import APPLICATION_ID
+from tests.support.postgres import PostgresServer
+from tests.support.roles import let_in, role_of
+
+ADA = "550e8400-e29b-41d4-a716-446655440000"
+NOW = "2026-01-01T00:00:00.000000Z"
+
+# Every table of schema 1 and a row in it, as that schema's Satchel wrote them.
+TIMES = {"created_at": NOW, "updated_at": NOW}
+ROWS: dict[str, dict[str, Any]] = {
+    "settings": {"name": "local_user", "value": ADA},
+    "projects": {"number": 7, "id": "p", "name": "default", **TIMES, "version": 1},
+    "prompts": {
+        "number": 9,
+        "id": "q",
+        "project": 7,
+        "name": "tee",
+        "title": "Tee",
+        "description": "d",
+        "content": "Some Needle",
+        **TIMES,
+        "version": 3,
+    },
+    "prompt_tags": {"prompt": 9, "project": 7, "tag": "t"},
+    "prompt_texts": {"prompt": 9, "title": "tee", "content": "some needle", "is_indexed": 1},
+    "resources": {
+        "number": 4,
+        "id": "r",
+        "project": 7,
+        "name": "doc",
+        "uri": "x:doc",
+        "mime_type": "text/plain",
+        "content": "text",
+        **TIMES,
+        "version": 2,
+    },
+    "tasks": {
+        "number": 5,
+        "id": "t",
+        "owner": ADA,
+        "title": "Milk",
+        "description": "oat",
+        "completed_at": NOW,
+        **TIMES,
+        "version": 2,
+    },
+}
+
+
+def make_first(store: str) -> None:
+    """A store as the first schema's Satchel left it."""
+    inserts = [
+        f"insert into {table} ({', '.join(row)}) values ({', '.join(map(repr, row.values()))});"
+        for table, row in ROWS.items()
+    ]
+    if store.startswith("postgresql"):
+        with psycopg.connect(store) as connection:
+            connection.execute("create table satchel_schema (version integer not null)")
+            connection.execute(for_postgres(MIGRATIONS[0]).encode())
+            connection.execute("insert into satchel_schema values (1)")
+            connection.execute("".join(inserts).encode())
+    else:
+        raw = apsw.Connection(store)
+        raw.execute("pragma journal_mode = wal")
+        raw.execute(for_sqlite(MIGRATIONS[0]) + "".join(inserts))
+        raw.execute(f"pragma application_id = {APPLICATION_ID}; pragma user_version = 1")
+        raw.close()
+
+
+def kept(store: str) -> dict[str, list[tuple[Any, ...]]]:
+    """What is in the tables of the first schema, read without Satchel."""
+    queries = {table: f"select {', '.join(row)} from {table}" for table, row in ROWS.items()}
+    if store.startswith("postgresql"):
+        with psycopg.connect(store) as connection:
+            return {table: connection.execute(sql.encode()).fetchall() for table, sql in queries.items()}
+    raw = apsw.Connection(store)
+    found = {table: raw.execute(sql).fetchall() for table, sql in queries.items()}
+    raw.close()
+    return found
+
+
+def schema(store: str) -> int:
+    if store.startswith("postgresql"):
+        with psycopg.connect(store) as connection:
+            return int(connection.execute("select max(version) from satchel_schema").fetchall()[0][0])
+    raw = apsw.Connection(store)
+    version = raw.pragma("user_version")
+    raw.close()
+    return int(version)
+
+
+WRITTEN = {table: [tuple(row.values())] for table, row in ROWS.items()}
+
+
+def test_a_store_of_the_first_schema_is_brought_up_with_all_that_is_in_it(store: str) -> None:
+    make_first(store)
+    database = open_database(store)
+    assert kept(store) == WRITTEN and database.schema == len(MIGRATIONS)
+    scope = Scope(user=ADA)
+    with database.write(scope) as tx:
+        assert prompts.search(tx, scope, "NEEDLE", limit=5, offset=0).total == 1
+        assert prompts.find(tx, scope, "tee").tags == ("t",)
+        assert resources.named(tx, scope, "doc").content == "text"
+        assert [task.title for task in tasks.listed(tx, scope)] == ["Milk"]
+        # Numbers go on where they were; on PostgreSQL the rows above did not come from the counter.
+        if not store.startswith("postgresql"):
+            assert tasks.add(tx, scope, title="Bread").number == 6
+    database.close()
+
+
+def test_the_new_columns_have_their_defaults(store: str) -> None:
+    make_first(store)
+    database = open_database(store)
+    with database.read(Scope(user=ADA)) as tx:
+        assert tx.all("select project, priority, due from tasks") == [(None, 2, None)]
+        assert tx.all("select task, owner, title, description from task_texts") == [(5, ADA, "milk", "oat")]
+        for table in ("tokens", "task_tags", "task_blocks", "argument_values"):
+            assert tx.all(f"select * from {table}") == []
+    database.close()
+
+
+def test_many_processes_that_open_an_old_store_at_once_migrate_it_once(store: str) -> None:
+    make_first(store)
+    code = "import sys; from satchel.storage.database import open_database as o; d = o(sys.argv[1]); d.close()"
+    processes = [subprocess.Popen([sys.executable, "-c", code, store], stderr=subprocess.PIPE) for _ in range(6)]
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+    assert kept(store) == WRITTEN
+    if store.startswith("postgresql"):
+        with psycopg.connect(store) as connection:
+            assert connection.execute("select version from satchel_schema").fetchall() == [(1,), (2,)]
+
+
+# Opens a store with a migration that, after all its steps and before it is committed, says so and waits.
+HALF = """
+import sys, time
+from satchel.storage import {engine} as engine
+good = engine.for_{name}
+{function}
+from satchel.storage.database import open_database
+open_database(sys.argv[1])
+"""
+SLOW_SQLITE = """
+import apsw
+def wait():
+    print("half", flush=True)
+    time.sleep(60)
+def prepared(connection):
+    connection.create_scalar_function("half_way", wait, 0)
+apsw.connection_hooks.append(prepared)
+engine.for_sqlite = lambda migration: good(migration) + "; select half_way()"
+"""
+SLOW_POSTGRES = """
+def slow(migration):
+    print("half", flush=True)
+    return good(migration) + "; select pg_sleep(60)"
+engine.for_postgres = slow
+"""
+
+
+def kill_half_way(store: str) -> None:
+    if store.startswith("postgresql"):
+        code = HALF.format(engine="postgres_schema", name="postgres", function=SLOW_POSTGRES)
+    else:
+        code = HALF.format(engine="sqlite", name="sqlite", function=SLOW_SQLITE)
+    process = subprocess.Popen([sys.executable, "-c", code, store], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"half\n"
+    if store.startswith("postgresql"):
+        wait_for_sleep(store)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+
+def wait_for_sleep(store: str) -> None:
+    """Until the server is past the steps; then end its side too, for it does not notice a client's death in a sleep."""
+    sql = "select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
+    with psycopg.connect(store, autocommit=True) as operator:
+        while not (found := operator.execute(sql).fetchall()):
+            time.sleep(0.02)
+        operator.execute("select pg_terminate_backend(%s)", found[0])
+
+
+def test_a_process_killed_in_the_middle_of_a_migration_leaves_the_old_schema_whole(store: str) -> None:
+    make_first(store)
+    kill_half_way(store)
+    assert schema(store) == 1 and kept(store) == WRITTEN
+    open_database(store).close()
+    assert schema(store) == len(MIGRATIONS) and kept(store) == WRITTEN
+    if not store.startswith("postgresql"):
+        raw = apsw.Connection(store)
+        assert raw.execute("pragma integrity_check").fetchall() == [("ok",)]
+        raw.close()
+
+
+def test_kills_at_any_moment_leave_one_schema_or_the_other(tmp_path: Path) -> None:
+    code = "import sys; from satchel.storage.database import open_database as o; print(flush=True); o(sys.argv[1])"
+    found = set()
+    for round in range(12):
+        store = str(tmp_path / f"{round}.db")
+        make_first(store)
+        process = subprocess.Popen([sys.executable, "-c", code, store], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        killer = threading.Timer(round * 0.004, process.kill)
+        killer.start()
+        process.wait()
+        killer.join()
+        process.stdout.close()
+        assert kept(store) == WRITTEN
+        found.add(schema(store))
+        open_database(store).close()
+        assert schema(store) == len(MIGRATIONS) and kept(store) == WRITTEN
+    assert found <= {1, len(MIGRATIONS)}
+
+
+# -- an owner and an application --------------------------------------------------------------------------------
+
+
+def test_an_application_role_is_told_who_must_migrate(postgres: PostgresServer) -> None:
+    owner, app = postgres.fresh_for_two()
+    with pytest.raises(StoreUnusable, match=r"no store that this role can see.*database migrate` as the owner"):
+        open_database(app)
+    make_first(owner)
+    with psycopg.connect(owner) as connection:
+        connection.execute(f"grant select on all tables in schema public to {role_of(app)}".encode())
+    with pytest.raises(StoreUnusable, match=r"has schema 1.*needs schema 2.*`satchel database migrate` as the owner"):
+        open_database(app)
+    assert schema(owner) == 1
+    open_database(owner).close()
+    with pytest.raises(StoreUnusable, match=rf"may not use .*tokens.*migrate --role {role_of(app)}` as the owner"):
+        open_database(app)
+    let_in(owner, role_of(app))
+    open_database(app).close()
+    with psycopg.connect(owner) as connection:
+        connection.execute("insert into satchel_schema values (99)")
+    with pytest.raises(StoreUnusable, match=r"schema 99.*upgrade"):
+        open_database(app)
+
+
+def test_what_a_superuser_migrates_still_belongs_to_the_owner(postgres: PostgresServer) -> None:
+    owner, _ = postgres.fresh_for_two()
+    make_first(owner)
+    open_database(owner.replace(role_of(owner), "satchel")).close()
+    with psycopg.connect(owner) as connection:
+        owners = connection.execute("select distinct tableowner from pg_tables where schemaname = 'public'").fetchall()
+        assert owners == [(role_of(owner),)]
+        sql = "select pg_get_userbyid(proowner) from pg_proc where proname = 'satchel_is_task'"
+        assert connection.execute(sql).fetchall() == [(role_of(owner),)]
+
+
+def test_opening_a_current_store_waits_for_nobody_who_migrates(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    open_database(store).close()
+    with psycopg.connect(store) as busy:
+        busy.execute("select pg_advisory_lock(1396790339)")
+        opened = threading.Thread(target=lambda: open_database(store).close(), daemon=True)
+        opened.start()
+        opened.join(10)
+        assert not opened.is_alive()

@@ -1,0 +1,373 @@
+"""The wall: as a role that owns nothing, no statement reaches another user's tasks or a project out of bounds."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from satchel.errors import StoreFailed
+from satchel.model import Scope
+from satchel.services import projects, prompts, resources
+from satchel.storage.database import Database, open_database
+from satchel.storage.postgres_schema import DATA, READ_ONLY
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+from tests.support.stdio import Server
+
+ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
+NOW = "2026-01-01T00:00:00.000000Z"
+OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values")
+SHARED = ("projects", "prompts", "prompt_tags", "resources")
+
+
+@pytest.fixture(scope="module")
+def roles(postgres: PostgresServer) -> tuple[str, str]:
+    """A store in which Ada and Bob have tasks, and projects a and b have all there is; as owner and as application."""
+    owner, app = two_roles(postgres)
+    database = open_database(owner)
+    with database.write() as tx:
+        for user in (ADA, BOB):
+            sql = "insert into tasks (id, owner, title, created_at, updated_at) values (:id, :owner, 'T', :now, :now)"
+            for number in range(2):
+                tx.run(sql, id=f"{user}/{number}", owner=user, now=NOW)
+            tx.run("insert into task_tags select number, owner, 't' from tasks where owner = :owner", owner=user)
+            tx.run("insert into task_texts select number, owner, 't', '' from tasks where owner = :owner", owner=user)
+            sql = """
+                insert into task_blocks select min(number), max(number), owner from tasks where owner = :owner
+                group by owner
+            """
+            tx.run(sql, owner=user)
+            tx.run("insert into argument_values values (:owner, 'p', 'a', 'v', :now)", owner=user, now=NOW)
+        for name in ("a", "b"):
+            projects.add(tx, name)
+            prompts.add(tx, Scope(project=name), title="T", content="needle", tags=["t"])
+            resources.add(tx, Scope(project=name), name="r", uri="x:r", content=lambda _type: "text")
+    database.close()
+    return owner, app
+
+
+@pytest.fixture
+def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of the application role; what a test does is undone."""
+    with psycopg.connect(roles[1]) as connection:
+        yield connection
+        connection.rollback()
+
+
+@pytest.fixture
+def database(roles: tuple[str, str]) -> Iterator[Database]:
+    opened = open_database(roles[1])
+    yield opened
+    opened.close()
+
+
+def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
+    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
+    connection.execute(sql, [user, projects])
+
+
+@pytest.mark.parametrize("table", OWNED)
+def test_nothing_reaches_another_users_rows_even_without_a_where_clause(
+    roles: tuple[str, str], app: psycopg.Connection[Any], table: str
+) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        of_bob = owner.execute(f"select * from {table} where owner = '{BOB}' order by 1, 2").fetchall()
+        both = owner.execute(f"select count(*) from {table}").fetchall()[0][0]
+    become(app, ADA)
+    assert {row[0] for row in app.execute(f"select owner from {table}").fetchall()} == {ADA}
+    updated = app.execute(f"update {table} set owner = owner").rowcount
+    assert updated == both - len(of_bob) > 0
+    assert app.execute(f"delete from {table}").rowcount == updated
+    with psycopg.connect(roles[1]) as other:
+        become(other, BOB)
+        assert other.execute(f"select * from {table} order by 1, 2").fetchall() == of_bob
+        other.rollback()
+
+
+@pytest.mark.parametrize("table", OWNED)
+def test_no_row_is_given_to_another_user(app: psycopg.Connection[Any], table: str) -> None:
+    become(app, ADA)
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        app.execute(f"update {table} set owner = '{BOB}'")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"insert into tasks (id, owner, title, created_at, updated_at) values ('x', '{BOB}', 'T', '', '')",
+        "insert into tasks (id, owner, title, created_at, updated_at) values ('x', '', 'T', '', '')",
+        f"insert into task_tags values (:mine, '{BOB}', 'x')",
+        f"insert into task_tags values (:his, '{BOB}', 'x')",
+        f"insert into task_tags values (:his, '{ADA}', 'x')",  # which would keep Bob from using the tag
+        f"insert into task_texts values (:his, '{ADA}', 'x', '')",
+        f"insert into task_blocks values (:his, :mine, '{ADA}')",
+        f"insert into task_blocks values (:mine, :his, '{ADA}')",
+        f"update task_tags set task = :his, owner = '{ADA}'",
+        f"insert into argument_values values ('{BOB}', 'p', 'a', 'x', '')",
+    ],
+)
+def test_nothing_is_hung_on_another_users_rows(roles: tuple[str, str], app: psycopg.Connection[Any], sql: str) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        numbers = {
+            name: owner.execute("select min(number) from tasks where owner = %s", [user]).fetchall()[0][0]
+            for name, user in ((":mine", ADA), (":his", BOB))
+        }
+    for name, number in numbers.items():
+        sql = sql.replace(name, str(number))
+    become(app, ADA)
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        app.execute(sql.encode())
+
+
+@pytest.mark.parametrize("table", SHARED)
+def test_a_scope_with_projects_sees_only_those(app: psycopg.Connection[Any], table: str) -> None:
+    become(app, ADA)
+    everything = app.execute(f"select count(*) from {table}").fetchall()[0][0]
+    become(app, ADA, "a")
+    assert 2 * app.execute(f"select count(*) from {table}").fetchall()[0][0] == everything == 2
+    assert app.execute(f"delete from {table}").rowcount == 1
+    become(app, ADA, "*")
+    assert app.execute(f"select count(*) from {table}").fetchall()[0][0] == 1
+    become(app, ADA, "")
+    assert app.execute(f"select * from {table}").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "insert into projects (id, name, created_at, updated_at) values ('x', 'c', '', '')",
+        "update projects set name = 'c'",
+        "insert into prompts (id, project, name, title, content, created_at, updated_at) "
+        "values ('x', :b, 'x', 'x', 'x', '', '')",
+        "update prompts set project = :b",
+        "insert into prompt_tags values (:of_b, :b, 'x')",
+        "insert into prompt_tags values (:of_b, :a, 'x')",
+        "update resources set project = :b",
+    ],
+)
+def test_nothing_is_put_into_a_project_out_of_bounds(
+    roles: tuple[str, str], app: psycopg.Connection[Any], sql: str
+) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        numbers = dict(owner.execute("select ':' || name, number from projects").fetchall())
+        query = "select p.number from prompts p join projects on project = projects.number where projects.name = 'b'"
+        numbers = {":of_b": owner.execute(query).fetchall()[0][0], **numbers}
+    for name, number in numbers.items():
+        sql = sql.replace(name, str(number))
+    become(app, ADA, "a")
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        app.execute(sql.encode())
+
+
+def test_without_settings_nothing_is_visible_neither_before_nor_after_a_transaction_that_had_them(
+    app: psycopg.Connection[Any],
+) -> None:
+    for _ in range(2):  # unset the first time, and '' the second
+        for table in (*OWNED, *SHARED):
+            assert app.execute(f"select * from {table}").fetchall() == []
+        with pytest.raises(errors.InsufficientPrivilege):
+            app.execute("insert into tasks (id, owner, title, created_at, updated_at) values ('x', '', 'T', '', '')")
+        app.rollback()
+        become(app, ADA)
+        assert app.execute("select count(*) from tasks").fetchall() == [(2,)]
+        app.commit()
+
+
+def owners(database: Database, scope: Scope | None) -> set[str]:
+    with database.read(scope) as tx:
+        return {owner for (owner,) in tx.all("select owner from tasks")}
+
+
+def names(database: Database, scope: Scope | None) -> list[str]:
+    with database.read(scope) as tx:
+        return [name for (name,) in tx.all("select name from projects order by name")]
+
+
+def test_settings_do_not_outlive_their_transaction_in_the_pool(database: Database) -> None:
+    # One connection after another is taken from the pool, which starts with one: these share it.
+    ada, bob = Scope(user=ADA, projects=("a",)), Scope(user=BOB, projects=("b",))
+    for _ in range(3):
+        assert owners(database, ada) == {ADA} and names(database, ada) == ["a"]
+        with pytest.raises(RuntimeError), database.write(ada) as tx:
+            tx.run("update tasks set title = 'changed'")
+            raise RuntimeError
+        with pytest.raises(StoreFailed), database.write(ada) as tx:
+            tx.run("select pg_terminate_backend(pg_backend_pid())")
+        assert owners(database, None) == set() and owners(database, Scope()) == set()
+        assert owners(database, bob) == {BOB} and names(database, bob) == ["b"]
+        assert names(database, Scope(projects=())) == []
+    with database.read(ada) as tx:
+        assert tx.all("select distinct title from tasks") == [("T",)]
+
+
+def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:
+    with database.read(Scope(user=ADA)) as tx:
+        assert tx.is_task(f"{BOB}/0") and tx.is_task(f"{ADA}/0") and not tx.is_task("nobody's")
+
+
+def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
+    with database.read(Scope(projects=("a",))) as tx:
+        assert prompts.search(tx, Scope(project="a"), "NEEDLE", limit=5, offset=0).total == 1
+        [[number]] = tx.all("select number from projects")
+        assert [tx.prompts_containing("needle", other, 5, 0)[1] for other in range(5) if other != number] == [0] * 4
+
+
+FORBIDDEN = [
+    "alter table tasks disable row level security",
+    "alter table tasks no force row level security",
+    "drop policy tasks_owner on tasks",
+    "alter policy tasks_owner on tasks using (true)",
+    "create policy all_of_them on tasks using (true)",
+    "create table mine (x text)",
+    "create function mine() returns int language sql as 'select 1'",
+    "drop table tasks",
+    "truncate tasks",
+    "insert into tokens (id, hash, owner, is_read_only, created_at) values ('x', 'x', 'x', 0, '')",
+    "update tokens set revoked_at = null",
+    "delete from tokens",
+    "insert into satchel_schema values (99)",
+    "delete from satchel_schema",
+    "create or replace function satchel_is_task(wanted text) returns boolean language sql as 'select true'",
+    "set session authorization satchel",
+    "set role satchel",
+]
+
+
+@pytest.mark.parametrize("sql", FORBIDDEN)
+def test_the_role_cannot_take_the_wall_down(app: psycopg.Connection[Any], sql: str) -> None:
+    with pytest.raises(errors.InsufficientPrivilege):
+        app.execute(sql.encode())
+
+
+def test_a_wall_that_is_switched_off_by_the_session_is_an_error_and_no_hole(app: psycopg.Connection[Any]) -> None:
+    app.execute("set row_security = off")
+    with pytest.raises(errors.InsufficientPrivilege, match="would be affected by row-level security"):
+        app.execute("select * from tasks")
+
+
+def test_a_temporary_view_is_not_run_as_the_owner(app: psycopg.Connection[Any]) -> None:
+    """The function that looks behind the wall runs as the owner, and must not find a caller's own `tasks`."""
+    app.execute("create table pg_temp.seen (who text)")
+    app.execute("grant all on pg_temp.seen to public")
+    app.execute(
+        "create function pg_temp.spy() returns text language plpgsql as "
+        "$$ begin insert into pg_temp.seen values (current_user); return 'x'; end $$"
+    )
+    app.execute("create view pg_temp.tasks as select pg_temp.spy() as id")
+    assert app.execute("select satchel_is_task('x')").fetchall() == [(False,)]
+    assert app.execute("select * from pg_temp.seen").fetchall() == []
+
+
+def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
+    rights: dict[str, set[str]] = {}
+    sql = "select table_name, privilege_type from information_schema.role_table_grants where grantee = current_user"
+    for table, right in app.execute(sql).fetchall():
+        rights.setdefault(table, set()).add(right)
+    assert rights == {
+        **{table: {"SELECT", "INSERT", "UPDATE", "DELETE"} for table in DATA},
+        **{table: {"SELECT"} for table in READ_ONLY},
+    }
+    with psycopg.connect(roles[0]) as owner:
+        tables = owner.execute("select tablename from pg_tables where schemaname = 'public'").fetchall()
+        assert {name for (name,) in tables} == {*DATA, *READ_ONLY}, "a new table belongs in DATA or READ_ONLY"
+        function = "select has_function_privilege('public', 'satchel_is_task(text)', 'execute')"
+        assert owner.execute(function).fetchall() == [(False,)]
+
+
+# -- the contracts say the same to both roles -------------------------------------------------------------------
+
+
+def stable(value: Any, known: dict[str, str]) -> Any:
+    """An answer with ids and times replaced by their order of appearance."""
+    if isinstance(value, dict):
+        return {key: stable(item, known) for key, item in value.items()}
+    if isinstance(value, list):
+        return [stable(item, known) for item in value]
+    if not isinstance(value, str):
+        return value
+    pattern = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"
+    return re.sub(pattern, lambda found: known.setdefault(found[0], f"<{len(known)}>"), value)
+
+
+def todo(client: Server) -> Iterator[Any]:
+    added = client.call("add_task", user_id=ADA, title="Milk")
+    task = added["structuredContent"]["task"]["id"]
+    yield added
+    yield client.call("add_task", user_id=BOB, title="Bread")
+    yield client.call("list_tasks", user_id=ADA)
+    yield client.call("update_task", user_id=ADA, task_id=task, title="Oat milk")
+    yield client.call("complete_task", user_id=ADA, task_id=task)
+    yield client.call("list_tasks", user_id=ADA, include_completed=False)
+    for tool in ("complete_task", "delete_task"):
+        yield client.call(tool, user_id=ADA, task_id="00000000-0000-4000-8000-000000000000")
+    yield client.call("delete_task", user_id=ADA, task_id=task)
+
+
+def tasks(client: Server) -> Iterator[Any]:
+    yield client.call("add_task", title="Milk", description="oat")
+    yield client.call("add_task", title="Bread")
+    yield client.call("list_tasks")
+    yield client.call("update_task", task_id=1, title="Oat milk")
+    yield client.call("complete_task", task_id=1)
+    yield client.call("list_tasks", status="pending")
+    yield client.call("delete_task", task_id=2)
+    yield client.call("delete_task", task_id=2)
+
+
+def prompt_store(client: Server) -> Iterator[Any]:
+    added = client.call("add_prompt", title="T", content="needle", tags=["t"])
+    id = added["structuredContent"]["id"]
+    yield added
+    yield client.call("add_prompt", title="T", content="again")
+    yield client.call("search_prompts", query="NEEDLE")
+    yield client.call("update_prompt", id=id, title="U", content="other", tags=["u"])
+    yield client.call("filter_by_tags", tags=["u"])
+    yield client.call("list_tags")
+    yield client.call("get_prompt", id=id)
+    yield client.call("delete_prompt", id=id)
+    yield client.call("list_prompts")
+
+
+def mcpkg(client: Server) -> Iterator[Any]:
+    yield client.call("create_prompt", name="n", content="c")
+    yield client.call("create_prompt", name="n", content="c")
+    yield client.call("create_resource", name="r", uri="x:r", content="text")
+    yield client.call("update_resource", name="r", content="more")
+    yield client.request("prompts/list")["result"]["prompts"]
+    yield client.request("prompts/get", {"name": "n"})["result"]["messages"]
+    yield client.request("resources/list")["result"]["resources"]
+    yield client.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    yield client.call("delete_prompt", name="n")
+    yield client.call("delete_resource", name="r")
+    yield client.call("delete_resource", name="r")
+
+
+@pytest.mark.parametrize("conversation", [todo, tasks, prompt_store, mcpkg])
+def test_a_contract_says_the_same_to_both_roles(
+    postgres: PostgresServer, serve: Callable[..., Server], conversation: Callable[[Server], Iterator[Any]]
+) -> None:
+    contract = conversation.__name__.replace("_", "-")
+    answers: list[Any] = []
+    for role in (0, 1):
+        client = serve(contract, two_roles(postgres)[role])
+        known: dict[str, str] = {}
+        answers.append([stable(answer, known) for answer in conversation(client)])
+    assert answers[1] == answers[0] and len(answers[0]) > 5
+    assert "try again" not in str(answers[0]), "the database failed"
+
+
+def test_todo_tells_somebody_elses_task_from_none_as_either_role(
+    postgres: PostgresServer, serve: Callable[..., Server]
+) -> None:
+    for role in (0, 1):
+        client = serve("todo", two_roles(postgres)[role])
+        task = client.call("add_task", user_id=BOB, title="His")["structuredContent"]["task"]["id"]
+        for tool, more in (("complete_task", {}), ("update_task", {"title": "Mine"}), ("delete_task", {})):
+            refused = client.call(tool, user_id=ADA, task_id=task, **more)["structuredContent"]["message"]
+            assert refused == "You don't have permission to modify this task", (role, tool)
+            missing = client.call(tool, user_id=ADA, task_id="00000000-0000-4000-8000-000000000000", **more)
+            assert missing["structuredContent"]["message"] == "Task not found"
+        assert client.call("list_tasks", user_id=BOB)["structuredContent"]["tasks"][0]["title"] == "His"

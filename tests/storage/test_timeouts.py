@@ -1,0 +1,113 @@
+"""PostgreSQL's time-outs: a statement or a lock that takes too long is a failure of the store, and the pool goes on."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from satchel.errors import StoreConflict, StoreFailed
+from satchel.storage.database import Database, open_database
+from tests.support.postgres import PostgresServer
+
+
+def with_options(store: str, options: str) -> str:
+    return f"{store}&options={options.replace(' ', '%20').replace('=', '%3D')}"
+
+
+@pytest.fixture
+def impatient(postgres: PostgresServer) -> Iterator[Database]:
+    """A store whose address asks for other time-outs."""
+    store = with_options(postgres.fresh(), "-c statement_timeout=300ms -c lock_timeout=200ms")
+    database = open_database(store)
+    with database.write() as tx:
+        tx.run("insert into settings values ('a', 'b')")
+    yield database
+    database.close()
+
+
+def shown(database: Database, name: str) -> str:
+    with database.read() as tx:
+        row = tx.one("select current_setting(:name)", name=name)
+    assert row is not None
+    return str(row[0])
+
+
+def test_a_statement_beyond_its_time_is_a_failure_and_the_pool_goes_on(impatient: Database) -> None:
+    for _ in range(12):  # more often than there are connections
+        started = time.monotonic()
+        with pytest.raises(StoreFailed, match="statement timeout") as failure, impatient.write() as tx:
+            tx.run("insert into settings values ('lost', '')")
+            tx.run("select pg_sleep(10)")
+        assert time.monotonic() - started < 5 and not isinstance(failure.value, StoreConflict)
+    with impatient.read() as tx:
+        assert tx.all("select name from settings") == [("a",)]
+
+
+def test_a_lock_is_not_waited_for_without_end(impatient: Database) -> None:
+    with impatient.write() as holding:
+        holding.run("update settings set value = 'held'")
+        with pytest.raises(StoreFailed, match="lock timeout"), impatient.write() as tx:
+            tx.run("update settings set value = 'mine'")
+    with impatient.read() as tx:
+        assert tx.all("select value from settings") == [("held",)]
+
+
+def test_options_of_the_address_and_of_the_environment_count(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = postgres.fresh()
+    database = open_database(store)
+    assert shown(database, "statement_timeout") == "20s" and shown(database, "lock_timeout") == "10s"
+    database.close()
+    database = open_database(with_options(store, "-c statement_timeout=7s -c work_mem=5MB"))
+    assert shown(database, "statement_timeout") == "7s" and shown(database, "work_mem") == "5MB"
+    assert shown(database, "lock_timeout") == "10s"
+    database.close()
+    monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=8s")
+    database = open_database(store)
+    assert shown(database, "statement_timeout") == "8s" and shown(database, "lock_timeout") == "10s"
+    database.close()
+
+
+def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: PostgresServer) -> None:
+    database = open_database(postgres.fresh())
+    with database.write() as tx:
+        tx.run("insert into settings values ('a', ''), ('b', '')")
+    both = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def cross(first: str, second: str) -> None:
+        try:
+            with database.write() as tx:
+                tx.run("update settings set value = 'x' where name = :name", name=first)
+                both.wait(10)
+                tx.run("update settings set value = 'x' where name = :name", name=second)
+            outcomes.append("done")
+        except StoreFailed as error:
+            outcomes.append(type(error).__name__)
+
+    threads = [threading.Thread(target=cross, args=names) for names in (("a", "b"), ("b", "a"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["StoreConflict", "done"]
+    database.close()
+
+
+def test_a_connection_lost_in_mid_transaction_is_no_conflict_for_nobody_knows_whether_it_was_done(
+    postgres: PostgresServer,
+) -> None:
+    store = postgres.fresh()
+    database = open_database(store)
+    with pytest.raises(StoreFailed) as failure, database.write() as tx:
+        [[pid]] = tx.all("select pg_backend_pid()")
+        with psycopg.connect(store) as operator:
+            operator.execute("select pg_terminate_backend(%s)", [pid])
+        tx.run("insert into settings values ('a', 'b')")
+    assert type(failure.value) is StoreFailed
+    with database.write() as tx:
+        assert tx.all("select * from settings") == []
+    database.close()

@@ -1,0 +1,432 @@
+"""Watching: what any process commits is heard within a second, what is undone never is, and nothing goes missing."""
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from satchel.errors import StoreFailed
+from satchel.model import Changed, Scope
+from satchel.services import projects, prompts
+from satchel.storage.database import Database, open_database
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+
+SCOPE = Scope()
+EVERYTHING = Changed("everything")
+
+
+class Ear:
+    """Whatever is heard, in order."""
+
+    def __init__(self) -> None:
+        self._heard: queue.Queue[Changed] = queue.Queue()
+
+    def __call__(self, changes: list[Changed]) -> None:
+        for change in changes:
+            self._heard.put(change)
+
+    def next(self, count: int, patience: float = 1.0) -> list[Changed]:
+        """The next changes, that many, each within so many seconds."""
+        return [self._heard.get(timeout=patience) for _ in range(count)]
+
+    def until(self, wanted: Changed, patience: float = 10.0) -> list[Changed]:
+        """Everything up to a change that must come."""
+        heard: list[Changed] = []
+        deadline = time.monotonic() + patience
+        while wanted not in heard:
+            heard.append(self._heard.get(timeout=max(0.0, deadline - time.monotonic())))
+        return heard
+
+    @property
+    def is_empty(self) -> bool:
+        return self._heard.empty()
+
+
+@pytest.fixture
+def ear(database: Database) -> Ear:
+    projects.require(database, SCOPE)
+    ear = Ear()
+    database.watch(ear)
+    return ear
+
+
+def satchel(store: str, *arguments: str) -> None:
+    """Run a command in a process of its own."""
+    environment = {**os.environ, "SATCHEL_DATABASE": store, "SATCHEL_HOME": "/nowhere"}
+    subprocess.run(
+        [sys.executable, "-m", "satchel", *arguments], env=environment, check=True, capture_output=True, timeout=30
+    )
+
+
+def number(database: Database, name: str) -> int:
+    with database.read() as tx:
+        return projects.current(tx, Scope(project=name)).number
+
+
+def all_of(project: int) -> list[Changed]:
+    return [Changed("projects", project), Changed("prompts", project), Changed("resources", project)]
+
+
+def test_another_process_is_heard_with_what_it_changed(store: str, database: Database, ear: Ear) -> None:
+    default = number(database, "default")
+    listed, named = Changed("prompts", default), Changed("prompt", default, key="t")
+    document = [Changed("resources", default), Changed("resource", default, key="x:r")]
+    for arguments, expected in (
+        (["prompt", "add", "T", "text"], [listed, named]),
+        (["prompt", "edit", "t", "other text"], [named]),
+        (["prompt", "edit", "t", "--title", "U"], [listed, named]),
+        (["prompt", "delete", "t"], [listed, named]),
+        (["resource", "add", "r", "x:r", "text"], document),
+        (["resource", "edit", "r", "more"], document),
+        (["resource", "delete", "r"], document),
+    ):
+        satchel(store, *arguments)
+        assert ear.next(len(expected)) == expected, arguments
+    satchel(store, "project", "create", "p")
+    other = number(database, "p")
+    assert ear.next(3) == all_of(other)
+    satchel(store, "project", "rename", "p", "q")
+    assert ear.next(3) == all_of(other)
+    satchel(store, "project", "delete", "q")
+    assert ear.next(3) == all_of(other)
+    assert ear.is_empty
+
+
+def test_a_change_is_heard_within_a_second_and_by_every_listener(store: str, database: Database, ear: Ear) -> None:
+    other, second = open_database(store), Ear()
+    other.watch(second)
+    delays = []
+    for title in range(10):
+        with other.write() as tx:
+            prompts.add(tx, SCOPE, title=str(title), content="x")
+        committed = time.monotonic()
+        assert ear.next(1) == second.next(1)  # the process that did it hears it too
+        delays.append(time.monotonic() - committed)
+    other.close()
+    assert max(delays) < 1
+
+
+def test_what_was_before_the_watching_is_not_told(store: str) -> None:
+    database, ear = open_database(store), Ear()
+    projects.require(database, SCOPE)
+    with database.write() as tx:
+        prompts.add(tx, SCOPE, title="Before", content="x")
+    database.watch(ear)
+    with database.write() as tx:
+        projects.add(tx, "after")
+    assert ear.next(3) == all_of(number(database, "after"))
+    assert ear.is_empty
+    database.close()
+
+
+def test_what_is_undone_is_never_heard(database: Database, ear: Ear) -> None:
+    for _ in range(3):
+        with pytest.raises(RuntimeError), database.write() as tx:
+            prompts.add(tx, SCOPE, title="Undone", content="x")
+            raise RuntimeError
+    with database.write() as tx:
+        projects.add(tx, "last")
+    assert ear.next(3) == all_of(number(database, "last"))
+    assert ear.is_empty
+
+
+MANY = """
+import sys
+from satchel.model import Changed
+from satchel.storage.database import open_database
+database = open_database(sys.argv[1])
+for number in range(2000):
+    with database.write() as tx:
+        tx.changed(Changed("prompt", 1, key=str(number)))
+with database.write() as tx:
+    tx.changed(Changed("task", owner="the last"))
+database.close()
+"""
+
+
+def test_2000_quick_changes_are_all_heard_or_told_as_everything(store: str, database: Database, ear: Ear) -> None:
+    subprocess.run([sys.executable, "-c", MANY, store], check=True, timeout=60)
+    heard = ear.until(Changed("task", owner="the last"))
+    expected = [Changed("prompt", 1, key=str(number)) for number in range(2000)]
+    assert heard[:-1] == expected or EVERYTHING in heard
+
+
+def test_2000_changes_in_one_transaction_are_heard(database: Database, ear: Ear) -> None:
+    changes = [Changed("prompt", 1, key=f"{number} " + "ü" * 100) for number in range(2000)]
+    with database.write() as tx:
+        for change in changes:
+            tx.changed(change)
+    assert ear.next(2000) == changes
+
+
+def test_a_change_too_long_to_tell_is_everything_or_itself(database: Database, ear: Ear) -> None:
+    change = Changed("resource", 1, key="x:" + "y" * 10_000)
+    with database.write() as tx:
+        tx.changed(change)
+    assert ear.next(1)[0] in (change, EVERYTHING)
+
+
+def test_a_listener_that_fails_hears_the_next_change(database: Database) -> None:
+    ear = Ear()
+
+    def heard(changes: list[Changed]) -> None:
+        ear(changes)
+        raise RuntimeError("the listener's own mistake")
+
+    database.watch(heard)
+    for name in ("a", "b"):
+        with database.write() as tx:
+            projects.add(tx, name)
+        assert ear.next(3) == all_of(number(database, name))
+
+
+def test_words_of_a_newer_satchel_are_everything(store: str, database: Database, ear: Ear) -> None:
+    told = '[["a thing of tomorrow", 1]]'
+    with database.write() as tx:
+        if store.startswith("postgresql"):
+            tx.run("select pg_notify('satchel_changes', :told)", told=told)
+        else:
+            tx.run("insert into changes (what) values (:told)", told=told)
+    assert ear.next(1) == [EVERYTHING]
+    with database.write() as tx:
+        projects.add(tx, "p")
+    assert ear.next(3) == all_of(number(database, "p"))
+
+
+def test_a_long_transaction_elsewhere_delays_nobody(store: str, database: Database, ear: Ear) -> None:
+    """On SQLite a reader; on PostgreSQL a writer that has something to tell itself."""
+    other = open_database(store)
+    opened, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with other.write() if store.startswith("postgresql") else other.read() as tx:
+            if store.startswith("postgresql"):
+                projects.add(tx, "long")
+            tx.all("select * from projects")
+            opened.set()
+            leave.wait(20)
+
+    staying = threading.Thread(target=stay)
+    staying.start()
+    assert opened.wait(10)
+    with database.write() as tx:
+        projects.add(tx, "short")
+    try:
+        assert ear.next(3) == all_of(number(database, "short"))
+    finally:
+        leave.set()
+        staying.join()
+        other.close()
+
+
+def test_to_begin_watching_waits_for_no_writer(store: str, database: Database) -> None:
+    projects.require(database, SCOPE)
+    other, ear = open_database(store), Ear()
+    with database.write() as tx:
+        projects.add(tx, "held")
+        started = time.monotonic()
+        other.watch(ear)
+        assert time.monotonic() - started < 1
+    assert ear.next(3) == all_of(number(database, "held"))
+    other.close()
+
+
+def test_after_closing_nothing_is_heard_and_no_thread_stays(store: str) -> None:
+    before = set(threading.enumerate())
+    database, other, ear = open_database(store), open_database(store), Ear()
+    database.watch(ear)
+    database.close()
+    with other.write() as tx:
+        projects.add(tx, "p")
+    other.close()
+    time.sleep(0.3)
+    assert ear.is_empty
+    left = {thread for thread in set(threading.enumerate()) - before if thread.name == "satchel-watch"}
+    assert left == set()
+
+
+def test_a_process_that_watches_ends_when_it_is_done(store: str) -> None:
+    code = "import sys; from satchel.storage.database import open_database as o; o(sys.argv[1]).watch(print)"
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-c", code, store], check=True, timeout=20, capture_output=True)
+    assert time.monotonic() - started < 10
+
+
+IDLE = """
+import resource, sys, time
+from satchel.storage.database import open_database
+database = open_database(sys.argv[1])
+database.watch(lambda changes: None)
+time.sleep(0.5)
+def used():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+before = used()
+time.sleep(5)
+print(used() - before)
+database.close()
+"""
+
+
+def test_idle_watching_costs_little(store: str) -> None:
+    done = subprocess.run([sys.executable, "-c", IDLE, store], check=True, capture_output=True, text=True, timeout=30)
+    assert float(done.stdout) < 0.1, f"{float(done.stdout) * 1000:.1f} ms of CPU in 5 s"
+
+
+# -- PostgreSQL -------------------------------------------------------------------------------------------------
+
+
+def test_on_postgres_a_lost_connection_is_made_again_and_everything_told(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    database, ear = open_database(store), Ear()
+    projects.require(database, SCOPE)
+    database.watch(ear)
+    for name in ("a", "b"):
+        with psycopg.connect(store, autocommit=True) as operator:
+            sql = "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen satchel_changes'"
+            assert operator.execute(sql).fetchall() == [(True,)]
+        assert ear.next(1, 5) == [EVERYTHING]
+        with database.write() as tx:
+            projects.add(tx, name)
+        assert ear.next(3) == all_of(number(database, name))
+    database.close()
+
+
+def test_on_postgres_a_server_that_restarts_is_listened_to_again() -> None:
+    postgres = PostgresServer()
+    try:
+        database, ear = open_database(postgres.fresh()), Ear()
+        database.watch(ear)
+        postgres.stop()
+        time.sleep(1.2)  # long enough for a try in vain
+        postgres.start()
+        assert ear.next(1, 5) == [EVERYTHING]
+        add_when_it_answers(database)
+        assert ear.next(3) == all_of(number(database, "p"))
+        database.close()
+    finally:
+        postgres.close()
+
+
+def add_when_it_answers(database: Database) -> None:
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            with database.write() as tx:
+                projects.add(tx, "p")
+            return
+        except StoreFailed:
+            assert time.monotonic() < deadline
+
+
+def test_on_postgres_the_application_role_tells_and_hears(postgres: PostgresServer) -> None:
+    _, app = two_roles(postgres)
+    database, ear = open_database(app), Ear()
+    database.watch(ear)
+    satchel(app, "project", "create", "p")
+    assert ear.next(3) == all_of(number(database, "p"))
+    database.close()
+
+
+# -- SQLite -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "s.db"
+
+
+@pytest.fixture
+def watched(file: Path) -> Iterator[tuple[Database, Ear]]:
+    database, ear = open_database(str(file)), Ear()
+    projects.require(database, SCOPE)
+    database.watch(ear)
+    yield database, ear
+    database.close()
+
+
+def test_on_sqlite_a_pruned_log_is_everything(file: Path, watched: tuple[Database, Ear]) -> None:
+    database, ear = watched
+    with database.write() as tx:  # as after a process was stopped for a thousand transactions
+        tx.many("insert into changes (what) values (:what)", [{"what": "[]"}] * 1500)
+        tx.run("delete from changes where number <= 1400")
+    assert ear.next(1) == [EVERYTHING]
+    with database.write() as tx:
+        projects.add(tx, "p")
+    assert ear.next(3) == all_of(number(database, "p"))
+
+
+def test_on_sqlite_the_log_stays_short(file: Path, watched: tuple[Database, Ear]) -> None:
+    subprocess.run([sys.executable, "-c", MANY, str(file)], check=True, timeout=60)
+    with watched[0].read() as tx:
+        [[rows]] = tx.all("select count(*) from changes")
+    assert 1024 <= rows <= 1024 + 256
+    # The watcher keeps no read transaction open, or the write-ahead log could never begin again.
+    assert Path(f"{file}-wal").stat().st_size < 8 * 1024 * 1024
+
+
+def test_on_sqlite_an_older_copy_restored_over_the_file_is_everything(
+    file: Path, tmp_path: Path, watched: tuple[Database, Ear]
+) -> None:
+    database, ear = watched
+    copy = apsw.Connection(str(tmp_path / "copy.db"))
+    live = apsw.Connection(str(file))
+    with copy.backup("main", live, "main") as copying:
+        copying.step(-1)
+    for name in ("a", "b"):
+        with database.write() as tx:
+            projects.add(tx, name)
+        ear.next(3)
+    with live.backup("main", copy, "main") as copying:
+        copying.step(-1)
+    copy.close()
+    live.close()
+    assert ear.next(1) == [EVERYTHING]
+    with database.write() as tx:
+        projects.add(tx, "c")
+    assert ear.next(3) == all_of(number(database, "c"))
+
+
+def test_on_sqlite_a_file_that_is_moved_away_and_back_is_watched_again(
+    file: Path, watched: tuple[Database, Ear], capfd: pytest.CaptureFixture[str]
+) -> None:
+    database, ear = watched
+    away = file.with_name("away.db")
+    file.rename(away)
+    time.sleep(0.5)
+    assert capfd.readouterr().err.count("removed or replaced") == 1, "told once, not ten times a second"
+    away.rename(file)
+    with database.write() as tx:
+        projects.add(tx, "p")
+    assert ear.next(3) == all_of(number(database, "p"))
+
+
+def test_on_sqlite_the_last_to_close_leaves_only_the_file_even_when_it_watched(file: Path) -> None:
+    database = open_database(str(file))
+    database.watch(Ear())
+    with database.write() as tx:
+        projects.add(tx, "p")
+    database.close()
+    assert not Path(f"{file}-wal").exists()
+
+
+def test_on_sqlite_a_stopped_writer_does_not_stop_the_watcher(file: Path, watched: tuple[Database, Ear]) -> None:
+    """A process in the middle of a write holds the gate and the lock, and the watcher needs neither."""
+    database, ear = watched
+    with database.write() as tx:
+        projects.add(tx, "p")
+        tx.run("insert into settings values ('a', 'b')")
+        second = Ear()
+        other = open_database(str(file))
+        other.watch(second)
+    assert ear.next(3) == second.next(3)
+    other.close()

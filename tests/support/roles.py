@@ -1,0 +1,26 @@
+"""A store on PostgreSQL as two roles have it: its owner, and one that owns nothing."""
+
+import psycopg
+from click.testing import CliRunner
+
+from satchel.cli.database import cli
+from tests.support.postgres import PostgresServer
+
+
+def let_in(owner: str, role: str) -> str:
+    """Migrate as the owner and let a role in, by the command that operators use; what that says."""
+    done = CliRunner().invoke(cli, ["migrate", "--database", owner, "--role", role])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def role_of(address: str) -> str:
+    """The role in an address."""
+    return str(psycopg.conninfo.conninfo_to_dict(address)["user"])
+
+
+def two_roles(postgres: PostgresServer) -> tuple[str, str]:
+    """A new store: the addresses for its owner, and for a role that was let in."""
+    owner, app = postgres.fresh_for_two()
+    let_in(owner, role_of(app))
+    return owner, app
