@@ -114,6 +114,7 @@ CASES: list[Case] = [
 LET_IN = {
     ("POST", "/mcp/tool/nothing"): 404,
     ("GET", "/mcp/twig"): 406,
+    ("GET", "/mcp/satchel"): 406,
     **{("GET", route): 405 for route in ("/mcp", "/mcp/prompt-store", "/mcp/mcpkg", "/mcp/todo", "/mcp/tasks")},
 }
 
@@ -191,6 +192,10 @@ def test_a_trailer_is_no_token(served: tuple[WebServer, Secrets]) -> None:
 # -- read-only ------------------------------------------------------------------------------------------------------
 
 WRITING = {
+    "satchel": {
+        *(f"{act}_{what}" for act in ("add", "update", "delete") for what in ("prompt", "resource", "task")),
+        "complete_task",
+    },
     "prompt-store": {"add_prompt", "update_prompt", "delete_prompt"},
     "mcpkg": {*(f"{act}_{what}" for act in ("create", "update", "delete") for what in ("prompt", "resource"))},
     "twig": set[str](),

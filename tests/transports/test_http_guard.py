@@ -125,7 +125,7 @@ def origin_passes(origin: str | None) -> bool:
 HOST_WORDS = "This host name is not served here. Add it with --allow-host."
 ORIGIN_WORDS = "Requests from this origin are not taken. Add it with --allow-origin."
 
-CONTRACTS = ("prompt-store", "mcpkg", "twig", "todo", "tasks")
+CONTRACTS = ("satchel", "prompt-store", "mcpkg", "twig", "todo", "tasks")
 MCP = ("/mcp", *(f"/mcp/{name}" for name in CONTRACTS))
 DOOR = ("/mcp/tool/add_task", "/mcp/tool/nothing")
 NOTHING = (
@@ -135,7 +135,7 @@ NOTHING = (
 )
 ROUTES = (*MCP, *DOOR, "/health", "/metrics", *NOTHING)
 METHODS = ("GET", "POST", "PUT", "DELETE", "OPTIONS")
-STREAMS = ("twig",)  # what a GET would open a stream on, if it accepted one
+STREAMS = ("satchel", "twig")  # what a GET would open a stream on, if it accepted one
 
 
 def expected_status(route: str, method: str, origin: str | None) -> int:

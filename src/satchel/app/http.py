@@ -107,6 +107,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
             auth=auth,
             watched=watched.project if store else lambda _scope: None,
             user=local if contract.acts_as_user else None,
+            is_quick=store and not shelf and not database.is_shared,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}

@@ -33,6 +33,8 @@ from satchel.transports.http.threads import Threads
 
 KEEP_ALIVE = 15.0  # seconds between signs of life on a quiet stream
 
+_SMALL = 64 * 1024  # bytes of a message that is read in the event loop; larger ones would hold up the others
+
 
 class Endpoint:
     """Serves one contract at one path."""
@@ -48,6 +50,7 @@ class Endpoint:
         auth: Auth,
         watched: Callable[[Scope], int | None],
         user: str | None,
+        is_quick: bool,
     ) -> None:
         self._contract = contract
         self._runner = runner
@@ -61,13 +64,19 @@ class Endpoint:
         self._metrics = metrics
         self._auth = auth
         self._user = user  # whose the calls are of nobody in particular
+        self._is_quick = is_quick  # whether reading waits for nothing but the processor
         self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
 
     async def post(self, headers: Headers, scope: Scope, raw: bytes, receive: Receive, send: Send) -> None:
         """Answer one POST."""
         scope = for_user(scope, self._user)
-        post, body = await self._threads.run(self._take, headers, scope, raw)
+        if len(raw) <= _SMALL:
+            post = Post(self._offer, headers, raw, self._mirrored)
+        else:
+            post = await self._threads.run(Post, self._offer, headers, raw, self._mirrored)
         exchange = post.exchange
+        is_quick = self._is_quick and not self._writes(post)
+        body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
         if not exchange.is_answered:
             await reply(send, 202)
         elif exchange.is_listening:
@@ -98,20 +107,22 @@ class Endpoint:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def _take(self, headers: Headers, scope: Scope, raw: bytes) -> tuple[Post, bytes | None]:
-        """In a thread: read the message and answer it, unless its answer is a stream."""
-        post = Post(self._offer, headers, raw, self._mirrored)
+    def _writes(self, post: Post) -> bool:
+        return any(tool.writes for tool in map(self._runner.tool, post.exchange.calls) if tool is not None)
+
+    def _take(self, post: Post, scope: Scope) -> bytes | None:
+        """In a thread: answer a message, unless its answer is a stream."""
         calls = post.exchange.calls
-        if scope.is_read_only and any(tool.writes for tool in map(self._runner.tool, calls) if tool is not None):
+        if scope.is_read_only and self._writes(post):
             raise self._auth.forbidden("Read-only: nothing may be changed.")
         if not calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
         if post.exchange.is_listening or any(self._reports(call) for call in calls):
-            return post, None
+            return None
         for call in calls:
             self._settle(post, call, scope, lambda *_: None)
-        return post, b"".join(post.exchange.output())
+        return b"".join(post.exchange.output())
 
     def _reports(self, call: Call) -> bool:
         """Whether a call tells how far it has come, and its client wants to know."""
