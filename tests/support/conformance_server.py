@@ -42,7 +42,7 @@ class Regional(Struct):
 class Contact(Struct):
     name: str | UnsetType = UNSET
     address: Annotated[dict[str, str], Meta(extra_json_schema={"$ref": "#/$defs/address"})] | UnsetType = UNSET
-    contactMethod: Literal["phone", "email"] | UnsetType = UNSET
+    contactMethod: Literal["phone", "email"] | UnsetType = UNSET  # noqa: N815
     phone: str | UnsetType = UNSET
     email: str | UnsetType = UNSET
 
