@@ -1,17 +1,24 @@
 """Time and ids: now, new ids, the one timestamp format. Timestamps are texts of equal length that sort by time."""
 
+import time
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-_last = datetime.min.replace(tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
+_last = 0  # microseconds
+_written = (0, "")  # the last second, and how it is written: every call of a tool asks for the time
 
 
 def now() -> str:
     """The present as UTC ISO 8601 with six fractional digits, later than any answer before in this process."""
-    global _last
-    _last = max(datetime.now(UTC), _last + _TICK)
-    return written(_last)
+    global _last, _written
+    _last = max(time.time_ns() // 1000, _last + 1)
+    second, fraction = divmod(_last, 1_000_000)
+    known, text = _written
+    if known != second:
+        text = written(datetime.fromtimestamp(second, UTC))[:19]
+        _written = second, text
+    return f"{text}.{fraction:06}Z"
 
 
 def after(moment: str) -> str:
@@ -37,11 +44,11 @@ def written(moment: datetime) -> str:
 
 def parse_id(text: str) -> str | None:
     """A UUID as we store it, given in the form 8-4-4-4-12 in either case; None for anything else."""
-    if len(text) != 36 or not text.isascii():
+    if len(text) != 36 or not text.isascii() or not text[8] == text[13] == text[18] == text[23] == "-":
         return None
-    try:
-        canonical = str(UUID(text))
+    digits = text.replace("-", "")
+    try:  # ten times faster than uuid.UUID, which reads other forms besides
+        is_hex = len(digits) == 32 and len(bytes.fromhex(digits)) == 16
     except ValueError:
         return None
-    # UUID() also reads braces, urn: and hyphens in odd places; only the plain form is ours.
-    return canonical if canonical == text.lower() else None
+    return text.lower() if is_hex else None

@@ -2,7 +2,9 @@
 
 import os
 import select
+import stat
 import sys
+from functools import cache
 
 from satchel import clock
 
@@ -13,11 +15,17 @@ def log(line: str) -> None:
     """Write one line, or drop it where nobody reads: a client that ignores our stderr must not stop us."""
     raw = f"{clock.now()} {line}\n".encode("utf-8", "replace")
     try:
-        _, writable, _ = select.select([], [STDERR], [], 0)
-        if writable:
+        if _takes_all() or select.select([], [STDERR], [], 0)[1]:
             os.write(STDERR, raw[: select.PIPE_BUF])  # no longer than what a pipe with room takes at once
     except (OSError, ValueError):
         return
+
+
+@cache
+def _takes_all() -> bool:
+    """Whether stderr is a file, or nothing at all, so that writing never waits."""
+    status = os.fstat(STDERR)
+    return stat.S_ISREG(status.st_mode) or status.st_rdev == os.makedev(1, 3)
 
 
 def log_surprise(where: str) -> None:

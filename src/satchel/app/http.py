@@ -1,5 +1,6 @@
 """Many clients over HTTP, served by one process or by several that share a socket."""
 
+import gc
 import ipaddress
 import socket
 import threading
@@ -107,7 +108,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
             auth=auth,
             watched=watched.project if store else lambda _scope: None,
             user=local if contract.acts_as_user else None,
-            is_quick=store and not shelf and not database.is_shared,
+            is_embedded=contract.reads_store and not database.is_shared,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}
@@ -127,6 +128,8 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
         issuer=http.oauth_issuer if http.auth == "oauth" else None,
         resource=f"{url}/mcp",
     )
+    gc.collect()
+    gc.freeze()  # what is there by now stays; it need not be looked through again and again
     watch.start(libraries, lambda: listeners.tell([Changed("libraries")]))
     server.run(app, listening, connections=http.connections, parent=parent)
     threads.close()

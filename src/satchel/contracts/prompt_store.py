@@ -288,6 +288,7 @@ CONTRACT = Contract(
             input=GetPrompt,
             output=WholePrompt,
             run=get_prompt,
+            is_look_up=True,
         ),
         Tool(
             name="update_prompt",

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
@@ -103,8 +102,10 @@ class Runner:
 
     def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
         for _ in range(_TRIES - 1):
-            with suppress(StoreConflict):
+            try:
                 return self._try(tool, arguments, scope, report)
+            except StoreConflict:
+                continue
         return self._try(tool, arguments, scope, report)
 
     def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:

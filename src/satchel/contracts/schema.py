@@ -42,6 +42,7 @@ class Field(Struct, frozen=True, kw_only=True):
     name: str
     schema: Schema
     hidden: Hidden
+    bounds: Schema  # of it, printed and hidden ones; the others of the schema are none
     is_required: bool
 
 
@@ -96,7 +97,7 @@ def parse(
             given[field.name] = given[field.name].strip()
     for field in present:
         if given[field.name] is not None:
-            _check_bounds({**field.schema, **_keywords(field.hidden)}, given[field.name], field.name)
+            _check_bounds(field.bounds, given[field.name], field.name)
             if field.hidden.is_blank_refused and not given[field.name].strip():
                 raise WrongArgument(field.name, "minLength", limit=1)
     if is_strict:
@@ -112,14 +113,18 @@ def fields_of(model: type[Struct]) -> tuple[Field, ...]:
     """The arguments that an input Struct declares, in order."""
     info = shapes.type_info(model)
     assert isinstance(info, shapes.StructType)
-    return tuple(
-        Field(
-            name=field.name,
-            schema={**_described(field.type), **_default(field)},
-            hidden=_extra(field.type).get("hidden", Hidden()),
-            is_required=field.required,
-        )
-        for field in info.fields
+    return tuple(_field(field) for field in info.fields)
+
+
+def _field(field: shapes.Field) -> Field:
+    schema: Schema = {**_described(field.type), **_default(field)}
+    rules: Hidden = _extra(field.type).get("hidden", Hidden())
+    return Field(
+        name=field.name,
+        schema=schema,
+        hidden=rules,
+        bounds=_bounds_in({**schema, **_keywords(rules)}),
+        is_required=field.required,
     )
 
 
@@ -225,12 +230,18 @@ def _is_storable(text: str) -> bool:
         return False
 
 
-def _check_bounds(schema: Schema, value: Any, name: str) -> None:
-    for keyword, limit in schema.items():
-        if keyword in _BOUNDS and not _BOUNDS[keyword](value, limit):
+def _bounds_in(schema: Schema) -> Schema:
+    """What of a schema bounds a value, and those of its items."""
+    items = {"items": _bounds_in(schema["items"])} if "items" in schema else {}
+    return {keyword: limit for keyword, limit in schema.items() if keyword in _BOUNDS} | items
+
+
+def _check_bounds(bounds: Schema, value: Any, name: str) -> None:
+    for keyword, limit in bounds.items():
+        if keyword != "items" and not _BOUNDS[keyword](value, limit):
             raise WrongArgument(name, keyword, limit=limit, value=value)
     for item in value if isinstance(value, list) else ():
-        _check_bounds(schema["items"], item, name)
+        _check_bounds(bounds["items"], item, name)
 
 
 def _keywords(rules: Hidden) -> Schema:

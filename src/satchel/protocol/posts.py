@@ -65,7 +65,8 @@ class Post:
         self.is_per_request = False
         self.method: object = None
         self._is_bad = False  # in a way that no revision answers with success
-        self.connection = Connection(offer, agreed if agreed is not None and agreed.is_handshake else None)
+        revision = agreed if agreed is not None and agreed.is_handshake else None
+        self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision)
         try:
             value = decode(raw)
         except BadJson as bad:
@@ -83,8 +84,8 @@ class Post:
             self._is_bad = True
             self.exchange = self.connection.refuse(error, readable_id(value))
             return
-        if not self.is_per_request:
-            self.connection = Connection(offer.without_subscriptions(), self.connection.revision)
+        if self.is_per_request and revision is not None:
+            self.connection = Connection(offer)
         self.exchange = self.connection.take(value)
 
     def status(self) -> int:

@@ -17,12 +17,21 @@ def current(tx: Tx, scope: Scope) -> Project:
         Forbidden: the scope may not enter it, whether it is there or not.
         NotFound: it was deleted, or never there.
     """
-    if scope.projects is not None and scope.project not in scope.projects:
-        raise Forbidden("project", scope.project, scope)
+    check_open(scope)
     project = rows.by_name(tx, scope.project)
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project
+
+
+def check_open(scope: Scope) -> None:
+    """Refuse a project that the scope may not enter, whether it is there or not.
+
+    Raises:
+        Forbidden: it may not.
+    """
+    if scope.projects is not None and scope.project not in scope.projects:
+        raise Forbidden("project", scope.project, scope)
 
 
 def entered(scope: Scope, name: str) -> Scope:

@@ -20,7 +20,7 @@ from satchel.model import (
 )
 from satchel.services import excerpts, rules, slugs
 from satchel.services.near import nearest_few
-from satchel.services.projects import current
+from satchel.services.projects import check_open, current
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
@@ -106,7 +106,12 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    return _get(tx, scope, current(tx, scope).number, id)
+    check_open(scope)
+    prompt = rows.by_id_in(tx, scope.project, id)
+    if prompt is None:
+        current(tx, scope)  # the project may be what is missing
+        raise NotFound("prompt", id, scope)
+    return prompt
 
 
 def named(tx: Tx, scope: Scope, name: str) -> Prompt:

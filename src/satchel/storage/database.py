@@ -28,8 +28,15 @@ class Tx:
     """One transaction. It has one time, and it is gone whole when anything in it fails."""
 
     def __init__(self) -> None:
-        self.now = clock.now()
+        self._now: str | None = None
         self.changes: dict[Changed, None] = {}  # told to whoever watches once this is committed
+
+    @property
+    def now(self) -> str:
+        """The one time of this transaction."""
+        if self._now is None:
+            self._now = clock.now()
+        return self._now
 
     def changed(self, change: Changed) -> None:
         """Tell every process that watches the store, once this is committed."""
@@ -166,9 +173,12 @@ def is_postgres(where: str) -> bool:
 
 
 def _expanded(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
-    lists = {name: value for name, value in values.items() if isinstance(value, list | tuple)}
-    if not lists:
+    for value in values.values():
+        if type(value) is list or type(value) is tuple:
+            break
+    else:
         return sql, values
+    lists = {name: value for name, value in values.items() if isinstance(value, list | tuple)}
     plain = {name: value for name, value in values.items() if name not in lists}
     for name, items in lists.items():
         sql = _with_list(sql, name, len(items))

@@ -75,6 +75,15 @@ def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
     return _whole(tx, tx.one(sql, project=project, id=id))
 
 
+def by_id_in(tx: Tx, project: str, id: str) -> Prompt | None:
+    """The prompt with an id in the project of that name, whole: one query for what is asked most."""
+    sql = """
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments
+        from prompts where id = :id and project = (select number from projects where name = :project)
+    """
+    return _whole(tx, tx.one(sql, project=project, id=id))
+
+
 def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
     """The prompt with a name, whole."""
     sql = """

@@ -4,9 +4,9 @@ One connection writes, the others only read. A commit is on the disk before it i
 """
 
 import os
-import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's dat
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
+
+_LOOK_AT_FILE = 0.05  # seconds between looks of those who read; who writes looks every time
 
 # Mistakes of ours; they are surprises, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
@@ -130,7 +132,7 @@ class SqliteDatabase(Database):
         self._path = os.path.realpath(path)  # so that all names of a file share its gate
         self._gate = Gate(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
-        self._readers_lock = threading.Lock()
+        self._check_at = 0.0  # when a read is to look whether the file is still the same
         self._watchers: list[Watcher] = []
         try:
             _make_private_file(self._path)
@@ -157,11 +159,18 @@ class SqliteDatabase(Database):
                 f"cannot open the store {self._path}: {error}. Check that the file and its folder are yours to write."
             ) from error
 
-    @contextmanager
-    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
-        self._check_file()
-        with self._readers_lock:
-            connection = self._idle_readers.pop() if self._idle_readers else None
+    def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+        return _Reading(self)
+
+    def _reader(self) -> apsw.Connection:
+        """A connection that has begun to read."""
+        if time.monotonic() >= self._check_at:  # of a read that comes a moment later nothing is lost
+            self._check_file()
+            self._check_at = time.monotonic() + _LOOK_AT_FILE
+        try:
+            connection = self._idle_readers.pop()
+        except IndexError:
+            connection = None
         try:
             if connection is None:
                 connection = self._connect()
@@ -169,13 +178,12 @@ class SqliteDatabase(Database):
             connection.execute("begin")
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
-        try:
-            yield SqliteTx(connection)
-        finally:
-            with suppress(apsw.Error):
-                connection.execute("rollback")
-            with self._readers_lock:
-                self._idle_readers.append(connection)
+        return connection
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        with suppress(apsw.Error):
+            connection.execute("rollback")
+        self._idle_readers.append(connection)
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
@@ -234,6 +242,7 @@ class SqliteDatabase(Database):
     def _check_file(self) -> None:
         # Our connections would go on with the old file, and all they write would be gone with it.
         if _identity(self._path) != self._file:
+            self._check_at = 0.0
             raise StoreFailed(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
 
     def _connect(self) -> apsw.Connection:
@@ -274,6 +283,20 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> Any:
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
+
+
+class _Reading:
+    """A transaction that reads; a class, because a generator takes as long as the reading."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def __enter__(self) -> Tx:
+        self._connection = self._database._reader()
+        return SqliteTx(self._connection)
+
+    def __exit__(self, *_: object) -> None:
+        self._database._give_back(self._connection)
 
 
 def _make_private_file(path: str) -> None:

@@ -14,7 +14,7 @@ from satchel.transports.http import door as doors
 from satchel.transports.http.auth import SCOPES, Auth
 from satchel.transports.http.door import Door
 from satchel.transports.http.endpoint import Endpoint
-from satchel.transports.http.guard import Guard, Headers, Refusal, check_body, too_large
+from satchel.transports.http.guard import Guard, Head, Headers, Refusal, check_body, too_large
 from satchel.transports.http.listeners import Listeners
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.replies import Receive, Send, reply, reply_json
@@ -68,9 +68,9 @@ class App:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         # White space around a value is no part of it; the parser takes away only what is in front.
-        headers = [
-            (name.decode("latin-1"), content.decode("latin-1").strip(" \t")) for name, content in scope["headers"]
-        ]
+        headers = Head(
+            [(name.decode("latin-1"), content.decode("latin-1").strip(" \t")) for name, content in scope["headers"]]
+        )
         path, query = scope["path"], scope["query_string"].decode("latin-1")
         request = Request(scope["method"], path, query, headers, receive, self._shared(headers, send))
         try:
@@ -176,7 +176,7 @@ class App:
         ]
 
         async def sharing(message: Mapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
+            if "headers" in message:
                 message = {**message, "headers": [*message["headers"], *shares]}
             await send(message)
 

@@ -50,7 +50,7 @@ class Endpoint:
         auth: Auth,
         watched: Callable[[Scope], int | None],
         user: str | None,
-        is_quick: bool,
+        is_embedded: bool,
     ) -> None:
         self._contract = contract
         self._runner = runner
@@ -64,7 +64,8 @@ class Endpoint:
         self._metrics = metrics
         self._auth = auth
         self._user = user  # whose the calls are of nobody in particular
-        self._is_quick = is_quick  # whether reading waits for nothing but the processor
+        self._is_embedded = is_embedded  # the store, so that reading waits for nothing but the processor
+        self._is_quick = is_embedded and not contract.reads_libraries  # which may render for half a second
         self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
 
     async def post(self, headers: Headers, scope: Scope, raw: bytes, receive: Receive, send: Send) -> None:
@@ -75,8 +76,11 @@ class Endpoint:
         else:
             post = await self._threads.run(Post, self._offer, headers, raw, self._mirrored)
         exchange = post.exchange
-        is_quick = self._is_quick and not self._writes(post)
-        body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
+        if self._is_at_hand(post):
+            body = self._take(post, scope)
+        else:
+            is_quick = self._is_quick and not self._writes(post)
+            body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
         if not exchange.is_answered:
             await reply(send, 202)
         elif exchange.is_listening:
@@ -107,11 +111,19 @@ class Endpoint:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
+    def _is_at_hand(self, post: Post) -> bool:
+        """Whether the answer takes less time than to hand the question to a thread."""
+        for call in post.exchange.calls:
+            tool = self._runner.tool(call)
+            if call.method != "tools/list" and not (self._is_embedded and tool is not None and tool.is_look_up):
+                return False
+        return True
+
     def _writes(self, post: Post) -> bool:
         return any(tool.writes for tool in map(self._runner.tool, post.exchange.calls) if tool is not None)
 
     def _take(self, post: Post, scope: Scope) -> bytes | None:
-        """In a thread: answer a message, unless its answer is a stream."""
+        """Answer a message, unless its answer is a stream; in a thread, where that may take time."""
         calls = post.exchange.calls
         if scope.is_read_only and self._writes(post):
             raise self._auth.forbidden("Read-only: nothing may be changed.")

@@ -10,6 +10,8 @@ Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+WHOLE = "satchel.response"  # a message of ours besides those of ASGI: head and body in one
+
 JSON = ("content-type", "application/json")
 STREAM: Headers = [
     ("content-type", "text/event-stream"),
@@ -20,11 +22,10 @@ STREAM: Headers = [
 
 async def reply(send: Send, status: int, body: bytes = b"", headers: Headers = ()) -> None:
     """Send an answer that is whole."""
-    sized = [*headers, *_SAFE] if status in (202, 204) else [*headers, *_SAFE, ("content-length", str(len(body)))]
-    if status == 202:
-        sized.append(("content-length", "0"))
-    await send({"type": "http.response.start", "status": status, "headers": _raw(sized)})
-    await send({"type": "http.response.body", "body": body})
+    raw = _raw(headers)
+    if status != 204:
+        raw.append((b"content-length", b"%d" % len(body)))
+    await send({"type": WHOLE, "status": status, "headers": raw, "body": body})
 
 
 async def reply_json(send: Send, status: int, value: object, headers: Headers = ()) -> None:
@@ -34,7 +35,7 @@ async def reply_json(send: Send, status: int, value: object, headers: Headers = 
 
 async def begin_stream(send: Send, headers: Headers = ()) -> None:
     """Open a stream of events."""
-    await send({"type": "http.response.start", "status": 200, "headers": _raw([*STREAM, *headers, *_SAFE])})
+    await send({"type": "http.response.start", "status": 200, "headers": _raw([*STREAM, *headers])})
     await send({"type": "http.response.body", "body": b"", "more_body": True})
 
 
@@ -53,8 +54,7 @@ async def end_stream(send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-_SAFE: Headers = [("x-content-type-options", "nosniff")]
-
-
 def _raw(headers: Headers) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), content.encode("latin-1", "replace")) for name, content in headers]
+    raw = [(name.encode(), content.encode("latin-1", "replace")) for name, content in headers]
+    raw.append((b"x-content-type-options", b"nosniff"))
+    return raw

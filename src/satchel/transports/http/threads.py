@@ -6,6 +6,7 @@ work that is done by then.
 """
 
 import asyncio
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 COUNT = 32  # most of them wait: for the disk, the write lock, or the database server
-QUICK = 2  # none of them waits, and more would only take the interpreter from each other: 16 cost half as much again
+# None of them waits, and more would only take the interpreter from each other: 16 cost half as much again.
+QUICK = max(2, min(8, os.cpu_count() or 2))
 
 P = ParamSpec("P")
 T = TypeVar("T")

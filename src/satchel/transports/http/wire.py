@@ -3,15 +3,83 @@ that takes no answer, a bound on heads and trailers, and on how many connections
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from satchel.transports.http.replies import WHOLE
 
 DEADLINE = 30.0  # seconds from the first byte of a request to its last
 MAX_HEAD_BYTES = 64 * 1024
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
+
+
+class Cycle(RequestResponseCycle):
+    """One request and its answer. An answer that is whole goes out at once: uvicorn would send head and body apart."""
+
+    async def send(self, message: Any) -> None:
+        if message["type"] != WHOLE:
+            await super().send(message)
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        headers = [*self.default_headers, *message["headers"]]
+        if not self.keep_alive:
+            headers.append((b"connection", b"close"))
+        elif (b"connection", b"close") in headers:
+            self.keep_alive = False
+        lines = b"".join([b"%s: %s\r\n" % header for header in headers])
+        body = b"" if self.scope["method"] == "HEAD" else message["body"]
+        self.transport.write(STATUS_LINE[message["status"]] + lines + b"\r\n" + body)
+        self.response_started = self.response_complete = True
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
+
+
+class _Alarm:
+    """A time-out that is put off with every request and seldom comes: the loop has one timer for many of them."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
+        self._loop = loop
+        self._ring = ring
+        self._due: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return self._due is not None
+
+    def set(self, seconds: float) -> None:
+        self._due = self._loop.time() + seconds
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._due, self._look)
+
+    def clear(self) -> None:
+        self._due = None
+
+    def forget(self) -> None:
+        self._due = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._due is None:
+            return
+        if self._loop.time() + 0.001 < self._due:
+            self._timer = self._loop.call_at(self._due, self._look)
+        else:
+            self._due = None
+            self._ring()
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -22,7 +90,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._timer: asyncio.TimerHandle | None = None
+        self._arrival = _Alarm(self.loop, self._expired)  # of a whole request
+        self._quiet = _Alarm(self.loop, self.timeout_keep_alive_handler)
         self._stall: asyncio.TimerHandle | None = None
         self._running: RequestResponseCycle | None = None  # whose answer is due; `cycle` may wait behind it
         self._is_in_head = True
@@ -39,7 +108,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._start()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
+        self._arrival.forget()
+        self._quiet.forget()
         self.resume_writing()
         super().connection_lost(exc)
         if self._running is not None and not self._running.response_complete:
@@ -75,7 +145,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- what the parser finds ----------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        if self._timer is None:
+        if not self._arrival.is_set:
             self._start()
         self._is_in_head = True
         self._head_bytes = 0
@@ -89,7 +159,10 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._is_in_head:
             return  # a trailer, which must not pass for a header
         self._head_bytes += len(name) + len(value) + 4
-        super().on_header(name, value.rstrip(b" \t"))  # the parser leaves only the blanks in front out
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
@@ -103,7 +176,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if absolute is not None:
             # The address says which host is meant then, whatever the header says.
             self.headers[:] = [(name, absolute[1] if name == b"host" else value) for name, value in self.headers]
-        super().on_headers_complete()
+        self._begin_cycle()
 
     def on_body(self, body: bytes) -> None:
         self._other_bytes = 0
@@ -112,9 +185,52 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
             return
-        self._stop()
+        self._arrival.clear()
         self._is_in_head = True
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._quiet.set(self.timeout_keep_alive)
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._quiet.clear()
+
+    def _begin_cycle(self) -> None:
+        """Begin to answer a request whose head is there; what uvicorn does, with our cycle and without websockets."""
+        version = self.parser.get_http_version()
+        address = httptools.parse_url(self.url)
+        path = address.path.decode("ascii")
+        self.scope["method"] = self.parser.get_method().decode("ascii")
+        self.scope["http_version"] = version
+        self.scope["path"] = unquote(path) if "%" in path else path
+        self.scope["raw_path"] = address.path
+        self.scope["query_string"] = address.query or b""
+        before = self.cycle
+        self.cycle = Cycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:  # one behind another
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
@@ -124,7 +240,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _take(self, data: bytes) -> bytes | None:
         """Take in some bytes; gives what is to be taken in next."""
-        if self._timer is None and not self._is_answering:
+        if not self._arrival.is_set and not self._is_answering:
             self._start()  # also for bytes that are no request, or they could go on for ever
         self._unset_keepalive_if_required()
         self._other_bytes += len(data)
@@ -159,15 +275,9 @@ class BoundedProtocol(HttpToolsProtocol):
         return self._running is not None and not self._running.response_complete
 
     def _start(self) -> None:
-        self._timer = self.loop.call_later(self.deadline, self._expired)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._arrival.set(self.deadline)
 
     def _expired(self) -> None:
-        self._timer = None
         if self.flow.read_paused and not self.transport.is_closing():
             self._start()  # it is we who do not read on
         else:
