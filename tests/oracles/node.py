@@ -20,7 +20,7 @@ def satchel(contract: str, store: Path) -> list[str]:
     return [str(script), "serve", "--contract", contract, "--database", str(store)]
 
 
-def run(script: str, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+def run(script: str, *arguments: str, home: Path, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     """Run one script below tests/oracles/ts to its end; `home` keeps a judge's own files out of the user's folder."""
     node = _binaries() / "node"
     environment = {"HOME": str(home), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
@@ -30,7 +30,7 @@ def run(script: str, *arguments: str, home: Path) -> subprocess.CompletedProcess
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=PATIENCE,
+        timeout=patience,
         env=environment,
         cwd=home,
     )

@@ -57,6 +57,12 @@ def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
     return schema
 
 
+def mirrored(model: type[Struct]) -> dict[str, str]:
+    """The arguments that a schema has clients mirror in a header, and the name of that."""
+    fields = [field for field in fields_of(model) if "x-mcp-header" in field.schema]
+    return {field.name: f"Mcp-Param-{field.schema['x-mcp-header']}" for field in fields}
+
+
 def answer_schema(model: type[Struct] | None) -> Schema:
     """The schema of an answer: of a Struct with all its members and no others, or of a text."""
     return {"type": "string"} if model is None else _described(shapes.type_info(model))

@@ -7,6 +7,7 @@ revision in a header; what the handshake told besides, nothing here depends on.
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import structs
@@ -22,6 +23,7 @@ from satchel.protocol.messages import (
     Json,
     ProtocolError,
     invalid_params,
+    parse,
     readable_id,
 )
 from satchel.protocol.metadata import CAPABILITIES_KEY, VERSION_KEY, unsupported
@@ -32,6 +34,9 @@ VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "mcp-protocol-version", "mcp-method
 
 # The parameter that a method's Mcp-Name mirrors.
 NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+# By tool: its arguments that clients mirror in a header of their own, and the name of that.
+Mirrored = Mapping[str, Mapping[str, str]]
 
 # Whoever names no revision speaks that of the time before there was a header for it; nothing was agreed on, though.
 UNNAMED = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
@@ -49,9 +54,11 @@ _STATUSES = {
 class Post:
     """One POST, taken in: its exchange to settle, then its answer to send."""
 
-    def __init__(self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes) -> None:
+    def __init__(
+        self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes, mirrored: Mirrored | None = None
+    ) -> None:
         given = dict(headers)
-        names = [name for name, _ in headers if name in _TITLES]
+        names = [name for name, _ in headers if name.startswith("mcp-")]
         repeated = {name for name in names if names.count(name) > 1}
         date = given.get(VERSION_HEADER)
         agreed = REVISIONS.get(date) if date is not None else UNNAMED
@@ -68,7 +75,10 @@ class Post:
         self.method = value.get("method") if isinstance(value, dict) else None
         meta = _meta(value)
         self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and VERSION_KEY in meta)
-        error = _mismatch(value, meta, given, repeated) if self.is_per_request else _foreign(value, date)
+        if self.is_per_request:
+            error = _mismatch(value, meta, given, repeated) or _param_mismatch(value, given, repeated, mirrored or {})
+        else:
+            error = _foreign(value, date)
         if error is not None:
             self._is_bad = True
             self.exchange = self.connection.refuse(error, readable_id(value))
@@ -111,20 +121,24 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
     if not isinstance(value, dict) or not _is_request(value):
         date = given.get(VERSION_HEADER)
         return None if date is None or date in REVISIONS else unsupported(date)
+    try:
+        parse(value)
+    except ProtocolError:
+        return None  # which is worse than any header
     if meta is None or VERSION_KEY not in meta:
         return invalid_params(f"_meta lacks {VERSION_KEY}")
-    if CAPABILITIES_KEY not in meta:
-        return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
-    for name in sorted(repeated):
-        return _header_mismatch(f"{_TITLES[name]} is given more than once")
-    method = value["method"]
-    mirrored = {VERSION_HEADER: meta[VERSION_KEY], METHOD_HEADER: method}
-    if not isinstance(method, str):
-        return None  # which is worse than any header
-    if method in NAMES and isinstance(value["params"].get(NAMES[method]), str):
-        mirrored[NAME_HEADER] = value["params"][NAMES[method]]
+    date, method, params = meta[VERSION_KEY], value["method"], value["params"]
+    mirrored = {VERSION_HEADER: date}
+    if date in PER_REQUEST_DATES:  # else it is refused for that; who knows what its revision has clients mirror
+        if CAPABILITIES_KEY not in meta:
+            return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+        mirrored[METHOD_HEADER] = method
+        if method in NAMES and isinstance(params.get(NAMES[method]), str):
+            mirrored[NAME_HEADER] = params[NAMES[method]]
     for name, body in mirrored.items():
         header = given.get(name)
+        if name in repeated:
+            return _header_mismatch(f"{_TITLES[name]} is given more than once")
         if header is None:
             return _header_mismatch(f"{_TITLES[name]} header is missing")
         if (decoded(header) if name == NAME_HEADER else header) != body:
@@ -132,8 +146,42 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
     return None
 
 
+def _param_mismatch(
+    value: object, given: Mapping[str, str], repeated: set[str], mirrored: Mirrored
+) -> ProtocolError | None:
+    """Where the header of an argument says something else than the argument."""
+    params = value.get("params") if isinstance(value, dict) and value.get("method") == "tools/call" else None
+    tool = params.get("name") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(tool, str):
+        return None
+    arguments = params.get("arguments")
+    for argument, name in mirrored.get(tool, {}).items():
+        body = arguments.get(argument) if isinstance(arguments, dict) else None
+        header = given.get(name.lower())
+        if name.lower() in repeated:
+            return _header_mismatch(f"{name} is given more than once")
+        if header is None and isinstance(body, str | int | float):  # nothing else could be in a header
+            return _header_mismatch(f"{name} header is missing")
+        if header is not None and not _is_mirror(decoded(header), body):
+            return _header_mismatch(f"{name} header does not match the body")
+    return None
+
+
+def _is_mirror(header: str | None, body: object) -> bool:
+    if isinstance(body, bool):
+        return header == str(body).lower()
+    if isinstance(body, int | float):
+        return header is not None and _NUMBER.fullmatch(header) is not None and float(header) == body
+    return header is not None and header == body
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,16}(\.0{1,16})?")  # whole, and no larger than JavaScript can count
+
+
 def decoded(header: str) -> str | None:
-    """The value of a header that may be in its Base64 form; None where that is malformed."""
+    """The value of a header that may be in its Base64 form; None where that is malformed or has foreign characters."""
+    if not (header.isascii() and header.replace("\t", " ").isprintable()):
+        return None
     if not (header.startswith("=?base64?") and header.endswith("?=") and len(header) >= len("=?base64??=")):
         return header
     payload = header[len("=?base64?") : -len("?=")]

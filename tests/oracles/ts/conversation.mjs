@@ -76,9 +76,10 @@ export async function report(client, transport, describe, discuss) {
   const problems = [];
   client.onerror = error => problems.push(String(error));
   await client.connect(transport);
-  // On closing, the transport gives the server two seconds to leave by itself, then kills it, and never tells which.
+  // On closing, a transport over stdio gives the server two seconds to leave by itself, then kills it, and never tells which.
   const server = transport._process;
   const seen = { ...describe(), ...(await discuss()) };
   await client.close();
-  console.log(JSON.stringify({ ...seen, problems, exit: [server.exitCode, server.signalCode] }));
+  const exit = server && [server.exitCode, server.signalCode];
+  console.log(JSON.stringify({ ...seen, problems, exit }));
 }

@@ -1,20 +1,17 @@
-// The 1.x client and the `mcpkg` contract: node mcpkg1.mjs COMMAND [ARGUMENT…]
+// The 1.x client and the `mcpkg` contract: node mcpkg1.mjs COMMAND [ARGUMENT…]|URL [TOKEN]
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 import { report } from './conversation.mjs';
 import { converse } from './mcpkg.mjs';
+import { overhearVersion, transportTo } from './transport.mjs';
 
-const [command, ...args] = process.argv.slice(2);
 const client = new Client({ name: 'judge', version: '1' });
-const transport = new StdioClientTransport({ command, args });
-// As in sdk1.mjs: only a transport is told the revision.
-let version;
-transport.setProtocolVersion = agreed => (version = agreed);
+const transport = await transportTo(1, ...process.argv.slice(2));
+const heard = overhearVersion(transport);
 
 const describe = () => ({
-  version,
+  version: heard.version,
   server: client.getServerVersion(),
   capabilities: client.getServerCapabilities(),
 });

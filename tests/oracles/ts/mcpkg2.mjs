@@ -1,16 +1,16 @@
-// The 2.x client and the `mcpkg` contract: node mcpkg2.mjs MODE COMMAND [ARGUMENT…]
+// The 2.x client and the `mcpkg` contract: node mcpkg2.mjs MODE COMMAND [ARGUMENT…]|URL [TOKEN]
 // MODE: `default`; or `auto`, which finds the newest revision.
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { z } from 'zod';
 
 import { attempt, report } from './conversation.mjs';
 import { converse } from './mcpkg.mjs';
+import { transportTo } from './transport.mjs';
 
-const [mode, command, ...args] = process.argv.slice(2);
+const [mode, ...server] = process.argv.slice(2);
 const options = mode === 'auto' ? { versionNegotiation: { mode } } : {};
 const client = new Client({ name: 'judge', version: '1' }, options);
-const transport = new StdioClientTransport({ command, args });
+const transport = await transportTo(2, ...server);
 
 const describe = () => ({
   version: client.getNegotiatedProtocolVersion(),

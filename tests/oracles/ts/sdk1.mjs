@@ -1,19 +1,16 @@
-// The 1.x client: node sdk1.mjs COMMAND [ARGUMENT…]
+// The 1.x client: node sdk1.mjs COMMAND [ARGUMENT…]|URL [TOKEN]
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 import { converse, report } from './conversation.mjs';
+import { overhearVersion, transportTo } from './transport.mjs';
 
-const [command, ...args] = process.argv.slice(2);
 const client = new Client({ name: 'judge', version: '1' });
-const transport = new StdioClientTransport({ command, args });
-// This client keeps the revision to itself and tells only its transport, as an HTTP transport has to know.
-let version;
-transport.setProtocolVersion = agreed => (version = agreed);
+const transport = await transportTo(1, ...process.argv.slice(2));
+const heard = overhearVersion(transport);
 
 const describe = () => ({
-  version,
+  version: heard.version,
   server: client.getServerVersion(),
   capabilities: client.getServerCapabilities(),
 });

@@ -1,18 +1,18 @@
-// The 2.x client: node sdk2.mjs MODE COMMAND [ARGUMENT…]
+// The 2.x client: node sdk2.mjs MODE COMMAND [ARGUMENT…]|URL [TOKEN]
 // MODE: `default`; `auto`, which finds the newest revision; or the date of the one handshake revision to speak.
 import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { z } from 'zod';
 
 import { attempt, converse, report } from './conversation.mjs';
+import { transportTo } from './transport.mjs';
 
-const [mode, command, ...args] = process.argv.slice(2);
+const [mode, ...server] = process.argv.slice(2);
 const options =
   mode === 'default' ? {}
   : mode === 'auto' ? { versionNegotiation: { mode } }
   : { supportedProtocolVersions: [mode] };
 const client = new Client({ name: 'judge', version: '1' }, options);
-const transport = new StdioClientTransport({ command, args });
+const transport = await transportTo(2, ...server);
 
 const describe = () => ({
   version: client.getNegotiatedProtocolVersion(),
@@ -33,8 +33,8 @@ async function whatOnlyTheNewestHas() {
   return {
     discoveredAgain: await attempt(() => client.discover()),
     listened: await attempt(() => listen(subscription => subscription.close())),
-    // The last step, because the server is gone after it.
-    listenedToTheEnd: await attempt(() => listen(() => process.kill(transport.pid, 'SIGTERM'))),
+    // The last step, because the server is gone after it; one that others use as well is not ours to end.
+    listenedToTheEnd: transport.pid && (await attempt(() => listen(() => process.kill(transport.pid, 'SIGTERM')))),
   };
 }
 

@@ -1,18 +1,16 @@
-// An official client and the `twig` contract: node twig.mjs 1|2|auto COMMAND [ARGUMENT…]. Lists, gets, and hears of a
-// change that the tests make while it listens; as in conversation.mjs, nothing is judged here.
+// An official client and the `twig` contract: node twig.mjs 1|2|auto FILE COMMAND [ARGUMENT…]|URL [TOKEN]. Lists, gets,
+// and hears of the change that it makes to FILE while it listens; as in conversation.mjs, nothing is judged here.
 import { writeFileSync } from 'node:fs';
 
 import { attempt, report } from './conversation.mjs';
+import { transportTo } from './transport.mjs';
 
-const [which, change, command, ...args] = process.argv.slice(2);
+const [which, change, ...server] = process.argv.slice(2);
 const is1 = which === '1';
 const { Client } = await import(is1 ? '@modelcontextprotocol/sdk/client/index.js' : '@modelcontextprotocol/client');
-const { StdioClientTransport } = await import(
-  is1 ? '@modelcontextprotocol/sdk/client/stdio.js' : '@modelcontextprotocol/client/stdio'
-);
 const options = which === 'auto' ? { versionNegotiation: { mode: 'auto' } } : {};
 const client = new Client({ name: 'judge', version: '1' }, options);
-const transport = new StdioClientTransport({ command, args });
+const transport = await transportTo(is1 ? 1 : 2, ...server);
 
 let heard;
 const told = new Promise(resolve => (heard = resolve));

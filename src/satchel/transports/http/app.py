@@ -62,7 +62,10 @@ class App:
         self.listeners = listeners
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        headers = [(name.decode("latin-1"), content.decode("latin-1")) for name, content in scope["headers"]]
+        # White space around a value is no part of it; the parser takes away only what is in front.
+        headers = [
+            (name.decode("latin-1"), content.decode("latin-1").strip(" \t")) for name, content in scope["headers"]
+        ]
         path, query = scope["path"], scope["query_string"].decode("latin-1")
         request = Request(scope["method"], path, query, headers, receive, self._shared(headers, send))
         try:

@@ -8,6 +8,7 @@ from typing import Any
 from satchel.contracts.contract import Contract
 from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
+from satchel.contracts.schema import mirrored
 from satchel.model import Changed, Scope
 from satchel.protocol import REVISIONS, Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
@@ -51,6 +52,7 @@ class Endpoint:
         self._runner = runner
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
+        self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
         self._threads = threads
         self._listeners = listeners
         self._metrics = metrics
@@ -88,7 +90,7 @@ class Endpoint:
 
     def _take(self, headers: Headers, scope: Scope, raw: bytes) -> tuple[Post, bytes | None]:
         """In a thread: read the message and answer it, unless its answer is a stream."""
-        post = Post(self._offer, headers, raw)
+        post = Post(self._offer, headers, raw, self._mirrored)
         calls = post.exchange.calls
         if scope.is_read_only and any(tool.writes for tool in map(self._runner.tool, calls) if tool is not None):
             raise self._auth.forbidden("Read-only: nothing may be changed.")

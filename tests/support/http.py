@@ -1,0 +1,359 @@
+"""A raw MCP client over HTTP: sends what a test says, holds every answer against the official judges.
+
+with HttpServer("--contract", "todo", "--database", store) as server:
+    answer = server.ask("tools/list")                     # headers and _meta as 2026-07-28 wants them
+    answer = server.ask("tools/list", revision="2025-06-18")
+    answer = server.ask("tools/list", headers={"Mcp-Method": None})            # without one of them
+    assert (answer.status, answer.error["code"]) == (400, -32020)
+    with server.listen({"promptsListChanged": True}) as stream:
+        assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
+"""
+
+import base64
+import http.client
+import json
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support import official
+from tests.support.stdio import CLIENT, META, NEWEST, PATIENCE, REVISIONS, modern_meta, plain
+
+BOTH = "application/json, text/event-stream"
+NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+# A header of None is left out, one of several values is sent several times.
+Headers = Mapping[str, str | Sequence[str] | None]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_END = object()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The whole answer to one request."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def kind(self) -> str | None:
+        """Its media type, without parameters."""
+        return self.headers.get_content_type() if "content-type" in self.headers else None
+
+    @property
+    def messages(self) -> list[Any]:
+        """What it says in JSON: one value, or that of each event of a stream."""
+        if not self.body:
+            return []
+        if self.kind == "text/event-stream":
+            return [json.loads(event) for event in re.findall(rb"^data: (.*)$", self.body, re.M)]
+        return [json.loads(self.body)]
+
+    @property
+    def json(self) -> Any:
+        """The only value that it says."""
+        [value] = self.messages
+        return value
+
+    @property
+    def result(self) -> Any:
+        """The result at the end of a good answer, without what 2026-07-28 adds to every result."""
+        assert self.status == 200, self
+        return plain(self.messages[-1]["result"])
+
+    @property
+    def error(self) -> Any:
+        """The JSON-RPC error that it tells."""
+        return self.json["error"]
+
+
+class HttpServer:
+    """A server process, spoken to by HTTP."""
+
+    def __init__(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, command: Sequence[str] | None = None
+    ) -> None:
+        command = command or [sys.executable, "-m", "satchel", "serve"]
+        self.process = subprocess.Popen(
+            [*command, "--transport", "http", "--port", "0", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+            cwd=ROOT,  # where `tests` is found, for servers made of fixtures
+        )
+        self.token: str | None = None  # sent with each request from now on
+        self._errors: list[bytes] = []
+        self._id = 0
+        self._greeted: queue.Queue[int | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read_errors)
+        self._reader.start()
+        port = self._greeted.get(timeout=PATIENCE)
+        if port is None:
+            self.end()
+            raise AssertionError(f"the server has not started: {self.stderr}")
+        self.port = port
+
+    def __enter__(self) -> "HttpServer":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        status = self.end()
+        assert kind is not None or status == 0, self.stderr
+        assert kind is not None or "surprise in" not in self.stderr, self.stderr
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def stderr(self) -> str:
+        return b"".join(self._errors).decode("utf-8", "replace")
+
+    def end(self, patience: float = PATIENCE) -> int:
+        """Tell it to leave, and give its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = self.process.wait()
+        self._reader.join(patience)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return status
+
+    # -- any request ------------------------------------------------------------------------------------------
+
+    def send(
+        self, verb: str, path: str = "/mcp", body: bytes | None = None, headers: Headers | None = None
+    ) -> http.client.HTTPResponse:
+        """Send one request on a connection of its own, and give the answer once its head is there."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        given = dict(headers or {})
+        is_host_ours = "host" not in {name.lower() for name in given}
+        connection.putrequest(verb, path, skip_host=not is_host_ours, skip_accept_encoding=True)
+        if self.token is not None:
+            given.setdefault("Authorization", f"Bearer {self.token}")
+        if body is not None:
+            given.setdefault("Content-Length", str(len(body)))
+        for name, value in given.items():
+            for one in [value] if isinstance(value, str) else value or ():
+                connection.putheader(name, one)
+        connection.endheaders(body)
+        response = connection.getresponse()
+        if connection.sock is not None:
+            connection.sock.close()  # really closed once the answer is, which still reads from it
+        return response
+
+    def fetch(self, verb: str, path: str, body: bytes | None = None, headers: Headers | None = None) -> Answer:
+        """Send one request, and give the whole answer, whatever it is about."""
+        response = self.send(verb, path, body, headers)
+        whole = Answer(response.status, response.headers, response.read())
+        response.close()
+        return whole
+
+    def metric(self, name: str) -> float:
+        """The value of a metric without labels."""
+        page = self.fetch("GET", "/metrics").body.decode()
+        [found] = re.findall(rf"^{re.escape(name)} (\S+)$", page, re.M)
+        return float(found)
+
+    # -- MCP --------------------------------------------------------------------------------------------------
+
+    def post(self, message: object, headers: Headers | None = None, path: str = "/mcp") -> Answer:
+        """POST a message, or bytes as they are, and hold what comes back against the judges."""
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        sent = {"Content-Type": "application/json", "Accept": BOTH, **(headers or {})}
+        answer = self.fetch("POST", path, body, sent)
+        date = sent.get("MCP-Protocol-Version")
+        agreed = date if isinstance(date, str) and date in REVISIONS else "2025-03-26"
+        for told in answer.messages:
+            for one in told if isinstance(told, list) else [told]:
+                _judge(one, message, agreed)
+        return answer
+
+    def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        revision: str = NEWEST,
+        headers: Headers | None = None,
+        path: str = "/mcp",
+    ) -> Answer:
+        """Send a request in the manner of a revision."""
+        message = self.message(method, params, revision)
+        answer = self.post(message, {**headers_of(message, revision), **(headers or {})}, path)
+        for told in answer.messages:
+            assert told.get("id", message["id"]) == message["id"] or "method" in told, told
+        return answer
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Any:
+        """Call a tool and give its result, whole but for what the revision adds to every result."""
+        where = {key: more.pop(key) for key in ("revision", "path", "headers") if key in more}
+        return self.ask("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}}, **where).result
+
+    def message(self, method: str, params: Mapping[str, Any] | None = None, revision: str = NEWEST) -> dict[str, Any]:
+        """A request in the manner of a revision."""
+        self._id += 1
+        if method == "initialize" and params is None:
+            params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
+        if revision == NEWEST:
+            params = {**(params or {}), "_meta": {**modern_meta(), **(params or {}).get("_meta", {})}}
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method}
+        return message if params is None else {**message, "params": dict(params)}
+
+    # -- streams ----------------------------------------------------------------------------------------------
+
+    def listen(self, wish: Mapping[str, Any], *, path: str = "/mcp") -> "Stream":
+        """Open a stream of changes, in the manner of 2026-07-28."""
+        return self.begin("subscriptions/listen", {"notifications": wish}, path=path)
+
+    def begin(
+        self, method: str, params: Mapping[str, Any] | None = None, *, revision: str = NEWEST, path: str = "/mcp"
+    ) -> "Stream":
+        """Send a request whose answer is a stream, and read that while it comes."""
+        message = self.message(method, params, revision)
+        headers = {"Content-Type": "application/json", "Accept": BOTH, **headers_of(message, revision)}
+        return Stream(self.send("POST", path, json.dumps(message).encode(), headers), message, revision)
+
+    def open(self, revision: str = "2025-11-25", *, path: str = "/mcp") -> "Stream":
+        """Open a stream of changes, in the manner of the handshake generation."""
+        headers = {"Accept": "text/event-stream", "MCP-Protocol-Version": revision}
+        return Stream(self.send("GET", path, headers=headers), {}, revision)
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._errors.append(line)
+            greeting = re.match(rb"satchel: serving .* at http://.*:(\d+)/mcp", line)
+            if greeting:
+                self._greeted.put(int(greeting[1]))
+        self._greeted.put(None)
+
+
+class Stream:
+    """An open stream of events, read while it runs."""
+
+    def __init__(self, response: http.client.HTTPResponse, question: dict[str, Any], revision: str) -> None:
+        assert response.status == 200, (response.status, response.read())
+        assert response.headers.get_content_type() == "text/event-stream"
+        self.headers = response.headers
+        self.id = question.get("id")
+        self._question = question
+        self._revision = revision
+        self._response = response
+        self._socket: socket.socket = response.fp.raw._sock  # type: ignore[attr-defined]
+        self._arrived: queue.Queue[object] = queue.Queue()
+        self._comments = 0
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def comments(self) -> int:
+        """How many signs of life there have been."""
+        return self._comments
+
+    def read(self, patience: float = PATIENCE) -> Any:
+        """The next message, held against the official models and schemas of its revision."""
+        arrived = self._arrived.get(timeout=patience)
+        if arrived is _END:
+            raise EOFError("the stream has ended")
+        message = json.loads(str(arrived))
+        _judge(message, self._question, self._revision)
+        return message
+
+    def ended(self, patience: float = PATIENCE) -> bool:
+        """Whether the stream ends without another message."""
+        return self._arrived.get(timeout=patience) is _END
+
+    def is_silent(self, seconds: float = 0.2) -> bool:
+        """Whether nothing more arrives for a while."""
+        try:
+            self._arrived.put(self._arrived.get(timeout=seconds))
+        except queue.Empty:
+            return True
+        return False
+
+    def close(self) -> None:
+        """Leave, as a client does: by closing the connection."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._reader.join(PATIENCE)
+        self._response.close()
+
+    def _read(self) -> None:
+        data: list[str] = []
+        try:
+            while line := self._response.readline():
+                text = line.decode().rstrip("\n")
+                if text.startswith(":"):
+                    self._comments += 1
+                elif text.startswith("data: "):
+                    data.append(text[len("data: ") :])
+                elif not text and data:
+                    self._arrived.put("\n".join(data))
+                    data = []
+        except (OSError, ValueError, http.client.HTTPException):
+            pass
+        self._arrived.put(_END)
+
+
+def headers_of(message: Mapping[str, Any], revision: str) -> dict[str, str]:
+    """The headers that a revision wants beside a request."""
+    if revision != NEWEST:
+        is_silent = revision == "2025-03-26" or message["method"] == "initialize"  # that one knows no such header
+        return {} if is_silent else {"MCP-Protocol-Version": revision}
+    method, params = message["method"], message["params"]
+    headers = {"MCP-Protocol-Version": revision, "Mcp-Method": method}
+    if method in NAMES and isinstance(params.get(NAMES[method]), str):
+        headers["Mcp-Name"] = encoded(params[NAMES[method]])
+    return headers
+
+
+def encoded(value: str) -> str:
+    """A value as a header carries it: plain where that is possible, else in its Base64 form."""
+    if re.fullmatch(r"[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?", value) and not re.fullmatch(r"=\?base64\?.*\?=", value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def _judge(message: Any, question: object, revision: str) -> None:
+    """Hold a message against the revision of what it answers; `revision` is that of the connection."""
+    for one in question if isinstance(question, list) else [question]:
+        if isinstance(one, dict) and (one.get("id") == message.get("id") or "method" in message):
+            official.check(message, one.get("method") if "method" not in message else None, _spoken(one, revision))
+            return
+    assert "error" in message, f"an answer to nothing we asked: {message}"
+    official.check(message, None, revision)
+
+
+def _spoken(question: Mapping[str, Any], revision: str) -> str:
+    params = question.get("params")
+    if not isinstance(params, dict):
+        return revision
+    if question.get("method") == "initialize" and params.get("protocolVersion") in REVISIONS[:-1]:
+        return str(params["protocolVersion"])
+    meta = params.get("_meta")
+    return NEWEST if isinstance(meta, dict) and f"{META}protocolVersion" in meta else revision

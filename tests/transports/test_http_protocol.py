@@ -1,0 +1,537 @@
+"""Streamable HTTP as MCP has it, in both generations: headers, statuses, streams and their end."""
+
+import base64
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import conformance_server
+from tests.support.http import Answer, HttpServer, encoded
+from tests.support.stdio import META, NEWEST, REVISIONS, modern_meta
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "libraries"
+HANDSHAKES = REVISIONS[:-1]
+LIST_TAGS = {"name": "list_tags", "arguments": {}}
+
+VERSION, METHOD, NAME = "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """A server with something of everything: tools at /mcp, prompts and resources at /mcp/mcpkg, libraries at twig."""
+    store = str(tmp_path_factory.mktemp("http") / "satchel.db")
+    with HttpServer("--contract", "prompt-store", "--database", store, "--libraries", str(EXAMPLES)) as server:
+        for tool, given in (
+            ("create_prompt", {"name": "greeting", "content": "Hello"}),
+            ("create_resource", {"name": "notes", "uri": "file:///Grüße/notes.md", "content": "# Notes"}),
+        ):
+            assert server.call(tool, given, path="/mcp/mcpkg")["isError"] is False
+        yield server
+
+
+def refusal(answer: Answer) -> tuple[int, int, str]:
+    return answer.status, answer.error["code"], answer.error["message"]
+
+
+def eventually(claim: Callable[[], bool], patience: float = 10.0) -> bool:
+    """Whether a claim comes true in time."""
+    deadline = time.monotonic() + patience
+    while not claim():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+# -- the newest generation: headers that mirror the body ----------------------------------------------------------
+
+
+def test_a_request_whose_headers_mirror_it_is_answered_in_json(server: HttpServer) -> None:
+    answer = server.ask("tools/call", LIST_TAGS)
+
+    assert (answer.status, answer.kind) == (200, "application/json")
+    assert answer.json["result"]["resultType"] == "complete"
+    assert answer.json["result"]["_meta"][f"{META}serverInfo"]["name"] == "prompt-store"
+    assert "mcp-session-id" not in answer.headers
+
+
+@pytest.mark.parametrize("name", [VERSION, METHOD, NAME])
+def test_a_header_that_is_missing_is_a_mismatch(server: HttpServer, name: str) -> None:
+    answer = server.ask("tools/call", LIST_TAGS, headers={name: None})
+
+    assert refusal(answer) == (400, -32020, f"Header mismatch: {name} header is missing")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (VERSION, "2025-11-25"),
+        (VERSION, "2027-01-01"),
+        (VERSION, ""),
+        (METHOD, "tools/list"),
+        (METHOD, "TOOLS/CALL"),
+        (METHOD, "=?base64?dG9vbHMvY2FsbA==?="),  # which is for names only
+        (NAME, "list_prompts"),
+        (NAME, "List_Tags"),
+        (NAME, ""),
+    ],
+)
+def test_a_header_that_says_something_else_is_a_mismatch(server: HttpServer, name: str, value: str) -> None:
+    answer = server.ask("tools/call", LIST_TAGS, headers={name: value})
+
+    assert refusal(answer) == (400, -32020, f"Header mismatch: {name} header does not match the body")
+
+
+@pytest.mark.parametrize(("name", "value"), [(VERSION, NEWEST), (METHOD, "tools/call"), (NAME, "list_tags")])
+def test_a_header_that_is_given_twice_is_a_mismatch(server: HttpServer, name: str, value: str) -> None:
+    answer = server.ask("tools/call", LIST_TAGS, headers={name: [value, value]})
+
+    assert refusal(answer) == (400, -32020, f"Header mismatch: {name} is given more than once")
+
+
+def test_names_of_headers_have_no_case_and_white_space_around_values_does_not_count(server: HttpServer) -> None:
+    shouted = {VERSION: None, METHOD: None, NAME: None}
+    headers = {**shouted, "mcp-protocol-VERSION": NEWEST, "MCP-METHOD": "tools/call\t", "mcp-name": "  list_tags  "}
+
+    assert server.ask("tools/call", LIST_TAGS, headers=headers).result["isError"] is False
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "path"),
+    [
+        ("tools/list", {}, "/mcp"),
+        ("prompts/get", {"name": "greeting"}, "/mcp/mcpkg"),
+        ("resources/read", {"uri": "file:///Grüße/notes.md"}, "/mcp/mcpkg"),
+        ("server/discover", {}, "/mcp/todo"),
+    ],
+)
+def test_every_method_is_mirrored_and_some_have_a_name(
+    server: HttpServer, method: str, params: dict[str, Any], path: str
+) -> None:
+    assert server.ask(method, params, path=path).status == 200
+    assert server.ask(method, params, path=path, headers={METHOD: None}).error["code"] == -32020
+    if params:
+        assert server.ask(method, params, path=path, headers={NAME: None}).error["code"] == -32020
+    else:
+        assert server.ask(method, params, path=path, headers={NAME: "whatever"}).status == 200
+
+
+def base64_form(value: str) -> str:
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def test_a_name_may_come_in_its_base64_form(server: HttpServer) -> None:
+    uri = "file:///Grüße/notes.md"
+
+    assert encoded(uri) == base64_form(uri)
+    assert server.ask("resources/read", {"uri": uri}, path="/mcp/mcpkg").result["contents"][0]["text"] == "# Notes"
+    assert server.ask("tools/call", LIST_TAGS, headers={NAME: base64_form("list_tags")}).status == 200
+
+
+def test_a_name_that_looks_like_the_base64_form_has_to_come_in_it(server: HttpServer) -> None:
+    name = "=?base64?bGlzdF90YWdz?="  # list_tags
+    unknown = (400, -32602, f"Unknown tool: {name}")
+
+    assert refusal(server.ask("tools/call", {"name": name}, headers={NAME: base64_form(name)})) == unknown
+    assert server.ask("tools/call", {"name": name}, headers={NAME: name}).error["code"] == -32020
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "=?base64?bGlzdF90YWdz",  # not the form, so it means itself
+        "bGlzdF90YWdz?=",
+        "=?BASE64?bGlzdF90YWdz?=",
+        "=?base64?bGlzdF90YWd?=",  # another name
+        "=?base64?bGlzdF90YW!z?=",
+        "=?base64?bGlzdF90YWdz=?=",
+        "=?base64?bGlz dF90YWdz?=",
+        "=?base64??=",
+        "=?base64?=",
+    ],
+)
+def test_a_base64_form_that_is_malformed_or_another_name_is_a_mismatch(server: HttpServer, value: str) -> None:
+    answer = server.ask("tools/call", LIST_TAGS, headers={NAME: value})
+
+    assert refusal(answer) == (400, -32020, "Header mismatch: Mcp-Name header does not match the body")
+
+
+def test_a_base64_form_that_is_not_canonical_is_a_mismatch(server: HttpServer) -> None:
+    # The last character has bits that say nothing; a reader who minds and one who does not would differ.
+    assert base64.b64decode("ZWNvbGU=") == base64.b64decode("ZWNvbGV=") == b"ecole"
+
+    def code(header: str) -> int:
+        return int(
+            server.ask("prompts/get", {"name": "ecole"}, path="/mcp/mcpkg", headers={NAME: header}).error["code"]
+        )
+
+    assert code("=?base64?ZWNvbGU=?=") == -32602  # there is no such prompt
+    assert code("=?base64?ZWNvbGV=?=") == -32020
+
+
+# -- the newest generation: versions and errors -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("date", ["2025-11-25", "2024-11-05", "2027-01-01", "v999", ""])
+def test_a_version_that_no_request_may_name_is_told_which_it_may(server: HttpServer, date: str) -> None:
+    message = server.message("tools/list")
+    message["params"]["_meta"] = modern_meta(date)
+    answer = server.post(message, {VERSION: date})  # and who knows what other headers it has
+
+    assert (answer.status, answer.json["id"]) == (400, message["id"])
+    assert answer.error == {
+        "code": -32022,
+        "message": "Unsupported protocol version",
+        "data": {"supported": [NEWEST], "requested": date},
+    }
+
+
+@pytest.mark.parametrize(
+    ("meta", "complaint"),
+    [
+        (None, f"_meta lacks {META}protocolVersion"),
+        ({}, f"_meta lacks {META}protocolVersion"),
+        ({f"{META}clientCapabilities": {}}, f"_meta lacks {META}protocolVersion"),
+        ({f"{META}protocolVersion": NEWEST}, f"_meta lacks {META}clientCapabilities"),
+    ],
+)
+def test_metadata_that_lacks_something_is_refused(
+    server: HttpServer, meta: dict[str, Any] | None, complaint: str
+) -> None:
+    params = {} if meta is None else {"_meta": meta}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": params}
+    answer = server.post(message, {VERSION: NEWEST, METHOD: "tools/list"})
+
+    assert (answer.status, answer.json["id"]) == (400, 7)
+    assert answer.error == {"code": -32602, "message": "Invalid params", "data": {"details": complaint}}
+
+
+def test_who_the_client_is_may_stay_unsaid(server: HttpServer) -> None:
+    meta = {key: value for key, value in modern_meta().items() if not key.endswith("clientInfo")}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
+
+    assert server.post(message, {VERSION: NEWEST, METHOD: "tools/list"}).status == 200
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["satchel/nope", "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"],
+)
+def test_a_method_that_is_not_there_is_not_found(server: HttpServer, method: str) -> None:
+    for path in ("/mcp", "/mcp/mcpkg"):
+        assert refusal(server.ask(method, {}, path=path)) == (404, -32601, "Method not found")
+
+
+def test_wrong_parameters_are_a_bad_request(server: HttpServer) -> None:
+    assert refusal(server.ask("tools/call", {"name": "nope"})) == (400, -32602, "Unknown tool: nope")
+    assert refusal(server.ask("tools/call", {})) == (400, -32602, "Invalid params")
+    assert refusal(server.ask("tools/list", {"cursor": "nope"})) == (400, -32602, "Invalid params")
+
+
+def test_a_failure_of_a_tool_is_a_good_answer(server: HttpServer) -> None:
+    assert server.call("get_prompt", id="nope")["isError"] is True
+
+
+def test_an_unknown_prompt_of_twig_is_not_found(server: HttpServer) -> None:
+    answer = server.ask("prompts/get", {"name": "everyday:nope"}, path="/mcp/twig")
+
+    assert refusal(answer) == (404, -32601, "Method not found")
+    assert answer.error["data"] == {"details": "Prompt not found: everyday:nope"}
+
+
+# -- the handshake generation -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", HANDSHAKES)
+def test_a_handshake_is_answered_and_needs_no_session(server: HttpServer, revision: str) -> None:
+    opened = server.ask("initialize", revision=revision)
+    ready = server.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, {VERSION: revision})
+    called = server.ask("tools/call", LIST_TAGS, revision=revision)
+
+    assert opened.result["protocolVersion"] == revision
+    assert (ready.status, ready.body) == (202, b"")
+    assert called.result["isError"] is False
+    assert ("structuredContent" in called.result) == (revision >= "2025-06-18")
+    assert "mcp-session-id" not in opened.headers
+
+
+def test_what_older_clients_send_besides_is_ignored(server: HttpServer) -> None:
+    headers = {"Mcp-Session-Id": "mine", "Last-Event-ID": "7", METHOD: "something/else"}
+    answer = server.ask("tools/list", revision="2025-11-25", headers=headers)
+
+    assert answer.status == 200
+    assert "mcp-session-id" not in answer.headers
+
+
+@pytest.mark.parametrize("date", ["1999-01-01", "", "2025-06-18, 2025-11-25"])
+def test_a_header_with_a_version_that_nobody_knows_is_refused(server: HttpServer, date: str) -> None:
+    answer = server.ask("tools/list", revision="2025-11-25", headers={VERSION: date})
+
+    assert refusal(answer) == (400, -32022, "Unsupported protocol version")
+    assert answer.error["data"] == {"supported": [NEWEST], "requested": date}
+
+
+def test_a_handshake_may_ask_for_a_version_that_nobody_knows(server: HttpServer) -> None:
+    answer = server.ask("initialize", {"protocolVersion": "2099-01-01"}, revision="2025-11-25")
+
+    assert answer.result["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("revision", HANDSHAKES)
+def test_errors_of_requests_are_told_in_the_body_alone(server: HttpServer, revision: str) -> None:
+    unknown = server.ask("satchel/nope", {}, revision=revision)
+    wrong = server.ask("tools/call", {"name": "nope"}, revision=revision)
+
+    assert refusal(unknown) == (200, -32601, "Method not found")
+    assert refusal(wrong) == (200, -32602, "Unknown tool: nope")
+
+
+def test_without_the_header_a_batch_is_answered_as_a_batch(server: HttpServer) -> None:
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "satchel/nope"},
+        {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}},
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": LIST_TAGS},
+    ]
+    for headers in ({}, {VERSION: "2025-03-26"}):
+        answer = server.post(batch, headers)
+        assert (answer.status, answer.kind) == (200, "application/json")
+        assert [one["id"] for one in answer.json] == [1, 2, 3, 4]
+        assert [one.get("error", {}).get("code") for one in answer.json] == [None, -32601, -32600, None]
+
+
+def test_a_batch_of_notifications_has_no_answer(server: HttpServer) -> None:
+    answer = server.post([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 2)
+
+    assert (answer.status, answer.body) == (202, b"")
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", "2025-11-25", NEWEST])
+def test_other_revisions_have_no_batches(server: HttpServer, revision: str) -> None:
+    answer = server.post([{"jsonrpc": "2.0", "id": 1, "method": "ping"}], {VERSION: revision})
+
+    assert (answer.status, answer.error["code"]) == (400, -32600)
+
+
+def test_an_empty_batch_is_refused(server: HttpServer) -> None:
+    answer = server.post([])
+
+    assert (answer.status, answer.json) == (
+        400,
+        {
+            "jsonrpc": "2.0",
+            "error": {"code": -32600, "message": "Invalid request", "data": {"details": "an empty batch"}},
+        },
+    )
+
+
+# -- both -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", [None, *REVISIONS])
+def test_notifications_and_responses_are_accepted_without_a_word(server: HttpServer, revision: str | None) -> None:
+    for message in (
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+        {"jsonrpc": "2.0", "method": "notifications/whatever"},
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+    ):
+        answer = server.post(message, {VERSION: revision})
+        assert (answer.status, answer.body, answer.kind) == (202, b"", None)
+
+
+def test_a_notification_of_a_version_that_nobody_knows_is_refused(server: HttpServer) -> None:
+    answer = server.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, {VERSION: "1999-01-01"})
+
+    assert (answer.status, answer.error["code"], "id" in answer.json) == (400, -32022, False)
+
+
+@pytest.mark.parametrize("revision", [None, *REVISIONS])
+@pytest.mark.parametrize("body", [b"", b"{", b"nope", b'{"jsonrpc":"2.0","id":1,"method":NaN}', b"\xff\xfe", b"[" * 99])
+def test_what_is_no_json_is_a_bad_request(server: HttpServer, body: bytes, revision: str | None) -> None:
+    answer = server.post(body, {VERSION: revision})
+
+    assert refusal(answer) == (400, -32700, "Parse error")
+    # JSON-RPC has a null id here; from 2025-11-25 on, and where nothing was agreed on, MCP leaves it out.
+    has_null = revision is not None and revision < "2025-11-25"
+    assert answer.json.get("id", "absent") == (None if has_null else "absent")
+
+
+@pytest.mark.parametrize("revision", [None, *REVISIONS])
+@pytest.mark.parametrize(
+    ("message", "identity"),
+    [
+        ({"jsonrpc": "1.0", "id": 4, "method": "tools/list"}, 4),
+        ({"jsonrpc": "2.0", "id": None, "method": "tools/list"}, None),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "tools/list"}, None),
+        ({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": []}, 4),
+        ("text", None),
+    ],
+)
+def test_what_is_no_request_is_a_bad_request(
+    server: HttpServer, message: object, identity: int | None, revision: str | None
+) -> None:
+    answer = server.post(message, {VERSION: revision, METHOD: "tools/list"})
+
+    assert refusal(answer) == (400, -32600, "Invalid request")
+    assert answer.json.get("id") == identity
+
+
+@pytest.mark.parametrize(("verb", "allow"), [("DELETE", "GET, POST"), ("PUT", "GET, POST"), ("PATCH", "GET, POST")])
+def test_there_is_nothing_to_delete(server: HttpServer, verb: str, allow: str) -> None:
+    answer = server.fetch(verb, "/mcp", headers={VERSION: "2025-11-25", "Mcp-Session-Id": "x"})
+
+    assert (answer.status, answer.headers["allow"]) == (405, allow)
+    assert answer.error["code"] == -32600
+
+
+# -- streams ----------------------------------------------------------------------------------------------------
+
+EVENTS = {"Accept": "text/event-stream"}
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/todo", "/mcp/tasks", "/mcp/mcpkg"])
+def test_there_is_no_stream_where_nothing_is_announced(server: HttpServer, path: str) -> None:
+    answer = server.fetch("GET", path, headers={**EVENTS, VERSION: "2025-11-25"})
+
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("date", [NEWEST, "1999-01-01"])
+def test_a_get_is_of_the_handshake_generation(server: HttpServer, date: str) -> None:
+    answer = server.fetch("GET", "/mcp/twig", headers={**EVENTS, VERSION: date})
+
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("accept", [None, "application/json"])
+def test_a_get_that_takes_no_events_is_refused(server: HttpServer, accept: str | None) -> None:
+    answer = server.fetch("GET", "/mcp/twig", headers={"Accept": accept, VERSION: "2025-11-25"})
+
+    assert answer.status == 406
+
+
+@pytest.mark.parametrize("revision", HANDSHAKES)
+def test_a_get_opens_a_stream_that_no_proxy_keeps_back(server: HttpServer, revision: str) -> None:
+    with server.open(revision, path="/mcp/twig") as stream:
+        assert stream.headers["cache-control"] == "no-cache, no-transform"
+        assert stream.headers["x-accel-buffering"] == "no"
+        assert stream.is_silent()
+
+
+def test_a_listener_is_told_first_what_is_honoured(server: HttpServer) -> None:
+    wish = {"promptsListChanged": True, "toolsListChanged": True, "resourceSubscriptions": ["x:y"]}
+    with server.listen(wish, path="/mcp/twig") as stream:
+        assert stream.headers["x-accel-buffering"] == "no"
+        assert stream.read() == {
+            "jsonrpc": "2.0",
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {"notifications": {"promptsListChanged": True}, "_meta": {f"{META}subscriptionId": stream.id}},
+        }
+        assert stream.is_silent()
+
+
+def test_a_wish_that_makes_no_sense_is_a_bad_request(server: HttpServer) -> None:
+    answer = server.ask("subscriptions/listen", {"notifications": []}, path="/mcp/twig")
+
+    assert refusal(answer) == (400, -32602, "Invalid params")
+
+
+def test_handshake_clients_have_no_listen(server: HttpServer) -> None:
+    params = {"notifications": {"promptsListChanged": True}}
+    answer = server.ask("subscriptions/listen", params, revision="2025-11-25", path="/mcp/twig")
+
+    assert refusal(answer) == (200, -32601, "Method not found")
+
+
+def test_a_stream_that_is_left_frees_its_listener(server: HttpServer) -> None:
+    assert eventually(lambda: server.metric("satchel_streams") == 0)
+    with server.listen({"promptsListChanged": True}, path="/mcp/twig") as listened:
+        listened.read()
+        with server.open(path="/mcp/twig"):
+            assert server.metric("satchel_streams") == 2
+        assert eventually(lambda: server.metric("satchel_streams") == 1)
+    assert eventually(lambda: server.metric("satchel_streams") == 0)
+
+
+def test_a_change_reaches_both_generations(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "libraries")
+    options = ("--contract", "twig", "--libraries", str(tmp_path / "libraries"), "--database", str(tmp_path / "s.db"))
+    with (
+        HttpServer(*options) as server,
+        server.listen({"promptsListChanged": True}) as listened,
+        server.listen({"toolsListChanged": True}) as elsewhere,
+        server.open() as opened,
+    ):
+        listened.read()
+        elsewhere.read()
+        before = server.ask("prompts/list").result["prompts"]
+        (tmp_path / "libraries" / "everyday" / "twig.toml").write_text("[prompts.only]\n")
+
+        changed = "notifications/prompts/list_changed"
+        tag = {"_meta": {f"{META}subscriptionId": listened.id}}
+        assert listened.read() == {"jsonrpc": "2.0", "method": changed, "params": tag}
+        assert opened.read() == {"jsonrpc": "2.0", "method": changed}
+        assert elsewhere.is_silent()
+        assert server.ask("prompts/list").result["prompts"] != before
+
+
+PATCHED = """
+import sys
+from satchel.transports.http import endpoint
+endpoint.KEEP_ALIVE = 0.1
+from satchel.cli import serve
+sys.exit(serve.run(sys.argv[1:]))
+"""
+
+
+def test_quiet_streams_show_signs_of_life(tmp_path: Path) -> None:
+    options = ("--contract", "twig", "--libraries", str(EXAMPLES), "--database", str(tmp_path / "s.db"))
+    with (
+        HttpServer(*options, command=[sys.executable, "-c", PATCHED]) as server,
+        server.open() as opened,
+        server.listen({"promptsListChanged": True}) as listened,
+    ):
+        listened.read()
+        assert eventually(lambda: opened.comments > 2 and listened.comments > 2)
+        assert opened.is_silent(0) and listened.is_silent(0)
+
+
+# -- the end ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_leaves_ends_its_streams_in_order(tmp_path: Path, number: int) -> None:
+    options = ("--contract", "twig", "--libraries", str(EXAMPLES), "--database", str(tmp_path / "s.db"))
+    with (
+        HttpServer(*options) as server,
+        server.listen({"promptsListChanged": True}) as listened,
+        server.open() as opened,
+    ):
+        listened.read()
+        server.process.send_signal(number)
+        last = listened.read()
+        assert (last["id"], last["result"]["resultType"]) == (listened.id, "complete")
+        assert last["result"]["_meta"][f"{META}subscriptionId"] == listened.id
+        assert listened.ended() and opened.ended()
+        assert server.process.wait(5) == 0
+
+
+def test_a_call_in_progress_is_finished_before_the_end(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", conformance_server.__name__]
+    call = {"name": "test_tool_with_progress", "_meta": {"progressToken": "p"}}
+    with HttpServer("--database", str(tmp_path / "s.db"), command=command) as server:
+        with server.begin("tools/call", call) as stream:
+            assert stream.read()["params"] == {"progressToken": "p", "progress": 0, "total": 100}
+            server.process.send_signal(signal.SIGTERM)
+            assert [stream.read()["params"]["progress"] for _ in range(2)] == [50, 100]
+            last = stream.read()
+            assert (last["id"], last["result"]["content"]) == (stream.id, [{"type": "text", "text": "Done."}])
+            assert stream.ended()
+        assert server.process.wait(5) == 0
