@@ -47,6 +47,8 @@ TEMPLATES = [
 def list_prompts(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
     """Stored prompts in order of creation, then those of libraries; behind a negative place, libraries only."""
     place = None if params.get("cursor") is None else decode_cursor(params["cursor"])
+    if place == 0:
+        raise invalid_params("Unknown cursor")
     listed: list[Result] = [START_ENTRY] if place is None else []
     if place is None or place > 0:
         try:
@@ -120,6 +122,8 @@ START_ENTRY: Result = {
 
 def list_resources(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
     after = 0 if params.get("cursor") is None else decode_cursor(params["cursor"])
+    if after < 0:
+        raise invalid_params("Unknown cursor")
     try:
         found, has_more = resources.page(sources.tx, scope, limit=PAGE, after=after)
     except (NotFound, Forbidden) as missing:
