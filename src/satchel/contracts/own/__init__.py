@@ -3,6 +3,7 @@
 inputs       what the tools take            answers      what they say, and its schemas
 prompts, resources, tasks, projects         the tools
 methods      prompts and resources of MCP   completions  what a half-typed argument may become
+uris         the URIs of our own
 rendering    prompts filled in              documents    tasks and projects as pages
 failures     what goes wrong, in one shape  cursors      where the next page begins
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from satchel.contracts.contract import Body, Contract, Schema, Sources, Tool
-from satchel.contracts.own import inputs, methods, projects, prompts, resources, tasks
+from satchel.contracts.own import inputs, methods, projects, prompts, resources, tasks, uris
 from satchel.contracts.own.answers import PROMPT, RESOURCE, TASK, in_project, many
 from satchel.contracts.own.completions import complete
 from satchel.contracts.own.failures import FAILURES, UNABLE, Missed, error
@@ -83,7 +84,7 @@ def near_projects(run: Callable[..., Body]) -> Callable[..., Body]:
 
 def changes(changed: Changed, scope: Scope) -> list[Change]:
     """A change of the store, or of libraries, as clients see it."""
-    glance = Change("resource", methods.PROJECT_URI + scope.project)
+    glance = Change("resource", uris.PROJECT + scope.project)
     if changed.what == "libraries":
         return [Change("prompts")]
     if changed.what == "prompts":
@@ -91,11 +92,11 @@ def changes(changed: Changed, scope: Scope) -> list[Change]:
     if changed.what == "resources":
         return [Change("resources"), glance]
     if changed.what == "prompt":
-        return [Change("resource", methods.prompt_uri(changed.key or ""))]
+        return [Change("resource", uris.prompt_uri(changed.key or ""))]
     if changed.what == "resource":
         return [Change("resource", changed.key)]
     if changed.what == "task":
-        return [Change("resource", f"{methods.TASK_URI}{changed.key}"), glance]
+        return [Change("resource", f"{uris.TASK}{changed.key}"), glance]
     return [glance]
 
 

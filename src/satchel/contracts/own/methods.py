@@ -1,11 +1,10 @@
 """Prompts and resources as MCP has them: what a person chooses, and what a client reads."""
 
 from typing import Any, NoReturn
-from urllib.parse import quote, unquote
 
 from satchel.contracts.contract import Result, Sources
 from satchel.contracts.documents import contents, described
-from satchel.contracts.own import documents
+from satchel.contracts.own import documents, uris
 from satchel.contracts.own.failures import Missed, Unrenderable
 from satchel.contracts.own.rendering import rendered, stored_or_library, template_of
 from satchel.contracts.own.tasks import meant as task_meant
@@ -17,23 +16,22 @@ from satchel.services import projects, prompts, resources
 
 PAGE = 500
 START_TASK = "start-task"
-PROMPT_URI, TASK_URI, PROJECT_URI = "satchel://prompt/", "satchel://task/", "satchel://project/"
 
 TEMPLATES = [
     {
-        "uriTemplate": f"{PROMPT_URI}{{name}}",
+        "uriTemplate": f"{uris.PROMPT}{{name}}",
         "name": "prompt",
         "description": "A prompt of the current project, or of a library, as it is kept.",
         "mimeType": "text/markdown",
     },
     {
-        "uriTemplate": f"{TASK_URI}{{number}}",
+        "uriTemplate": f"{uris.TASK}{{number}}",
         "name": "task",
         "description": "A task of yours, with what it needs.",
         "mimeType": "text/markdown",
     },
     {
-        "uriTemplate": f"{PROJECT_URI}{{name}}",
+        "uriTemplate": f"{uris.PROJECT}{{name}}",
         "name": "project",
         "description": "A project at a glance: its documents, its open tasks.",
         "mimeType": "application/json",
@@ -162,25 +160,23 @@ def read(sources: Sources, scope: Scope, uri: str) -> Result:
 
 def document(sources: Sources, scope: Scope, uri: str) -> Result | None:
     """What a URI of ours means; None where it is none of ours."""
-    if uri.startswith(PROMPT_URI):
-        found = stored_or_library(sources, scope, unquote(uri[len(PROMPT_URI) :]))
-        return page(uri, "text/markdown", template_of(sources, found))
-    if uri.startswith(TASK_URI):
-        task = task_meant(sources.tx, scope, unquote(uri[len(TASK_URI) :]))
+    kind = next((kind for kind in (uris.PROMPT, uris.TASK, uris.PROJECT) if uri.startswith(kind)), None)
+    name = uris.name_in(uri, kind) if kind is not None else ""
+    if "\0" in name:  # which no store takes
+        return None
+    if kind == uris.PROMPT:
+        return page(uri, "text/markdown", template_of(sources, stored_or_library(sources, scope, name)))
+    if kind == uris.TASK:
+        task = task_meant(sources.tx, scope, name)
         return page(uri, "text/markdown", documents.task_document(sources.tx, scope, task))
-    if uri.startswith(PROJECT_URI):
-        project = projects.entered(scope, unquote(uri[len(PROJECT_URI) :]))
-        return page(uri, "application/json", documents.project_document(sources.tx, project))
+    if kind == uris.PROJECT:
+        text = documents.project_document(sources.tx, projects.entered(scope, name))
+        return page(uri, "application/json", text)
     return None
 
 
 def page(uri: str, mime_type: str, text: str) -> Result:
     return {"uri": uri, "mimeType": mime_type, "text": text}
-
-
-def prompt_uri(name: str) -> str:
-    """The URI of a prompt."""
-    return PROMPT_URI + quote(name, safe=":")
 
 
 def unavailable(missing: Refused) -> NoReturn:
