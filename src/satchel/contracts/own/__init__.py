@@ -118,7 +118,7 @@ CONTRACT = Contract(
         tool(
             prompts.add_prompt,
             "Add prompt",
-            "Save a prompt",
+            "Save a prompt for later use",
             inputs.AddPrompt,
             in_project(prompt=PROMPT),
             "prompts",
@@ -127,7 +127,7 @@ CONTRACT = Contract(
         tool(
             prompts.list_prompts,
             "List prompts",
-            "Find saved and library prompts, newest first",
+            "Find saved and library prompts, newest first, without their content",
             inputs.ListPrompts,
             in_project("next_cursor", prompts=many(PROMPT), next_cursor=_TEXT),
             "prompts",
@@ -135,7 +135,7 @@ CONTRACT = Contract(
         tool(
             prompts.get_prompt,
             "Get prompt",
-            "Read a prompt as saved",
+            "Read a prompt as saved, with the arguments it takes",
             inputs.GetPrompt,
             in_project(prompt=PROMPT),
             "prompts",
@@ -143,7 +143,7 @@ CONTRACT = Contract(
         tool(
             prompts.render_prompt,
             "Render prompt",
-            "Fill in a saved or library prompt",
+            "Fill in a saved or library prompt and get the text to follow",
             inputs.RenderPrompt,
             in_project(name=_TEXT, text=_TEXT),
             "prompts",
@@ -151,7 +151,7 @@ CONTRACT = Contract(
         tool(
             prompts.update_prompt,
             "Update prompt",
-            "Change the given fields of a prompt",
+            "Change the given fields of a prompt; empty clears",
             inputs.UpdatePrompt,
             in_project(prompt=PROMPT),
             "prompts",
@@ -181,7 +181,7 @@ CONTRACT = Contract(
         tool(
             resources.add_resource,
             "Add resource",
-            "Save a document",
+            "Save a document with the project",
             inputs.AddResource,
             in_project(resource=RESOURCE),
             "resources",
@@ -206,7 +206,7 @@ CONTRACT = Contract(
         tool(
             resources.update_resource,
             "Update resource",
-            "Change the given fields of a document",
+            "Change the given fields of a document; empty clears",
             inputs.UpdateResource,
             in_project(resource=RESOURCE),
             "resources",
@@ -228,7 +228,7 @@ CONTRACT = Contract(
         tool(
             tasks.add_task,
             "Add task",
-            "Note something to do",
+            "Note something to do, now or later",
             inputs.AddTask,
             in_project(task=TASK),
             "tasks",
@@ -237,7 +237,7 @@ CONTRACT = Contract(
         tool(
             tasks.list_tasks,
             "List tasks",
-            "What to do next, most urgent first",
+            "Find tasks; by default what can be done now, most urgent first",
             inputs.ListTasks,
             in_project("next_cursor", tasks=many(TASK), next_cursor=_TEXT),
             "tasks",
