@@ -120,7 +120,7 @@ START_ENTRY: Result = {
 
 def list_resources(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
     after = 0 if params.get("cursor") is None else decode_cursor(params["cursor"])
-    if after < 0:
+    if after <= 0 and params.get("cursor") is not None:
         raise invalid_params("Unknown cursor")
     try:
         found, has_more = resources.page(sources.tx, scope, limit=PAGE, after=after)
