@@ -19,7 +19,7 @@ def current(tx: Tx, scope: Scope) -> Project:
     """
     if scope.projects is not None and scope.project not in scope.projects:
         raise Forbidden("project", scope.project, scope)
-    project = rows.by_name(tx, scope.project)
+    project = rows.by_name(tx, scope.project) if "\0" not in scope.project else None  # ?project=%00, over HTTP
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project
