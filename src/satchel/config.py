@@ -85,7 +85,8 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     file = _file(os.path.join(home, "satchel.toml"))
     said = {name: flag for name, flag in flags.items() if isinstance(flag, str)}
     told = {name: said.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
-    lists = {name: tuple(flags.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
+    given = {name: flag for name, flag in flags.items() if isinstance(flag, list)}
+    lists = {name: tuple(given.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
     for name, choices in CHOICES.items():
         if told[name] is not None and told[name] not in choices:
             raise SettingsError(f"'{told[name]}' is no {name}: choose {' or '.join(choices)}.")
