@@ -1,7 +1,6 @@
 """What twig.toml says: its prompts, and every problem with it by file and line."""
 
 import re
-import tomllib
 from typing import Any
 
 from msgspec import Struct
@@ -57,7 +56,7 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         return Manifest((), (Problem(NAME, line, "this is not UTF-8"),), is_broken=True)
-    except (RenderFailed, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (RenderFailed, ValueError, RecursionError) as error:
         is_exhausted = isinstance(error, RenderFailed) and error.is_exhausted
         problem = _syntax_problem(str(error) or "nested too deep")
         return Manifest((), (problem,), is_broken=True, is_worth_another_try=is_exhausted)
@@ -69,6 +68,8 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
 def _toml(text: str, renderer: Renderer) -> dict[str, Any]:
     if len(text) > _SMALL:
         return renderer.parse_toml(text)
+    import tomllib  # where there is no library, a cold start does not pay for it
+
     return tomllib.loads(text)
 
 

@@ -3,16 +3,17 @@
 A worker that is late or dies is replaced; whoever asked gets an error, and everything else goes on.
 """
 
-import json
 import os
 import select
-import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import subprocess
 
 DEADLINE = 0.5
 TOML_DEADLINE = 0.3
@@ -34,7 +35,7 @@ class RenderFailed(Exception):
 
 
 class _Worker(Struct, kw_only=True):
-    process: subprocess.Popen[bytes]
+    process: "subprocess.Popen[bytes]"
     is_ready: bool = False
 
 
@@ -81,6 +82,8 @@ class Renderer:
             self._worker = self._spare = None
 
     def _ask(self, job: dict[str, Any], deadline: float) -> dict[str, Any]:
+        import json  # like subprocess only where a worker is needed, so that a cold start does not pay for them
+
         body = json.dumps(job).encode()
         with self._lock:
             worker = self._take()
@@ -122,6 +125,8 @@ class Renderer:
 
 
 def _start() -> _Worker:
+    import subprocess
+
     # Isolated from the environment, which may hold secrets, and from the working directory.
     command = [sys.executable, "-I", _WORKER]
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
@@ -165,6 +170,8 @@ def _read(worker: _Worker, until: float) -> dict[str, Any]:
             size += int.from_bytes(content, "big")
             if size > _MAX_ANSWER:
                 raise EOFError
+    import json
+
     answer: dict[str, Any] = json.loads(content[4:])
     return answer
 
