@@ -6,9 +6,9 @@ PY := .venv/bin/python
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-run: ## serve the prompt store over stdio (set-up included)
+run: ## serve everything over HTTP on this machine, and tell how to connect (set-up included)
 	@tools/setup run
-	@.venv/bin/satchel serve --contract prompt-store
+	@.venv/bin/satchel serve --transport http
 
 test: ## the tests, on SQLite and on a PostgreSQL that they start (set-up included; needs no Node)
 	@tools/setup dev

@@ -95,7 +95,6 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
         "description": "Careful",
         "content": "# Review\n{{ as it is }}\n",
         "tags": ["a", "b"],
-        "arguments": [],
         "created_at": shown["created_at"],
         "updated_at": shown["created_at"],
         "version": 1,

@@ -8,7 +8,7 @@ import pytest
 
 from satchel import __version__
 from satchel.contracts.own import INSTRUCTIONS
-from satchel.contracts.own.uris import PROMPT, name_in, prompt_uri
+from satchel.contracts.own.uris import PROMPT_URI, named_by, prompt_uri
 from satchel.model import Argument, Scope
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import open_database
@@ -332,7 +332,7 @@ def test_a_stored_resource_goes_before_a_template(filled: str, ask: Callable[...
 @pytest.mark.parametrize("name", ["plain-name_1.x", "desk:letter", "büro:brief", "日本", "100%", "a b/c?#"])
 def test_a_name_survives_its_uri(name: str) -> None:
     uri = prompt_uri(name)
-    assert uri.isascii() and name_in(uri, PROMPT) == name
+    assert uri.isascii() and named_by(uri, PROMPT_URI) == name
 
 
 # -- completion -------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ ASKS = "asks something of the client; Satchel never does"
 LOGS = "log messages go to the operator's stderr, and logging is not declared"
 TASKS = "the tasks extension is not declared"
 STATELESS = "nothing is remembered from one POST to the next: no sessions, and no subscribing outside of a stream"
-PLAIN = "our schemas are made from Structs, which say nothing with $defs, $anchor and conditions"
 NEEDS_NOTHING = "no tool of ours needs a capability of the client, so none can miss it"
 FIXED = "the tools of a contract never change, and listChanged is not declared for them"
 
@@ -35,9 +34,8 @@ NOT_APPLICABLE = {
         "tools-call-with-logging": LOGS,
         "resources-subscribe": STATELESS,
         "resources-unsubscribe": STATELESS,
-        "server-sse-multiple-streams": STATELESS,
-        "server-sse-polling": STATELESS,
-        "json-schema-2020-12": PLAIN,
+        "server-session-lifecycle/server-session-delete-accepted": STATELESS,
+        "server-session-lifecycle/server-session-terminated-returns-404": STATELESS,
     },
     "2026-07-28": {
         "input-required-result-basic-elicitation": ASKS,
@@ -52,7 +50,6 @@ NOT_APPLICABLE = {
         "input-required-result-request-state": ASKS,
         "input-required-result-result-type": ASKS,
         "input-required-result-tampered-state": ASKS,
-        "json-schema-2020-12": PLAIN,
         "server-stateless/sep-2575-server-rejects-undeclared-capability": NEEDS_NOTHING,
         "server-stateless/sep-2575-missing-capability-http-400": NEEDS_NOTHING,
         "server-stateless/sep-2575-server-sends-tools-list-changed-on-subscription": FIXED,

@@ -12,9 +12,9 @@ import struct
 import sys
 import time
 import zlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from satchel.contracts import CONTRACTS
 from satchel.contracts.contract import Contract, Reply, Report, Result, Tool
@@ -37,6 +37,26 @@ class Regional(Struct):
     region: Annotated[str, Meta(extra_json_schema={"x-mcp-header": "Region"})]
     amount: Annotated[int, Meta(extra_json_schema={"x-mcp-header": "Amount"})] = 0
     is_dry: Annotated[bool, Meta(extra_json_schema={"x-mcp-header": "Dry-Run"})] = False
+
+
+class Contact(Struct):
+    name: str | UnsetType = UNSET
+    address: Annotated[dict[str, str], Meta(extra_json_schema={"$ref": "#/$defs/address"})] | UnsetType = UNSET
+    contactMethod: Literal["phone", "email"] | UnsetType = UNSET  # noqa: N815
+    phone: str | UnsetType = UNSET
+    email: str | UnsetType = UNSET
+
+
+_WORDS = {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}
+CONTACT_KEYWORDS = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$defs": {"address": {"$anchor": "addressDef", **_WORDS}},
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -210,7 +230,7 @@ TEMPLATES = [
 ]
 
 
-def news(changed: Changed) -> list[Change]:
+def news(changed: Changed, _scope: Scope) -> list[Change]:
     return [Change("prompts")] if changed.what == "prompts" else []
 
 
@@ -240,6 +260,7 @@ CONTRACT = Contract(
         _tool("test_logging_tool", silent),
         _tool("test_trigger_prompt_change", trigger_prompt_change, writes=True),
         _tool("test_custom_headers", echo_headers, input=Regional),
+        structs.replace(_tool("json_schema_2020_12_tool", silent, input=Contact), keywords=CONTACT_KEYWORDS),
     ),
     methods={
         "prompts/list": list_prompts,

@@ -99,7 +99,7 @@ class HttpServer:
         self._errors: list[bytes] = []
         self._id = 0
         self._greeted: queue.Queue[int | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read_errors)
+        self._reader = threading.Thread(target=self._read_errors, daemon=True)
         self._reader.start()
         port = self._greeted.get(timeout=PATIENCE)
         if port is None:
@@ -261,7 +261,7 @@ class Stream:
         self._socket: socket.socket = response.fp.raw._sock  # type: ignore[attr-defined]
         self._arrived: queue.Queue[object] = queue.Queue()
         self._comments = 0
-        self._reader = threading.Thread(target=self._read)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def __enter__(self) -> "Stream":

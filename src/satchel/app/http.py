@@ -10,7 +10,7 @@ from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, narrowed
 from satchel.contracts.runner import Runner
-from satchel.errors import StoreError
+from satchel.errors import StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Changed, Identity, Scope
@@ -42,10 +42,20 @@ def serve(settings: Settings, http: Http) -> int:
         return store
     try:
         users.local(store, settings.home)
+        _identify(http, store, "")  # so that a mistake in its settings is told here, once
+    except StoreUnusable as error:
+        return complain(str(error), 1)
     except StoreError as error:
         return complain(f"cannot use the store: {error}", 1)
     finally:
         store.close()  # each worker opens its own
+    from satchel.transports.http import workers
+
+    with workers.shared_counts(http.workers):
+        return _serve(settings, http)
+
+
+def _serve(settings: Settings, http: Http) -> int:
     from satchel.transports.http import server, workers
 
     try:
@@ -97,6 +107,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
             auth=auth,
             watched=watched.project if store else lambda _scope: None,
             user=local if contract.acts_as_user else None,
+            is_quick=store and not shelf and not database.is_shared,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}

@@ -138,13 +138,14 @@ def delete(session: Session, refs: tuple[str, ...]) -> None:
 
 def whole(session: Session, prompt: Prompt) -> dict[str, Any]:
     """Everything about a prompt."""
-    return {"project": session.scope.project, **fields(prompt)}
+    more = {"arguments": prompt.arguments} if prompt.arguments else {}
+    return {"project": session.scope.project, **fields(prompt, "arguments"), **more}
 
 
 def show_page(session: Session, page: Page) -> None:
     """Print a page of a list."""
     rows = [(item.name, item.title, ", ".join(item.tags), item.updated_at[:10]) for item in page.items]
-    value = [{**fields(item, "excerpt"), "excerpt": item.excerpt.text} for item in page.items]
+    value = [{**fields(item, "excerpt", "description", "version"), "excerpt": item.excerpt.text} for item in page.items]
     session.table(("NAME", "TITLE", "TAGS", "UPDATED"), rows, {"prompts": value, "total": page.total})
     shown = len(page.items)
     if shown < page.total and sys.stdout.isatty() and not session.as_json:

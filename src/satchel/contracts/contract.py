@@ -46,6 +46,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     writes: bool = False
     reports: bool = False
     at_least_one: tuple[str, ...] = ()  # of these arguments
+    keywords: Schema = {}  # of the printed inputSchema, besides what the arguments say
     title: str | None = None
     annotations: dict[str, bool] | None = None
     toolset: str = ""  # by which a server may be narrowed; without one it is always there

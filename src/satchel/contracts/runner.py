@@ -153,7 +153,7 @@ def listed_tool(contract: Contract, tool: Tool) -> dict[str, Any]:
     if tool.title is not None:
         listed["title"] = tool.title
     listed["description"] = tool.description
-    listed["inputSchema"] = json_schema(tool.input, is_strict=contract.is_strict)
+    listed["inputSchema"] = {**json_schema(tool.input, is_strict=contract.is_strict), **tool.keywords}
     if tool.output_schema is not None:
         listed["outputSchema"] = tool.output_schema
     if tool.annotations is not None:

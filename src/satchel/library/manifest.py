@@ -68,7 +68,7 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
 def _toml(text: str, renderer: Renderer) -> dict[str, Any]:
     if len(text) > _SMALL:
         return renderer.parse_toml(text)
-    import tomllib  # where there is no library, a cold start does not pay for it
+    import tomllib  # not before there is a library
 
     return tomllib.loads(text)
 

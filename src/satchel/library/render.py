@@ -10,6 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct
 
 if TYPE_CHECKING:
@@ -82,9 +83,7 @@ class Renderer:
             self._worker = self._spare = None
 
     def _ask(self, job: dict[str, Any], deadline: float) -> dict[str, Any]:
-        import json  # like subprocess only where a worker is needed, so that a cold start does not pay for them
-
-        body = json.dumps(job).encode()
+        body = msgspec.json.encode(job)
         with self._lock:
             worker = self._take()
             try:
@@ -125,10 +124,10 @@ class Renderer:
 
 
 def _start() -> _Worker:
-    import subprocess
-
     # Isolated from the environment, which may hold secrets, and from the working directory.
     command = [sys.executable, "-I", _WORKER]
+    import subprocess  # not before there is something to render
+
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603
     assert process.stdin is not None and process.stdout is not None
@@ -170,7 +169,7 @@ def _read(worker: _Worker, until: float) -> dict[str, Any]:
             size += int.from_bytes(content, "big")
             if size > _MAX_ANSWER:
                 raise EOFError
-    import json
+    import json  # whose numbers may be infinite, as those of TOML may
 
     answer: dict[str, Any] = json.loads(content[4:])
     return answer

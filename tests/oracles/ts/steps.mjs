@@ -36,8 +36,9 @@ async function go(url, steps) {
     outcomes.push(await attempt(() => (typed ? typed(client, params) : client.request({ method, params }, ResultSchema))));
   }
   const version = is1 ? heard.version : client.getNegotiatedProtocolVersion();
+  const before = [...problems]; // and none for the streams that closing cuts off
   await client.close();
-  return { version, outcomes, problems };
+  return { version, outcomes, problems: before };
 }
 
 const seen = [];

@@ -9,14 +9,16 @@ failures     what goes wrong, in one shape  cursors      where the next page beg
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from msgspec import Struct
 
 from satchel.contracts.contract import Body, Contract, Schema, Sources, Tool
-from satchel.contracts.own import inputs, methods, projects, prompts, resources, tasks, uris
+from satchel.contracts.own import inputs
 from satchel.contracts.own.answers import PROMPT, RESOURCE, TASK, in_project, many
-from satchel.contracts.own.completions import complete
 from satchel.contracts.own.failures import FAILURES, UNABLE, Missed, error
+from satchel.contracts.own.uris import PROJECT_URI, TASK_URI, prompt_uri
 from satchel.errors import NotFound
 from satchel.model import Changed, Scope
 from satchel.protocol import Change
@@ -33,8 +35,18 @@ _TEXT: Schema = {"type": "string"}
 _COUNTED: Schema = {"type": "object", "required": ["name"]}
 
 
+def later(path: str) -> Callable[..., Any]:
+    """A function of one of the modules beside, imported when it is first called: a cold start waits for none."""
+    module, name = path.split(".")
+
+    def called(*arguments: Any) -> Any:
+        return getattr(import_module(f"{__name__}.{module}"), name)(*arguments)
+
+    return called
+
+
 def tool(
-    run: Callable[..., Body],
+    path: str,
     title: str,
     description: str,
     takes: type[Struct],
@@ -47,8 +59,9 @@ def tool(
     at_least_one: tuple[str, ...] = (),
 ) -> Tool:
     """A row of the table; named as its function."""
+    run: Callable[..., Body] = later(path)
     return Tool(
-        name=run.__name__,
+        name=path.split(".")[1],
         title=title,
         description=description,
         input=takes,
@@ -84,7 +97,7 @@ def near_projects(run: Callable[..., Body]) -> Callable[..., Body]:
 
 def changes(changed: Changed, scope: Scope) -> list[Change]:
     """A change of the store, or of libraries, as clients see it."""
-    glance = Change("resource", uris.PROJECT + scope.project)
+    glance = Change("resource", PROJECT_URI + scope.project)
     if changed.what == "libraries":
         return [Change("prompts")]
     if changed.what == "prompts":
@@ -92,11 +105,11 @@ def changes(changed: Changed, scope: Scope) -> list[Change]:
     if changed.what == "resources":
         return [Change("resources"), glance]
     if changed.what == "prompt":
-        return [Change("resource", uris.prompt_uri(changed.key or ""))]
+        return [Change("resource", prompt_uri(changed.key or ""))]
     if changed.what == "resource":
         return [Change("resource", changed.key)]
     if changed.what == "task":
-        return [Change("resource", f"{uris.TASK}{changed.key}"), glance]
+        return [Change("resource", f"{TASK_URI}{changed.key}"), glance]
     return [glance]
 
 
@@ -116,7 +129,7 @@ CONTRACT = Contract(
     changes=changes,
     tools=(
         tool(
-            prompts.add_prompt,
+            "prompts.add_prompt",
             "Add prompt",
             "Save a prompt for later use",
             inputs.AddPrompt,
@@ -125,7 +138,7 @@ CONTRACT = Contract(
             writes=True,
         ),
         tool(
-            prompts.list_prompts,
+            "prompts.list_prompts",
             "List prompts",
             "Find saved and library prompts, newest first, without their content",
             inputs.ListPrompts,
@@ -133,7 +146,7 @@ CONTRACT = Contract(
             "prompts",
         ),
         tool(
-            prompts.get_prompt,
+            "prompts.get_prompt",
             "Get prompt",
             "Read a prompt as saved, with the arguments it takes",
             inputs.GetPrompt,
@@ -141,7 +154,7 @@ CONTRACT = Contract(
             "prompts",
         ),
         tool(
-            prompts.render_prompt,
+            "prompts.render_prompt",
             "Render prompt",
             "Fill in a saved or library prompt and get the text to follow",
             inputs.RenderPrompt,
@@ -149,7 +162,7 @@ CONTRACT = Contract(
             "prompts",
         ),
         tool(
-            prompts.update_prompt,
+            "prompts.update_prompt",
             "Update prompt",
             "Change the given fields of a prompt; empty clears",
             inputs.UpdatePrompt,
@@ -161,7 +174,7 @@ CONTRACT = Contract(
             at_least_one=("title", "content", "description", "tags", "arguments"),
         ),
         tool(
-            prompts.delete_prompt,
+            "prompts.delete_prompt",
             "Delete prompt",
             "Delete a prompt for good",
             inputs.DeletePrompt,
@@ -171,7 +184,7 @@ CONTRACT = Contract(
             destroys=True,
         ),
         tool(
-            prompts.list_tags,
+            "prompts.list_tags",
             "List tags",
             "Tags of prompts with counts",
             inputs.ListTags,
@@ -179,7 +192,7 @@ CONTRACT = Contract(
             "prompts",
         ),
         tool(
-            resources.add_resource,
+            "resources.add_resource",
             "Add resource",
             "Save a document with the project",
             inputs.AddResource,
@@ -188,7 +201,7 @@ CONTRACT = Contract(
             writes=True,
         ),
         tool(
-            resources.list_resources,
+            "resources.list_resources",
             "List resources",
             "Find documents of the project",
             inputs.ListResources,
@@ -196,7 +209,7 @@ CONTRACT = Contract(
             "resources",
         ),
         tool(
-            resources.read_resource,
+            "resources.read_resource",
             "Read resource",
             "Read a document",
             inputs.ReadResource,
@@ -204,7 +217,7 @@ CONTRACT = Contract(
             "resources",
         ),
         tool(
-            resources.update_resource,
+            "resources.update_resource",
             "Update resource",
             "Change the given fields of a document; empty clears",
             inputs.UpdateResource,
@@ -216,7 +229,7 @@ CONTRACT = Contract(
             at_least_one=("content", "mime_type", "description"),
         ),
         tool(
-            resources.delete_resource,
+            "resources.delete_resource",
             "Delete resource",
             "Delete a document for good",
             inputs.DeleteResource,
@@ -226,7 +239,7 @@ CONTRACT = Contract(
             destroys=True,
         ),
         tool(
-            tasks.add_task,
+            "tasks.add_task",
             "Add task",
             "Note something to do, now or later",
             inputs.AddTask,
@@ -235,7 +248,7 @@ CONTRACT = Contract(
             writes=True,
         ),
         tool(
-            tasks.list_tasks,
+            "tasks.list_tasks",
             "List tasks",
             "Find tasks; by default what can be done now, most urgent first",
             inputs.ListTasks,
@@ -243,7 +256,7 @@ CONTRACT = Contract(
             "tasks",
         ),
         tool(
-            tasks.update_task,
+            "tasks.update_task",
             "Update task",
             "Change the given fields of a task; empty clears",
             inputs.UpdateTask,
@@ -264,7 +277,7 @@ CONTRACT = Contract(
             ),
         ),
         tool(
-            tasks.complete_task,
+            "tasks.complete_task",
             "Complete task",
             "Mark a task as done",
             inputs.CompleteTask,
@@ -274,7 +287,7 @@ CONTRACT = Contract(
             repeats=True,
         ),
         tool(
-            tasks.delete_task,
+            "tasks.delete_task",
             "Delete task",
             "Delete a task for good",
             inputs.DeleteTask,
@@ -284,7 +297,7 @@ CONTRACT = Contract(
             destroys=True,
         ),
         tool(
-            projects.list_projects,
+            "projects.list_projects",
             "List projects",
             "Projects, and which is current",
             inputs.ListProjects,
@@ -292,12 +305,12 @@ CONTRACT = Contract(
         ),
     ),
     methods={
-        "prompts/list": methods.list_prompts,
-        "prompts/get": methods.get_prompt,
-        "resources/list": methods.list_resources,
-        "resources/templates/list": methods.list_templates,
-        "resources/read": methods.read_resource,
-        "completion/complete": complete,
+        "prompts/list": later("methods.list_prompts"),
+        "prompts/get": later("methods.get_prompt"),
+        "resources/list": later("methods.list_resources"),
+        "resources/templates/list": later("methods.list_templates"),
+        "resources/read": later("methods.read_resource"),
+        "completion/complete": later("completions.complete"),
     },
     failures=FAILURES,
     apology=error("internal", UNABLE),

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.contract import Result, Sources
-from satchel.contracts.own import uris
 from satchel.contracts.own.methods import START_TASK, unavailable
 from satchel.contracts.own.rendering import arguments_of, memory_of, stored_or_library
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI
 from satchel.errors import Forbidden, NotFound
 from satchel.model import Scope
 from satchel.protocol import invalid_params
@@ -29,13 +29,13 @@ def complete(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
 
 def of_template(sources: Sources, scope: Scope, uri: str, argument: str, text: str) -> completion.Completion:
     """The names that a resource template can be filled in with."""
-    if (uri, argument) == (f"{uris.PROMPT}{{name}}", "name"):
+    if (uri, argument) == (f"{PROMPT_URI}{{name}}", "name"):
         stored = completion.prompt_names(sources.tx, scope, text)
         shelf = matching((name for name, _ in sources.libraries.catalog.view), text)
         return joined(stored, shelf)
-    if (uri, argument) == (f"{uris.TASK}{{number}}", "number"):
+    if (uri, argument) == (f"{TASK_URI}{{number}}", "number"):
         return completion.open_tasks(sources.tx, scope, text)
-    if (uri, argument) == (f"{uris.PROJECT}{{name}}", "name"):
+    if (uri, argument) == (f"{PROJECT_URI}{{name}}", "name"):
         return completion.projects(sources.tx, scope, text)
     raise invalid_params(f"There is no resource template {uri} with an argument {argument}")
 

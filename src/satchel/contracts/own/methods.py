@@ -4,10 +4,11 @@ from typing import Any, NoReturn
 
 from satchel.contracts.contract import Result, Sources
 from satchel.contracts.documents import contents, described
-from satchel.contracts.own import documents, uris
+from satchel.contracts.own import documents
 from satchel.contracts.own.failures import Missed, Unrenderable
 from satchel.contracts.own.rendering import rendered, stored_or_library, template_of
 from satchel.contracts.own.tasks import meant as task_meant
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI, named_by
 from satchel.errors import Forbidden, NotFound, Refused, WrongArgument
 from satchel.model import Argument, Scope
 from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
@@ -19,19 +20,19 @@ START_TASK = "start-task"
 
 TEMPLATES = [
     {
-        "uriTemplate": f"{uris.PROMPT}{{name}}",
+        "uriTemplate": f"{PROMPT_URI}{{name}}",
         "name": "prompt",
         "description": "A prompt of the current project, or of a library, as it is kept.",
         "mimeType": "text/markdown",
     },
     {
-        "uriTemplate": f"{uris.TASK}{{number}}",
+        "uriTemplate": f"{TASK_URI}{{number}}",
         "name": "task",
         "description": "A task of yours, with what it needs.",
         "mimeType": "text/markdown",
     },
     {
-        "uriTemplate": f"{uris.PROJECT}{{name}}",
+        "uriTemplate": f"{PROJECT_URI}{{name}}",
         "name": "project",
         "description": "A project at a glance: its documents, its open tasks.",
         "mimeType": "application/json",
@@ -160,16 +161,16 @@ def read(sources: Sources, scope: Scope, uri: str) -> Result:
 
 def document(sources: Sources, scope: Scope, uri: str) -> Result | None:
     """What a URI of ours means; None where it is none of ours."""
-    kind = next((kind for kind in (uris.PROMPT, uris.TASK, uris.PROJECT) if uri.startswith(kind)), None)
-    name = uris.name_in(uri, kind) if kind is not None else ""
+    kind = next((kind for kind in (PROMPT_URI, TASK_URI, PROJECT_URI) if uri.startswith(kind)), None)
+    name = named_by(uri, kind) if kind is not None else ""
     if "\0" in name:  # which no store takes
         return None
-    if kind == uris.PROMPT:
+    if kind == PROMPT_URI:
         return page(uri, "text/markdown", template_of(sources, stored_or_library(sources, scope, name)))
-    if kind == uris.TASK:
+    if kind == TASK_URI:
         task = task_meant(sources.tx, scope, name)
         return page(uri, "text/markdown", documents.task_document(sources.tx, scope, task))
-    if kind == uris.PROJECT:
+    if kind == PROJECT_URI:
         text = documents.project_document(sources.tx, projects.entered(scope, name))
         return page(uri, "application/json", text)
     return None

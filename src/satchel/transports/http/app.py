@@ -1,11 +1,13 @@
 """The routes, and the guard in front of every one of them."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from satchel.log import log_surprise
+from satchel.errors import StoreError
+from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INVALID_REQUEST, MAX_MESSAGE_BYTES
 from satchel.transports.http import door as doors
@@ -20,6 +22,8 @@ from satchel.transports.http.threads import Threads
 
 DOOR = "/mcp/tool/"
 METADATA = "/.well-known/oauth-protected-resource"
+
+_PATIENCE = 2.0  # seconds; a database that answers later is not well, whatever it answers
 
 
 class Request(Struct, frozen=True):
@@ -60,6 +64,7 @@ class App:
         self._issuer = issuer
         self._resource = resource  # the URL that tokens of the issuer are for
         self.listeners = listeners
+        self._checking: asyncio.Future[int | Exception] | None = None
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         # White space around a value is no part of it; the parser takes away only what is in front.
@@ -130,13 +135,25 @@ class App:
             await self._door.post(tool, scope, await _body(request.receive), request.send)
 
     async def _health(self, send: Send) -> None:
+        # Whoever asks while an answer is awaited waits for the same one, and nobody longer than a probe would.
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.ensure_future(self._threads.run_apart(self._check))
         try:
-            schema = await self._threads.run_apart(self._schema)
-        except Exception as error:
-            log_surprise("health")
-            await reply_json(send, 503, {"status": "unavailable", "database": type(error).__name__})
-            return
-        await reply_json(send, 200, {"status": "ok", "database": "ok", "schema": schema})
+            async with asyncio.timeout(_PATIENCE):
+                found = await asyncio.shield(self._checking)
+        except TimeoutError as error:
+            found = error
+        if isinstance(found, int):
+            await reply_json(send, 200, {"status": "ok", "database": "ok", "schema": found})
+        else:
+            await reply_json(send, 503, {"status": "unavailable", "database": type(found).__name__})
+
+    def _check(self) -> int | Exception:
+        try:
+            return self._schema()
+        except StoreError as error:
+            log(f"health: {error}")
+            return error
 
     def _metadata(self) -> dict[str, Any]:
         return {
@@ -149,7 +166,7 @@ class App:
 
     def _shared(self, headers: Headers, send: Send) -> Send:
         """Let the pages of a named origin read the answer; no other page may."""
-        origin = self._guard.shares_with(headers)
+        origin = self._guard.shares_with(headers) if self._guard.origins else None
         if origin is None:
             return send
         shares = [

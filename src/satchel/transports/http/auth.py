@@ -38,11 +38,13 @@ class Auth(Struct, frozen=True, kw_only=True):
         except StoreError as error:
             raise Refusal(503, "authorization", "Who is calling cannot be told at the moment. Try again.") from error
         allowed = identity.projects
-        if project is None and (allowed is None or self.scope.project in allowed):
+        if allowed == ():  # as an issuer may have it
+            raise self.forbidden("This token opens no project.")
+        if project is None:
             project, why = self.scope.project, self.scope.why
-        elif project is None and allowed:
-            project, why = allowed[0], "the token"
-        elif project is None or (allowed is not None and project not in allowed):
+            if allowed is not None and project not in allowed:
+                project, why = allowed[0], "the token"
+        elif allowed is not None and project not in allowed:
             raise self.forbidden("This token does not open that project.")
         return Scope(
             project=project,

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from satchel.clock import new_id
 from satchel.contracts.contract import Contract
 from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
@@ -32,6 +33,8 @@ from satchel.transports.http.threads import Threads
 
 KEEP_ALIVE = 15.0  # seconds between signs of life on a quiet stream
 
+_SMALL = 64 * 1024  # bytes of a message that is read in the event loop; larger ones would hold up the others
+
 
 class Endpoint:
     """Serves one contract at one path."""
@@ -47,24 +50,33 @@ class Endpoint:
         auth: Auth,
         watched: Callable[[Scope], int | None],
         user: str | None,
+        is_quick: bool,
     ) -> None:
         self._contract = contract
         self._runner = runner
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
+        lists = ("tools", "prompts", "resources")
+        self._has_news = any(announces(self._offer.capabilities, what) for what in lists)
         self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
         self._threads = threads
         self._listeners = listeners
         self._metrics = metrics
         self._auth = auth
         self._user = user  # whose the calls are of nobody in particular
+        self._is_quick = is_quick  # whether reading waits for nothing but the processor
         self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
 
     async def post(self, headers: Headers, scope: Scope, raw: bytes, receive: Receive, send: Send) -> None:
         """Answer one POST."""
         scope = for_user(scope, self._user)
-        post, body = await self._threads.run(self._take, headers, scope, raw)
+        if len(raw) <= _SMALL:
+            post = Post(self._offer, headers, raw, self._mirrored)
+        else:
+            post = await self._threads.run(Post, self._offer, headers, raw, self._mirrored)
         exchange = post.exchange
+        is_quick = self._is_quick and not self._writes(post)
+        body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
         if not exchange.is_answered:
             await reply(send, 202)
         elif exchange.is_listening:
@@ -72,14 +84,21 @@ class Endpoint:
         elif body is None:
             await self._settle_in_stream(post, scope, receive, send)
         else:
-            await reply(send, post.status(), body, [JSON])
+            await reply(send, post.status(), body, [JSON, *self._session(post)])
+
+    def _session(self, post: Post) -> Headers:
+        """A session id that means nothing and that nobody remembers.
+
+        Some clients of the handshake generation open the stream of changes only where they were given one.
+        """
+        is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
+        return [("mcp-session-id", new_id())] if is_opening and self._has_news else []
 
     async def get(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
         date = value(headers, VERSION_HEADER)
         revision = UNNAMED if date is None else REVISIONS.get(date)
-        has_news = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
-        if revision is None or not revision.is_handshake or not has_news:
+        if revision is None or not revision.is_handshake or not self._has_news:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
         if "text/event-stream" not in (value(headers, "accept") or ""):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
@@ -88,20 +107,22 @@ class Endpoint:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def _take(self, headers: Headers, scope: Scope, raw: bytes) -> tuple[Post, bytes | None]:
-        """In a thread: read the message and answer it, unless its answer is a stream."""
-        post = Post(self._offer, headers, raw, self._mirrored)
+    def _writes(self, post: Post) -> bool:
+        return any(tool.writes for tool in map(self._runner.tool, post.exchange.calls) if tool is not None)
+
+    def _take(self, post: Post, scope: Scope) -> bytes | None:
+        """In a thread: answer a message, unless its answer is a stream."""
         calls = post.exchange.calls
-        if scope.is_read_only and any(tool.writes for tool in map(self._runner.tool, calls) if tool is not None):
+        if scope.is_read_only and self._writes(post):
             raise self._auth.forbidden("Read-only: nothing may be changed.")
         if not calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
         if post.exchange.is_listening or any(self._reports(call) for call in calls):
-            return post, None
+            return None
         for call in calls:
             self._settle(post, call, scope, lambda *_: None)
-        return post, b"".join(post.exchange.output())
+        return b"".join(post.exchange.output())
 
     def _reports(self, call: Call) -> bool:
         """Whether a call tells how far it has come, and its client wants to know."""

@@ -56,18 +56,20 @@ class Guard(Struct, frozen=True):
         scheme, separator, host = origin.partition("://")
         if origin in self.origins:
             return True
-        name, port = _split(host)
+        name, port = _split(host.lower())
         return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
 
     def shares_with(self, headers: Headers) -> str | None:
         """The origin whose pages may read our answers: only one that was named."""
-        origin = value(headers, "origin")
-        return origin if origin in self.origins else None
+        given = values(headers, "origin")
+        return given[0] if len(given) == 1 and given[0] in self.origins else None
 
 
 def make_guard(hosts: Iterable[str], origins: Iterable[str]) -> Guard:
     """A guard that knows this machine, and what is added to it."""
-    return Guard(frozenset({*LOOPBACK, *(host.lower() for host in hosts)}), frozenset(origins))
+    # Nobody means the empty name, which a comma too many makes.
+    named = (host.lower() for host in hosts if host)
+    return Guard(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
 
 
 def check_body(headers: Headers) -> None:
@@ -76,10 +78,11 @@ def check_body(headers: Headers) -> None:
     Raises:
         Refusal: 415 for anything but plain JSON, 413 for more than we take.
     """
-    kind = (value(headers, "content-type") or "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    # What is said about the character set has no effect (RFC 8259): JSON is UTF-8.
+    kinds = [kind.partition(";")[0].rstrip(" \t").lower() for kind in values(headers, "content-type")]
+    if kinds != ["application/json"]:
         raise Refusal(415, "body", "The body must be application/json.")
-    if (value(headers, "content-encoding") or "identity").strip().lower() != "identity":
+    if any(coding.lower() != "identity" for coding in values(headers, "content-encoding")):
         raise Refusal(415, "body", "The body must not be compressed.")
     length = value(headers, "content-length") or "0"
     if not length.isdecimal() or int(length[:20]) > MAX_MESSAGE_BYTES:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from satchel.log import log_surprise
 from satchel.model import Changed
 from satchel.protocol import Change, Connection
 
@@ -82,4 +83,7 @@ class Listeners:
 
     def _tell(self, changes: list[Changed]) -> None:
         for listener in list(self._open):
-            listener.hear(changes)
+            try:
+                listener.hear(changes)
+            except Exception:
+                log_surprise("telling of a change")  # and the others are told all the same

@@ -23,6 +23,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
         self._requests = Counter(
             "satchel_requests", "Requests answered, by method and tool.", _LABELS, registry=self._registry
         )
@@ -48,10 +49,14 @@ class Metrics:
 
     def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
         """Count one request; method and tool are names that we know, or the numbers would grow without end."""
-        self._requests.labels(contract, method, tool).inc()
-        self._seconds.labels(contract, method, tool).observe(seconds)
+        names = (contract, method, tool)
+        counts = self._known.get(names)
+        if counts is None:  # finding them takes longer than counting
+            counts = self._known[names] = (self._requests.labels(*names), self._seconds.labels(*names))
+        counts[0].inc()
+        counts[1].observe(seconds)
         if is_error:
-            self._errors.labels(contract, method, tool).inc()
+            self._errors.labels(*names).inc()
 
     def refused(self, status: int) -> None:
         """Count one refusal of the guard."""

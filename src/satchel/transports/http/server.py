@@ -55,9 +55,8 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         OSError: it cannot be had.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    if ":" not in host:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    host = host.strip("[]")  # as IPv6 addresses are written in URLs
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -6,7 +6,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from satchel.log import log, log_surprise
@@ -14,6 +15,21 @@ from satchel.log import log, log_surprise
 GRACE = 15.0  # seconds that workers have to finish
 _TOO_SOON = 2.0  # a worker that dies this early after its start has a reason that will not go away
 _PATIENCE = 5  # of those in a row
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+_COUNTS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+@contextmanager
+def shared_counts(count: int) -> Iterator[None]:
+    """Let several workers count in files that they share; before anything that counts is imported."""
+    if count == 1:
+        yield
+        return
+    os.environ[_COUNTS] = tempfile.mkdtemp(prefix="satchel-metrics-")
+    try:
+        yield
+    finally:
+        shutil.rmtree(os.environ.pop(_COUNTS), ignore_errors=True)
 
 
 class Workers:
@@ -29,28 +45,26 @@ class Workers:
 
     def run(self) -> int:
         """Keep the workers going until a signal comes; the exit status."""
-        # Workers count requests in files that they share.
-        counts = tempfile.mkdtemp(prefix="satchel-metrics-")
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = counts
-        try:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, self._stop)
-            while len(self._started) < self._count:
-                self._start()
-            return self._mind()
-        finally:
-            shutil.rmtree(counts, ignore_errors=True)
+        for number in _ENDING:
+            signal.signal(number, self._stop)
+        while len(self._started) < self._count and not self._is_stopping:
+            self._start()
+        return self._mind()
 
     def _start(self) -> None:
+        # A signal in between would find a worker that nobody tells, or one that takes itself for us.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         pid = os.fork()
         if pid:
             self._started[pid] = time.monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
             return
         status = 1
         try:
             os.close(self._ours)
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in _ENDING:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
             self._work(self._alive)
             status = 0
         except BaseException:
@@ -69,6 +83,7 @@ class Workers:
                     self._tell(signal.SIGKILL)
             elif pid is not None:
                 log(f"worker {pid} has died; starting another")
+                _forget(pid)
                 if self._early_deaths >= _PATIENCE:
                     log("workers die as soon as they are started; giving up")
                     self._tell(signal.SIGTERM)
@@ -96,3 +111,9 @@ class Workers:
                 os.kill(pid, number)
             except ProcessLookupError:
                 continue
+
+
+def _forget(pid: int) -> None:
+    """Count nothing as open any more that a worker had open when it died."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(os.environ[_COUNTS], f"gauge_livesum_{pid}.db"))

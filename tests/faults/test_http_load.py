@@ -1,0 +1,377 @@
+"""Many clients at once, processes that are killed, signals, a database that goes away: no answer to the wrong client,
+nothing acknowledged is lost."""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.storage.database import open_database
+from tests.support.postgres import PostgresServer
+from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, eventually, request
+
+CLIENTS, CALLS = 64, 20_000
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that these tests may stop."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+# -- 64 clients with the same ids -----------------------------------------------------------------------------------
+
+
+class Client:
+    """One of many: counts its ids from 0 as all others do, and says its own mark in every call."""
+
+    def __init__(self, number: int) -> None:
+        self.mark = f"client-{number}-{random.Random(number).randbytes(8).hex()}"
+        self.user = f"00000000-0000-4000-8000-{number:012d}"
+        self.added: set[str] = set()
+        self.answers = 0
+
+    async def run(self, port: int, calls: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for id in range(calls):
+            title = f"{self.mark} {id}"
+            is_write = id % 25 == 0
+            tool = "add_task" if is_write else "list_tasks"
+            arguments = {"user_id": self.user, **({"title": title} if is_write else {"include_completed": False})}
+            revision = "2026-07-28" if id % 2 else HANDSHAKE
+            writer.write(request("POST", "/mcp/todo", *call(tool, arguments, id=id, revision=revision)))
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 "), head
+            size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+            raw = await reader.readexactly(size)
+            answer = json.loads(raw)
+            assert answer["id"] == id and type(answer["id"]) is int
+            self.answers += 1
+            body = answer["result"]["structuredContent"]
+            assert body["success"] is True, body
+            if is_write:
+                assert body["task"]["title"] == title
+                self.added.add(title)
+            else:
+                assert {task["title"] for task in body["tasks"]} == self.added
+            assert raw.count(b"client-") == raw.count(self.mark.encode()), "somebody else's mark"
+        writer.close()
+
+
+def test_64_clients_with_the_same_ids_get_their_own_answers_from_two_workers(postgres: PostgresServer) -> None:
+    clients = [Client(number) for number in range(CLIENTS)]
+
+    async def run_all(port: int, first: int, count: int) -> None:
+        await asyncio.gather(*(client.run(port, count) for client in clients[first::2]))
+
+    def in_thread(half: int) -> None:
+        try:
+            asyncio.run(run_all(server.port, half, -(-CALLS // CLIENTS)))
+        except BaseException as error:
+            failures.append(error)
+
+    failures: list[BaseException] = []
+    with WebServer("-c", "todo", "-d", postgres.fresh(), "--workers", "2") as server:
+        started = time.monotonic()
+        halves = [threading.Thread(target=in_thread, args=(half,)) for half in (0, 1)]
+        for half in halves:
+            half.start()
+        for half in halves:
+            half.join()
+        assert failures == []
+        assert sum(client.answers for client in clients) >= CALLS
+        assert time.monotonic() - started < 100
+        assert server.count() == sum(client.answers for client in clients)
+
+
+# -- killed processes -----------------------------------------------------------------------------------------------
+
+
+def add(wire: Wire, title: str) -> bool:
+    """Add a prompt; whether that was acknowledged."""
+    try:
+        wire.send(request("POST", "/mcp", *call("add_prompt", {"title": title, "content": "some text " * 20})))
+        answer = wire.read()
+    except (Closed, OSError):
+        return False
+    assert answer.status == 200 and answer.tool["title"] == title, answer
+    return True
+
+
+def titles(where: str) -> set[str]:
+    database = open_database(where)
+    with database.read() as tx:
+        found = {title for (title,) in tx.all("select title from prompts")}
+    database.close()
+    return found
+
+
+def test_of_two_servers_on_one_database_one_is_killed_20_times(postgres: PostgresServer) -> None:
+    where = postgres.fresh()
+    acknowledged: set[str] = set()
+    is_over = threading.Event()
+    failures: list[BaseException] = []
+    survivor_added = 0
+
+    def keep_adding(server: WebServer) -> None:
+        """The survivor's client: never refused, never disconnected."""
+        nonlocal survivor_added
+        try:
+            with server.connect() as wire:
+                while not is_over.is_set():
+                    title = f"survivor {survivor_added}"
+                    assert add(wire, title), "the other server's death was felt"
+                    acknowledged.add(title)
+                    survivor_added += 1
+        except BaseException as error:
+            failures.append(error)
+
+    def add_until_death(server: WebServer, name: str, done: list[str]) -> None:
+        with contextlib.suppress(OSError), server.connect() as wire:
+            for number in range(10_000):
+                if not add(wire, f"{name} {number}"):
+                    return
+                done.append(f"{name} {number}")
+
+    dice = random.Random(3)
+    with WebServer("-c", "prompt-store", "-d", where) as survivor:
+        steady = threading.Thread(target=keep_adding, args=(survivor,))
+        steady.start()
+        for round in range(20):
+            victim = WebServer("-c", "prompt-store", "-d", where)
+            done: list[list[str]] = [[], [], []]
+            clients = [
+                threading.Thread(target=add_until_death, args=(victim, f"{round}/{number}", done[number]))
+                for number in range(3)
+            ]
+            for client in clients:
+                client.start()
+            assert eventually(lambda: any(done), 20)  # noqa: B023
+            time.sleep(dice.uniform(0.0, 0.15))
+            victim.kill()
+            for client in clients:
+                client.join()
+            acknowledged.update(*done)
+        is_over.set()
+        steady.join()
+    assert failures == []
+    stored = titles(where)
+    assert acknowledged <= stored
+    assert len(stored - acknowledged) <= 20 * 3  # carried out, but nobody was told
+    assert survivor_added > 20
+
+
+def test_a_worker_that_is_killed_is_replaced(store: str) -> None:
+    with WebServer("-c", "tasks", "-d", store, "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2)
+        assert eventually(lambda: server.ask("GET", "/health").status == 200)
+        for _ in range(2):
+            first = server.children()
+            os.kill(first[0], signal.SIGKILL)
+            server.said(f"worker {first[0]} has died; starting another")
+            assert eventually(lambda: len(server.children()) == 2 and first[0] not in server.children())  # noqa: B023
+            assert first[1] in server.children()
+            for _ in range(20):
+                assert server.ask("POST", "/mcp/tool/list_tasks", [JSON], b"{}").status == 200
+            time.sleep(2)  # one that dies sooner counts towards giving up
+
+
+def test_the_streams_of_a_killed_worker_are_not_counted_any_more(tmp_path: Path) -> None:
+    def streams() -> float:
+        page = server.ask("GET", "/metrics").text
+        return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith("satchel_streams "))
+
+    with WebServer("-c", "twig", "-d", str(tmp_path / "s.db"), "--workers", "2") as server:
+        opened = [server.connect() for _ in range(6)]
+        for wire in opened:
+            wire.send(request("GET", "/mcp", [("Accept", "text/event-stream"), ("MCP-Protocol-Version", HANDSHAKE)]))
+            assert wire.read_head()[0] == 200
+        assert eventually(lambda: streams() == 6)
+        for child in server.children():
+            os.kill(child, signal.SIGKILL)
+        assert eventually(lambda: len(server.children()) == 2)
+        assert eventually(lambda: streams() == 0)
+        for wire in opened:
+            wire.close()
+
+
+def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
+    server = WebServer("-c", "tasks", "-d", str(tmp_path / "s.db"), "--workers", "2")
+    assert eventually(lambda: len(server.children()) == 2)
+    assert eventually(lambda: server.ask("GET", "/health").status == 200)
+    workers = server.children()
+    server.process.kill()
+    server.process.wait(10)
+    assert eventually(lambda: not any(is_running(worker) for worker in workers))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+# -- signals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: str, number: signal.Signals) -> None:
+    store = str(tmp_path / "s.db")
+    server = WebServer("-c", "prompt-store", "-d", store, "--workers", workers)
+    acknowledged: set[str] = set()
+    torn: list[bytes] = []
+    lock = threading.Lock()
+
+    def work(client: int) -> None:
+        with contextlib.suppress(OSError), server.connect() as wire:
+            for count in range(10_000):
+                title = f"{client}/{count}"
+                wire.send(request("POST", "/mcp", *call("add_prompt", {"title": title, "content": "x" * 2000})))
+                try:
+                    answer = wire.read()
+                except Closed as closed:
+                    if str(closed) != "b''":
+                        torn.append(str(closed).encode())
+                    return
+                assert answer.status == 200, answer
+                with lock:
+                    acknowledged.add(title)
+
+    idle = server.connect()
+    assert idle.ask("GET", "/health").status == 200
+    stream = server.connect()
+    stream.send(request("GET", "/mcp/twig", [("Accept", "text/event-stream"), ("MCP-Protocol-Version", HANDSHAKE)]))
+    assert stream.read_head()[0] == 200
+    half = server.connect()
+    half.send(b"POST /mcp HTTP/1.1\r\nHost: loc")
+    clients = [threading.Thread(target=work, args=(client,)) for client in range(8)]
+    for client in clients:
+        client.start()
+    assert eventually(lambda: len(acknowledged) > 50)
+    server.process.send_signal(number)
+    started = time.monotonic()
+    assert server.process.wait(20) == 0
+    assert time.monotonic() - started < 8
+    for client in clients:
+        client.join(20)
+        assert not client.is_alive()
+    assert torn == []
+    assert idle.is_closed() and half.is_closed()
+    rest = b""
+    with contextlib.suppress(Closed):
+        while chunk := stream.read_chunk():
+            rest += chunk
+        rest += b"whole"
+    assert rest.endswith(b"whole"), "the stream has no end"
+    for wire in (idle, half, stream):
+        wire.close()
+    stored = titles(store)
+    assert acknowledged <= stored
+    assert len(stored - acknowledged) == 0, "carried out, and nobody was told"
+    assert "surprise" not in server.stderr and "Traceback" not in server.stderr
+
+
+def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    server = WebServer("-c", "prompt-store", "-d", str(tmp_path / "s.db"))
+    headers, body = call("add_prompt", {"title": "large", "content": "x" * 4_000_000})
+    prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
+    with server.connect() as wire:
+        wire.send(request("POST", "/mcp", *call("get_prompt", {"id": prompt})) * 5)
+        assert wire.read_head()[0] == 200
+        started = time.monotonic()
+        assert server.stop(patience=30) == 0
+        assert time.monotonic() - started < 14  # ten seconds are for answers in progress
+
+
+# -- a database that goes away --------------------------------------------------------------------------------------
+
+
+def wait_for(server: WebServer, status: int) -> Any:
+    seen: list[Any] = []
+
+    def look() -> bool:
+        started = time.monotonic()
+        answer = server.ask("GET", "/health")
+        assert time.monotonic() - started < 6, "a probe would have given up"
+        seen.append(answer)
+        return answer.status == status
+
+    assert eventually(look, 40), seen[-1]
+    return seen[-1].json
+
+
+def test_while_the_database_is_away_calls_fail_cleanly_and_then_work_again(own_postgres: PostgresServer) -> None:
+    where = own_postgres.fresh()
+    with WebServer("-c", "tasks", "-d", where, "--auth", "none") as server:
+        ask: Callable[..., Any] = lambda tool, **more: server.ask(  # noqa: E731
+            "POST", f"/mcp/tool/{tool}", [JSON], json.dumps(more).encode()
+        )
+        assert ask("add_task", title="before").status == 200
+        assert wait_for(server, 200)["status"] == "ok"
+        own_postgres.stop()
+        try:
+            told = wait_for(server, 503)
+            assert set(told) == {"status", "database"} and told["status"] == "unavailable"
+            answer = ask("list_tasks")
+            unable = {"success": False, "error": "Unable to complete request. Please try again."}
+            assert (answer.status, answer.json) == (500, {**unable, "code": "DATABASE_ERROR"})
+            headers, body = call("list_tasks")
+            answer = server.ask("POST", "/mcp", headers, body)
+            assert answer.status == 200 and answer.json["result"]["isError"] is True
+        finally:
+            own_postgres.start()
+        wait_for(server, 200)
+        assert eventually(lambda: ask("list_tasks").status == 200)
+        assert [task["title"] for task in ask("list_tasks").json["data"]] == ["before"]
+        assert ask("add_task", title="after").status == 200
+
+
+def test_a_restart_in_mid_load_loses_nothing_that_was_acknowledged(own_postgres: PostgresServer) -> None:
+    where = own_postgres.fresh()
+    acknowledged: set[str] = set()
+    failed = 0
+    is_over = threading.Event()
+
+    def work(client: int) -> None:
+        nonlocal failed
+        with server.connect(60) as wire:
+            number = 0
+            while not is_over.is_set():
+                number += 1
+                title = f"{client}/{number}"
+                answer = wire.ask("POST", "/mcp", *call("add_prompt", {"title": title, "content": "x"}))
+                assert answer.status == 200
+                if answer.json["result"]["isError"]:
+                    assert answer.tool["error"]["code"] == "INTERNAL_ERROR"
+                    failed += 1
+                else:
+                    acknowledged.add(title)
+
+    with WebServer("-c", "prompt-store", "-d", where) as server:
+        clients = [threading.Thread(target=work, args=(client,)) for client in range(4)]
+        for client in clients:
+            client.start()
+        for _ in range(2):
+            before = len(acknowledged)
+            assert eventually(lambda: len(acknowledged) > before + 20, 60)  # noqa: B023
+            own_postgres.stop()
+            own_postgres.start()
+        before = len(acknowledged)
+        assert eventually(lambda: len(acknowledged) > before + 20, 60)
+        is_over.set()
+        for client in clients:
+            client.join()
+    assert acknowledged <= titles(where)

@@ -1,0 +1,545 @@
+"""Who is let in, and how far: every kind of token on every route, in one process, in two, and after a restart."""
+
+import itertools
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from satchel.contracts import CONTRACTS, load
+from satchel.services import projects, tokens
+from satchel.storage.database import open_database
+from tests.support.web import HANDSHAKE, JSON, Answer, WebServer, call, refusal, rpc
+from tests.transports.issuer import forged, jwk, pem, rsa_key
+
+ADA, BOB = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+LONG_AGO = "2020-01-01T00:00:00.000000Z"
+
+ROUTES = [
+    *(("POST", route) for route in ("/mcp", *(f"/mcp/{name}" for name in CONTRACTS))),
+    *(("GET", route) for route in ("/mcp", *(f"/mcp/{name}" for name in CONTRACTS))),
+    *(("POST", f"/mcp/tool/{tool}") for tool in ("add_task", "list_tasks", "nothing")),
+    ("GET", "/metrics"),
+]
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """The tokens of a store."""
+
+    good: str
+    bob: str
+    read_only: str
+    only_a: str
+    a_and_b: str
+    expired: str
+    revoked: str
+
+
+def prepared(where: str) -> Secrets:
+    """A store with two projects, and a token of every kind."""
+    database = open_database(where)
+    with database.write() as tx:
+        for name in ("a", "b"):
+            projects.add(tx, name)
+
+        def made(user: str = ADA, **more: Any) -> str:
+            return tokens.create(tx, user=user, **more)[1]
+
+        old, expired = tokens.create(tx, user=ADA, expires_at="2999-01-01T00:00:00.000000Z")
+        tx.run("update tokens set expires_at = :then where id = :id", then=LONG_AGO, id=old.id)
+        lost, revoked = tokens.create(tx, user=ADA)
+        tokens.revoke(tx, lost.id)
+        secrets = Secrets(
+            good=made(),
+            bob=made(BOB),
+            read_only=made(is_read_only=True),
+            only_a=made(projects=["a"]),
+            a_and_b=made(projects=["a", "b"]),
+            expired=expired,
+            revoked=revoked,
+        )
+    database.close()
+    return secrets
+
+
+NO_TOKEN = ('Bearer realm="satchel"', "A bearer token is needed.")
+
+
+def wrong(description: str) -> tuple[str, str]:
+    challenge = f'Bearer realm="satchel", error="invalid_token", error_description="{description}"'
+    return challenge, f"{description[:1].upper()}{description[1:]}."
+
+
+NO_BEARER = wrong("the Authorization header must be: Bearer TOKEN")
+UNKNOWN = wrong("the token is unknown")
+
+# What is in the Authorization headers → the challenge and the words of a 401; None: let in.
+Case = tuple[str, Callable[[Secrets], list[str]], tuple[str, str] | None]
+CASES: list[Case] = [
+    ("no token", lambda s: [], NO_TOKEN),
+    ("other scheme", lambda s: [f"Basic {s.good}"], NO_BEARER),
+    ("no scheme", lambda s: [s.good], NO_BEARER),
+    ("empty header", lambda s: [""], NO_BEARER),
+    ("empty token", lambda s: ["Bearer"], NO_BEARER),
+    ("blank token", lambda s: ["Bearer   "], NO_BEARER),
+    ("wrong token", lambda s: ["Bearer satchel_" + "A" * 43], UNKNOWN),
+    ("one letter off", lambda s: ["Bearer " + s.good[:-1] + ("A" if s.good[-1] != "A" else "B")], UNKNOWN),
+    ("other case", lambda s: ["Bearer " + s.good.swapcase()], UNKNOWN),
+    ("cut off", lambda s: ["Bearer " + s.good[:-1]], UNKNOWN),
+    ("too long", lambda s: ["Bearer " + s.good + "A"], UNKNOWN),
+    ("twice in one", lambda s: [f"Bearer {s.good} {s.good}"], UNKNOWN),
+    ("with a comma", lambda s: [f"Bearer {s.good}, Bearer {s.good}"], UNKNOWN),
+    ("quoted", lambda s: [f'Bearer "{s.good}"'], UNKNOWN),
+    ("odd letters", lambda s: ["Bearer \xe9\xff"], UNKNOWN),
+    ("SQL", lambda s: ["Bearer ' or 1=1 --"], UNKNOWN),
+    ("enormous", lambda s: ["Bearer " + "A" * 60_000], UNKNOWN),
+    ("two headers, both good", lambda s: [f"Bearer {s.good}", f"Bearer {s.good}"], NO_BEARER),
+    ("two headers, a good one first", lambda s: [f"Bearer {s.good}", "Bearer x"], NO_BEARER),
+    ("two headers, a good one last", lambda s: ["Basic x", f"Bearer {s.good}"], NO_BEARER),
+    ("expired", lambda s: [f"Bearer {s.expired}"], wrong("the token has expired")),
+    ("revoked", lambda s: [f"Bearer {s.revoked}"], wrong("the token was revoked")),
+    ("good", lambda s: [f"Bearer {s.good}"], None),
+    ("good, other spelling", lambda s: [f"bEARER   {s.good}  "], None),
+]
+
+# What those get who are let in.
+LET_IN = {
+    ("POST", "/mcp/tool/nothing"): 404,
+    ("GET", "/mcp/twig"): 406,
+    ("GET", "/mcp/satchel"): 406,
+    **{("GET", route): 405 for route in ("/mcp", "/mcp/prompt-store", "/mcp/mcpkg", "/mcp/todo", "/mcp/tasks")},
+}
+
+
+@pytest.fixture(scope="module")
+def secrets_and_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Secrets, str]:
+    store = str(tmp_path_factory.mktemp("auth") / "s.db")
+    return prepared(store), store
+
+
+@pytest.fixture(scope="module", params=["one process", "two workers", "one process again"])
+def served(secrets_and_store: tuple[Secrets, str], request: Any) -> Iterator[tuple[WebServer, Secrets]]:
+    """The same store served thrice: the answers are the same."""
+    secrets, store = secrets_and_store
+    workers = "2" if request.param == "two workers" else "1"
+    with WebServer("-c", "prompt-store", "-d", store, "--auth", "token", "--workers", workers) as server:
+        yield server, secrets
+        for secret in vars(secrets).values():
+            assert secret not in server.stderr
+
+
+def bearer(secret: str) -> tuple[str, str]:
+    return ("Authorization", f"Bearer {secret}")
+
+
+def body_of(method: str, route: str) -> bytes | None:
+    if method == "GET":
+        return None
+    if "/tool/" in route:
+        return b"{}"
+    return rpc("prompts/list" if route == "/mcp/twig" else "tools/list", revision=HANDSHAKE)[1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[name for name, _, _ in CASES])
+def test_every_kind_of_token_on_every_route(served: tuple[WebServer, Secrets], case: Case) -> None:
+    server, secrets = served
+    _, headers, refused = case
+    given = [("Authorization", value) for value in headers(secrets)]
+    before = server.count([bearer(secrets.good)])
+    for method, route in ROUTES:
+        answer = server.ask(method, route, [*given, JSON], body_of(method, route))
+        if refused is None:
+            status = LET_IN.get((method, route), 400 if route == "/mcp/tool/add_task" else 200)
+            assert (answer.status, answer.all("www-authenticate")) == (status, []), (route, answer)
+        else:
+            challenge, words = refused
+            assert (answer.status, answer.all("www-authenticate")) == (401, [challenge]), (route, answer)
+            assert answer.json == refusal(route, 401, "authorization", words)
+    for route, status in (("/health", 200), ("/nothing", 404), ("/.well-known/oauth-protected-resource", 404)):
+        assert server.ask("GET", route, given).status == status  # which need no token, and take any
+    reached = 0 if refused is not None else sum(m == "POST" for m, _ in ROUTES) - 1
+    assert server.count([bearer(secrets.good)]) - before == reached
+
+
+def test_a_token_is_looked_at_before_the_body_and_after_the_host(served: tuple[WebServer, Secrets]) -> None:
+    server, _ = served
+    for route in ("/mcp", "/mcp/tool/add_task"):
+        assert server.ask("POST", route, [("Content-Type", "text/plain")], b"x").status == 401
+        assert server.ask("POST", route, [JSON, ("Content-Length", str(1 << 30))]).status == 401
+        assert server.ask("POST", route, [("Host", "evil.com"), JSON], b"{}").status == 421
+        assert server.ask("POST", route, [("Origin", "http://evil.com"), JSON], b"{}").status == 403
+        assert server.ask("PUT", route, [JSON], b"{}").status == 405
+
+
+def test_a_trailer_is_no_token(served: tuple[WebServer, Secrets]) -> None:
+    server, secrets = served
+    body = body_of("POST", "/mcp") or b""
+    with server.connect() as wire:
+        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
+        trailer = f"Authorization: Bearer {secrets.good}".encode()
+        wire.send(head + b"\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n\r\n" % (len(body), body, trailer))
+        assert wire.read().status == 401
+
+
+# -- read-only ------------------------------------------------------------------------------------------------------
+
+WRITING = {
+    "satchel": {
+        *(f"{act}_{what}" for act in ("add", "update", "delete") for what in ("prompt", "resource", "task")),
+        "complete_task",
+    },
+    "prompt-store": {"add_prompt", "update_prompt", "delete_prompt"},
+    "mcpkg": {*(f"{act}_{what}" for act in ("create", "update", "delete") for what in ("prompt", "resource"))},
+    "twig": set[str](),
+    "todo": {"add_task", "complete_task", "delete_task", "update_task"},
+    "tasks": {"add_task", "update_task", "complete_task", "delete_task"},
+}
+FORBIDDEN = 'Bearer realm="satchel", error="insufficient_scope", scope="satchel:read satchel:write"'
+READ_ONLY = "Read-only: nothing may be changed."
+
+
+@pytest.mark.parametrize("revision", [HANDSHAKE, "2026-07-28"])
+def test_a_read_only_token_reads_and_writes_nothing(served: tuple[WebServer, Secrets], revision: str) -> None:
+    server, secrets = served
+    before = server.count([bearer(secrets.good)])
+    reached = 0
+    for name in CONTRACTS:
+        for tool in load(name).tools:
+            headers, body = call(tool.name, revision=revision)
+            answer = server.ask("POST", f"/mcp/{name}", [*headers, bearer(secrets.read_only)], body)
+            if tool.name in WRITING[name]:
+                assert_forbidden(answer, f"/mcp/{name}", READ_ONLY)
+            else:
+                assert answer.status == 200 and "result" in answer.json, answer
+                reached += 1
+        assert {tool.name for tool in load(name).tools} >= WRITING[name]
+    for tool in load("tasks").tools:
+        answer = server.ask("POST", f"/mcp/tool/{tool.name}", [JSON, bearer(secrets.read_only)], b"{}")
+        if tool.name in WRITING["tasks"]:
+            assert_forbidden(answer, f"/mcp/tool/{tool.name}", READ_ONLY)
+        else:
+            assert answer.status == 200
+            reached += 1
+    assert server.count([bearer(secrets.good)]) - before == reached
+
+
+def assert_forbidden(answer: Answer, route: str, words: str) -> None:
+    assert (answer.status, answer.all("www-authenticate")) == (403, [FORBIDDEN]), answer
+    assert answer.json == refusal(route, 403, "authorization", words)
+
+
+def test_a_batch_with_one_write_in_it_is_refused_whole(served: tuple[WebServer, Secrets]) -> None:
+    server, secrets = served
+    before = server.count([bearer(secrets.good)])
+    batch = [
+        json.loads(call("list_prompts", id=1, revision=HANDSHAKE)[1]),
+        json.loads(call("add_prompt", {"title": "in a batch", "content": "x"}, id=2, revision=HANDSHAKE)[1]),
+    ]
+    headers = [JSON, ("MCP-Protocol-Version", "2025-03-26"), bearer(secrets.read_only)]
+    assert_forbidden(server.ask("POST", "/mcp", headers, json.dumps(batch).encode()), "/mcp", READ_ONLY)
+    assert server.ask("POST", "/mcp", headers, json.dumps(batch[:1]).encode()).status == 200
+    assert server.count([bearer(secrets.good)]) - before == 1
+
+
+# -- projects -------------------------------------------------------------------------------------------------------
+
+
+def titles(server: WebServer, query: str, secret: str) -> set[str]:
+    headers, body = call("list_prompts", {"limit": 100})
+    answer = server.ask("POST", f"/mcp{query}", [*headers, bearer(secret)], body)
+    assert answer.status == 200, answer
+    return {prompt["title"] for prompt in answer.tool["prompts"]}
+
+
+def test_a_token_of_some_projects_opens_no_other(served: tuple[WebServer, Secrets]) -> None:
+    server, secrets = served
+    mark = f"mark {time.time_ns()}"
+
+    def add(query: str, secret: str, title: str) -> Answer:
+        headers, body = call("add_prompt", {"title": title, "content": "x"})
+        return server.ask("POST", f"/mcp{query}", [*headers, bearer(secret)], body)
+
+    not_that = "This token does not open that project."
+    assert add("", secrets.only_a, f"{mark} none").status == 200
+    assert add("?project=a", secrets.only_a, f"{mark} a").status == 200
+    assert add("?project=b", secrets.good, f"{mark} b").status == 200
+    for query in ("b", "default", "", "A", "a%20", "a,b", "%00", "nothing"):
+        assert_forbidden(add(f"?project={query}", secrets.only_a, f"{mark} {query}"), "/mcp", not_that)
+    assert_forbidden(add("?project=a&project=b", secrets.only_a, f"{mark} x"), "/mcp", not_that)
+    for route in ("/mcp/todo", "/mcp/tool/list_tasks", "/mcp/twig", "/metrics"):
+        method = "GET" if route == "/metrics" else "POST"
+        answer = server.ask(method, f"{route}?project=b", [JSON, bearer(secrets.only_a)], body_of(method, route))
+        assert_forbidden(answer, route, not_that)
+
+    def marked(query: str, secret: str) -> set[str]:
+        return {title for title in titles(server, query, secret) if title.startswith(mark)}
+
+    of_a, of_b = {f"{mark} none", f"{mark} a"}, {f"{mark} b"}
+    for secret in (secrets.good, secrets.a_and_b):
+        assert marked("?project=a", secret) == of_a and marked("?project=b", secret) == of_b
+    assert marked("", secrets.only_a) == marked("?project=b&project=a", secrets.only_a) == of_a
+    assert marked("", secrets.a_and_b) == of_a  # the first of its projects
+    assert marked("", secrets.good) == set()
+
+
+# -- users ----------------------------------------------------------------------------------------------------------
+
+NOT_YOURS = "You don't have permission to modify this task"
+
+
+def test_a_token_acts_for_its_user_only_in_todo(served: tuple[WebServer, Secrets]) -> None:
+    server, secrets = served
+
+    def todo(secret: str, tool: str, **arguments: Any) -> Any:
+        headers, body = call(tool, arguments)
+        answer = server.ask("POST", "/mcp/todo", [*headers, bearer(secret)], body)
+        assert answer.status == 200
+        return answer.tool
+
+    task = todo(secrets.good, "add_task", user_id=ADA, title="Ada's")["task"]
+    for arguments in ({}, {"task_id": task["id"], "title": "mine now"}, {"task_id": "no id"}, {"title": 5}):
+        for tool in load("todo").tools:
+            # Bob as Ada, and Ada as Bob.
+            for secret, user in ((secrets.bob, ADA), (secrets.good, BOB)):
+                body = todo(secret, tool.name, user_id=user, **arguments)
+                assert body["success"] is False and body["message"] == NOT_YOURS, (tool.name, arguments, body)
+    # Bob as himself, with Ada's task.
+    for tool, more in (("complete_task", {}), ("delete_task", {}), ("update_task", {"title": "mine now"})):
+        assert todo(secrets.bob, tool, user_id=BOB, task_id=task["id"], **more)["message"] == NOT_YOURS
+    assert todo(secrets.bob, "list_tasks", user_id=BOB)["tasks"] == []
+    mine = todo(secrets.good, "list_tasks", user_id=ADA.upper())["tasks"]
+    assert [found for found in mine if found["id"] == task["id"]] == [task]
+    assert todo(secrets.good, "delete_task", user_id=ADA, task_id=task["id"])["success"] is True
+
+
+def test_tasks_of_another_are_not_there(served: tuple[WebServer, Secrets]) -> None:
+    server, secrets = served
+
+    def door(secret: str, tool: str, **arguments: Any) -> Answer:
+        return server.ask("POST", f"/mcp/tool/{tool}", [JSON, bearer(secret)], json.dumps(arguments).encode())
+
+    number = door(secrets.good, "add_task", title="Ada's").json["data"]["id"]
+    assert door(secrets.bob, "list_tasks").json == {"success": True, "data": [], "message": "No tasks found"}
+    for tool, more in (("complete_task", {}), ("delete_task", {}), ("update_task", {"title": "mine now"})):
+        foreign, absent = (
+            door(secrets.bob, tool, task_id=number, **more),
+            door(secrets.bob, tool, task_id=10**9, **more),
+        )
+        assert foreign.status == absent.status == 404
+        assert foreign.text.replace(str(number), "N") == absent.text.replace(str(10**9), "N")
+        headers, body = call(tool, {"task_id": number, **more})
+        over_mcp = server.ask("POST", "/mcp/tasks", [*headers, bearer(secrets.bob)], body)
+        assert over_mcp.tool == foreign.json
+    [task] = [task for task in door(secrets.read_only, "list_tasks").json["data"] if task["id"] == number]
+    assert task["title"] == "Ada's" and task["status"] == "pending"
+    assert door(secrets.good, "delete_task", task_id=number).status == 200
+
+
+def test_a_token_that_is_revoked_while_we_serve_is_refused_at_once(
+    served: tuple[WebServer, Secrets], store: str
+) -> None:
+    workers = "2" if served[0].children() else "1"
+    database = open_database(store)
+    with database.write() as tx:
+        token, secret = tokens.create(tx, user=ADA)
+    with WebServer("-c", "tasks", "-d", store, "--auth", "token", "--workers", workers) as server:
+        with server.connect() as wire:
+            headers = [JSON, bearer(secret)]
+            assert wire.ask("POST", "/mcp/tool/list_tasks", headers, b"{}").status == 200
+            with database.write() as tx:
+                tokens.revoke(tx, token.id)
+            for _ in range(3):
+                answer = wire.ask("POST", "/mcp/tool/list_tasks", headers, b"{}")
+                assert (answer.status, answer.json["error"]) == (401, "The token was revoked.")
+        assert server.ask("POST", "/mcp/tool/list_tasks", headers, b"{}").status == 401
+    database.close()
+
+
+# -- without authentication, on this machine only -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "[::]", "0", "192.168.1.5", "server.local", "127.1", "::ffff:1.2.3.4"]
+)
+def test_nothing_but_this_machine_is_served_without_authentication(tmp_path: Path, host: str) -> None:
+    command = [sys.executable, "-m", "satchel", "serve", "-t", "http", "--port", "0", "--host", host]
+    done = subprocess.run(
+        [*command, "-c", "tasks", "-d", str(tmp_path / "s.db")], capture_output=True, check=False, timeout=20
+    )
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        2,
+        b"",
+        f"satchel: refusing to serve {host} without authentication: other machines could read and change everything.\n"
+        "  Tokens of our own:  satchel token create, then serve with --auth token\n"
+        "  An OAuth issuer:    --auth oauth --oauth-issuer URL\n"
+        "  This machine only:  --host 127.0.0.1\n",
+    )
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_with_authentication_other_addresses_are_served(tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    with WebServer("-c", "tasks", "-d", store, "--auth", "token", "--host", "0.0.0.0") as server:
+        assert server.ask("POST", "/mcp/tool/list_tasks", [JSON], b"{}").status == 401
+        assert server.ask("GET", "/health").status == 200
+
+
+# -- OAuth ----------------------------------------------------------------------------------------------------------
+
+ISSUER, AUDIENCE = "https://issuer.example", "https://satchel.example/mcp"
+KEY, OTHER_KEY = rsa_key(), rsa_key()
+
+
+def claims(**more: Any) -> dict[str, Any]:
+    now = int(time.time())
+    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "iat": now, "exp": now + 600, **more}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def signed(key: Any = KEY, algorithm: str = "RS256", kid: str | None = "one", **more: Any) -> str:
+    return jwt.encode(claims(**more), key, algorithm, {"kid": kid} if kid else {})
+
+
+OAUTH: list[tuple[str, Callable[[], str], str | None]] = [
+    ("good", signed, None),
+    ("good, several audiences", lambda: signed(aud=["x", AUDIENCE]), None),
+    ("good, just expired", lambda: signed(exp=time.time() - 30), None),  # clocks differ by a minute
+    ("other audience", lambda: signed(aud="https://other.example/mcp"), "the token is for another audience"),
+    ("audience with more", lambda: signed(aud=AUDIENCE + "/"), "the token is for another audience"),
+    ("no audience", lambda: signed(aud=None), "the token is for another audience"),
+    ("other issuer", lambda: signed(iss="https://evil.example"), "the token is of another issuer"),
+    ("issuer with more", lambda: signed(iss=ISSUER + "/"), "the token is of another issuer"),
+    ("no issuer", lambda: signed(iss=None), "the token is of another issuer"),
+    ("alg none", lambda: forged({"alg": "none", "kid": "one"}, claims()), "the token is signed with another algorithm"),
+    ("alg None", lambda: forged({"alg": "None", "kid": "one"}, claims()), "the token is signed with another algorithm"),
+    (
+        "HS256 with the public key",
+        lambda: forged({"alg": "HS256", "kid": "one"}, claims(), pem(KEY)),
+        "the token is signed with another algorithm",
+    ),
+    (
+        "RS256 said, HS256 done",
+        lambda: forged({"alg": "RS256", "kid": "one"}, claims(), pem(KEY)),
+        "the signature of the token is wrong",
+    ),
+    ("RS512", lambda: signed(algorithm="RS512"), "the token is signed with another algorithm"),
+    ("other key", lambda: signed(OTHER_KEY), "the signature of the token is wrong"),
+    ("other key by name", lambda: signed(OTHER_KEY, kid="two"), "the token is signed with an unknown key"),
+    ("no signature", lambda: signed().rpartition(".")[0] + ".", "the signature of the token is wrong"),
+    ("claims changed", lambda: changed(signed()), "the signature of the token is wrong"),
+    ("expired", lambda: signed(exp=time.time() - 100), "the token has expired"),
+    ("no expiry", lambda: signed(exp=None), "the token has no expiry"),
+    ("not yet valid", lambda: signed(nbf=time.time() + 100), "the token is not valid yet"),
+    ("issued tomorrow", lambda: signed(iat=time.time() + 86400), "the token is not valid yet"),
+    ("no sub", lambda: signed(sub=None), "the token names no subject"),
+    ("empty sub", lambda: signed(sub=""), "the token names no subject"),
+    ("two parts", lambda: signed().rpartition(".")[0], "the token is malformed"),
+    ("a token of ours", lambda: "satchel_" + "A" * 43, "the token is malformed"),
+    ("enormous", lambda: "e" * 50_000, "the token is too long"),
+]
+
+
+def changed(token: str) -> str:
+    head, _, signature = token.split(".")
+    return f"{head}.{forged({}, claims(sub='bob')).split('.')[1]}.{signature}"
+
+
+@pytest.fixture(scope="module", params=["1", "2"])
+def with_oauth(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Iterator[WebServer]:
+    folder = tmp_path_factory.mktemp("oauth")
+    (folder / "keys.json").write_text(json.dumps({"keys": [jwk(KEY, "one")]}))
+    oauth = ("--auth", "oauth", "--oauth-issuer", ISSUER, "--oauth-audience", AUDIENCE)
+    keys = ("--oauth-keys", str(folder / "keys.json"), "--workers", request.param)
+    with WebServer("-c", "tasks", "-d", str(folder / "s.db"), *oauth, *keys) as server:
+        yield server
+
+
+def where(server: WebServer) -> str:
+    return f'resource_metadata="http://127.0.0.1:{server.port}/.well-known/oauth-protected-resource/mcp"'
+
+
+@pytest.mark.parametrize("case", OAUTH, ids=[name for name, _, _ in OAUTH])
+def test_only_tokens_of_the_issuer_for_us_are_let_in(
+    with_oauth: WebServer, case: tuple[str, Callable[[], str], str | None]
+) -> None:
+    server = with_oauth
+    _, made, description = case
+    given = ("Authorization", f"Bearer {made()}")
+    before = server.count([bearer(signed())])
+    for method, route in ROUTES:
+        answer = server.ask(method, route, [given, JSON], body_of(method, route))
+        if description is None:
+            assert answer.status not in (401, 403, 500), (route, answer)
+            continue
+        challenge, words = wrong(description)
+        assert (answer.status, answer.all("www-authenticate")) == (401, [f"{challenge}, {where(server)}"]), (
+            route,
+            answer,
+        )
+        assert answer.json == refusal(route, 401, "authorization", words)
+    reached = 0 if description is not None else sum(m == "POST" for m, _ in ROUTES) - 1
+    assert server.count([bearer(signed())]) - before == reached
+
+
+def test_who_has_no_token_is_told_where_to_get_one(with_oauth: WebServer) -> None:
+    answer = with_oauth.ask("POST", "/mcp", [JSON], b"{}")
+    assert answer.status == 401
+    assert answer.all("www-authenticate") == [f'Bearer realm="satchel", {where(with_oauth)}']
+    for path in ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"):
+        answer = with_oauth.ask("GET", path)
+        assert (answer.status, answer.json) == (
+            200,
+            {
+                "resource": f"http://127.0.0.1:{with_oauth.port}/mcp",
+                "authorization_servers": [ISSUER],
+                "scopes_supported": ["satchel:read", "satchel:write"],
+                "bearer_methods_supported": ["header"],
+                "resource_name": "Satchel",
+            },
+        )
+        assert with_oauth.ask("POST", path).header("allow") == "GET"
+        assert with_oauth.ask("GET", path, [("Host", "evil.com")]).status == 421
+
+
+def test_scopes_projects_and_subjects_of_an_issuer_count(with_oauth: WebServer) -> None:
+    server, add = with_oauth, "/mcp/tool/add_task"
+
+    def ask(route: str, body: bytes, **more: Any) -> Answer:
+        return server.ask("POST", route, [JSON, bearer(signed(**more))], body)
+
+    forbidden = f"{FORBIDDEN}, {where(server)}"
+    answer = ask(add, b'{"title": "x"}', scope="satchel:read")
+    assert (answer.status, answer.all("www-authenticate")) == (403, [forbidden])
+    assert answer.json == refusal(add, 403, "authorization", READ_ONLY)
+    assert ask("/mcp/tool/list_tasks", b"{}", scope="openid satchel:read").status == 200
+    for number, scope in enumerate((None, "satchel:write", "satchel:read satchel:write")):
+        assert ask(add, json.dumps({"title": str(number)}).encode(), scope=scope, sub=f"s{number}").status == 200
+        [task] = ask("/mcp/tool/list_tasks", b"{}", sub=f"s{number}").json["data"]
+        assert task["title"] == str(number)
+    for route, project in itertools.product((add, "/mcp/tool/list_tasks"), ("?project=b", "?project=default")):
+        assert ask(route + project, b"{}", satchel_projects=["a"]).status == 403
+    answer = ask(add, b'{"title": "x"}', satchel_projects=[])
+    assert (answer.status, answer.json) == (403, refusal(add, 403, "authorization", "This token opens no project."))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["--oauth-algorithm", "none"], ["--oauth-algorithm", "HS256"], ["--oauth-keys", "/nowhere/keys.json"], []],
+    ids=["none", "HS256", "no keys", "no issuer"],
+)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_settings_that_cannot_work_are_told_in_one_line(tmp_path: Path, more: list[str], workers: str) -> None:
+    command = [sys.executable, "-m", "satchel", "serve", "-t", "http", "--port", "0", "--auth", "oauth", *more]
+    command += ["--oauth-issuer", ISSUER] if more else []
+    store = ("-c", "tasks", "-d", str(tmp_path / "s.db"), "--workers", workers)
+    done = subprocess.run([*command, *store], capture_output=True, check=False, timeout=20, text=True)
+    assert done.returncode in (1, 2) and done.stdout == "", done.stderr
+    assert done.stderr.startswith("satchel: ") and done.stderr.count("\n") == 1, done.stderr

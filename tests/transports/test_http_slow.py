@@ -1,0 +1,447 @@
+"""Clients that are slow, endless, gone or confused: cut off in time, at little cost, while others are served."""
+
+import contextlib
+import socket
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel.transports.http import wire as wires
+from tests.support.web import (
+    HANDSHAKE,
+    JSON,
+    Closed,
+    WebServer,
+    Wire,
+    call,
+    eventually,
+    memory_mb,
+    open_sockets,
+    request,
+    rpc,
+)
+
+DEADLINE = 1.0
+HURRIED = (
+    "import sys; from satchel.transports.http.wire import BoundedProtocol; "
+    f"BoundedProtocol.deadline = {DEADLINE}; from satchel.transports.http import endpoint; "
+    "endpoint.KEEP_ALIVE = 0.5; from satchel.__main__ import main; sys.exit(main())"
+)
+SLACK = 4.0  # seconds that a busy machine may add
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
+    """A server with a short deadline, and a library, so that there are streams."""
+    with hurried(tmp_path_factory.mktemp("slow")) as server:
+        yield server
+
+
+def hurried(folder: Path, *more: str) -> WebServer:
+    library = folder / "libraries" / "one"
+    (library / "prompts").mkdir(parents=True)
+    (library / "prompts" / "hello.md").write_text("Hello")
+    (library / "twig.toml").write_text('[library]\nname = "one"\n\n[prompts.hello]\ndescription = "Hi"\n')
+    command = [sys.executable, "-c", HURRIED]
+    store = ("-c", "prompt-store", "-d", str(folder / "s.db"), "-l", str(folder / "libraries"))
+    return WebServer(*store, *more, command=command)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(server: WebServer) -> Iterator[None]:
+    """Whatever a test did, its connections are gone soon after, and the server answers."""
+    assert server.ask("GET", "/health").status == 200
+    base = open_sockets(server.process.pid)
+    yield
+    with server.connect() as wire:
+        assert wire.ask("GET", "/health").status == 200
+        assert eventually(lambda: open_sockets(server.process.pid) <= base + 1), "connections stay open"
+    assert server.process.poll() is None
+
+
+def test_the_deadline_is_30_seconds_unless_a_test_says_otherwise() -> None:
+    assert wires.BoundedProtocol.deadline == wires.DEADLINE == 30.0
+    assert wires.MAX_HEAD_BYTES == 64 * 1024
+
+
+def test_a_served_deadline_is_30_seconds(tmp_path: Path) -> None:
+    """Nothing between the constant and the server shortens it; that it is kept at all is tested with a short one."""
+    with WebServer("-c", "tasks", "-d", str(tmp_path / "s.db")) as server, server.connect() as wire:
+        wire.send(b"GET /health HTTP/1.1\r\n")
+        assert not wire.is_closed(patience=3.0)
+        wire.send(b"Host: localhost\r\n\r\n")
+        assert wire.read().status == 200
+
+
+# -- clients that take their time -----------------------------------------------------------------------------------
+
+
+def trickle(wire: Wire, pieces: Iterator[bytes]) -> float:
+    """Send piece after piece until the server has had enough; gives the seconds that it took."""
+    started = time.monotonic()
+    wire.socket.settimeout(0.05)
+    while time.monotonic() - started < 20:
+        try:
+            wire.send(next(pieces, b""))
+            if wire.socket.recv(1, socket.MSG_PEEK):
+                wire.socket.settimeout(5)
+                return time.monotonic() - started
+        except TimeoutError:
+            continue
+        except (ConnectionResetError, BrokenPipeError):
+            return time.monotonic() - started
+    raise AssertionError("the server waits for ever")
+
+
+def bytes_of(raw: bytes) -> Iterator[bytes]:
+    return (raw[place : place + 1] for place in range(len(raw)))
+
+
+def forever(piece: bytes) -> Iterator[bytes]:
+    while True:
+        yield piece
+
+
+CALL = request("POST", "/mcp", *call("list_prompts"))
+HEAD = CALL[: CALL.index(b"\r\n\r\n") + 4]
+CHUNKED = request("POST", "/mcp", [JSON, ("Transfer-Encoding", "chunked")])
+
+TRICKLES: dict[str, Callable[[], tuple[bytes, Iterator[bytes]]]] = {
+    "nothing at all": lambda: (b"", iter(())),
+    "a head, byte by byte": lambda: (b"", bytes_of(CALL)),
+    "endless header lines": lambda: (b"GET /health HTTP/1.1\r\n", forever(b"X-Y: z\r\n")),
+    "a body, byte by byte": lambda: (HEAD, bytes_of(CALL[len(HEAD) :])),
+    "half a body": lambda: (CALL[:-5], iter(())),
+    "endless chunks of one byte": lambda: (CHUNKED, forever(b"1\r\n \r\n")),
+    "an endless extension of a chunk": lambda: (CHUNKED + b"1;", forever(b"x")),
+    "endless trailers": lambda: (CHUNKED + b"2\r\n{}\r\n0\r\n", forever(b"X-Y: z\r\n")),
+    "blank lines": lambda: (b"", forever(b"\r\n")),
+    "a body after a refusal": lambda: (
+        HEAD.replace(b"Host: localhost", b"Host: evil.com"),
+        bytes_of(CALL[len(HEAD) :]),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TRICKLES)
+def test_who_trickles_is_cut_off(server: WebServer, what: str) -> None:
+    opening, pieces = TRICKLES[what]()
+    with server.connect() as wire:
+        if opening:
+            wire.send(opening)
+        if what == "a body after a refusal":
+            assert wire.read().status == 421
+        taken = trickle(wire, pieces)
+        assert DEADLINE * 0.9 < taken < DEADLINE + SLACK
+        answer = wire.read()
+        assert (answer.status, answer.header("connection")) == (408, "close")
+        assert wire.is_closed()
+
+
+@pytest.mark.parametrize("what", TRICKLES)
+def test_who_trickles_is_cut_off_also_after_a_good_request(server: WebServer, what: str) -> None:
+    if what == "nothing at all":
+        return  # which is what a kept connection is for
+    opening, pieces = TRICKLES[what]()
+    with server.connect() as wire:
+        wire.send(CALL)
+        assert wire.read().status == 200
+        wire.send(opening)
+        if what == "a body after a refusal":
+            assert wire.read().status == 421
+        assert trickle(wire, pieces) < DEADLINE + SLACK
+        assert wire.read().status == 408
+
+
+def test_a_kept_connection_may_be_quiet_longer_than_the_deadline(server: WebServer) -> None:
+    with server.connect() as wire:
+        for _ in range(2):
+            wire.send(CALL)
+            assert wire.read().status == 200
+            assert not wire.is_closed(patience=DEADLINE * 2)
+
+
+# -- clients that say too much --------------------------------------------------------------------------------------
+
+
+def test_a_head_of_more_than_64_kib_is_refused_however_it_comes(server: WebServer) -> None:
+    for filler in ([("X-Large", "x" * 66_000)], [(f"X-{number}", "y" * 60) for number in range(1000)]):
+        raw = request("GET", "/health", filler)
+        for size in (len(raw), 50_000, 1000):
+            with server.connect() as wire, contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                for start in range(0, len(raw), size):
+                    wire.send(raw[start : start + size])
+                assert wire.read().status == 431, size
+                assert wire.is_closed()
+    with server.connect() as wire:
+        assert wire.ask("GET", "/" + "p" * 66_000).status == 431
+    with server.connect() as wire:  # just below
+        assert wire.ask("GET", "/health", [("X-Large", "x" * 65_000)]).status == 200
+        assert wire.ask("GET", "/health?" + "q" * 65_000).status == 200
+
+
+def test_trailers_blank_lines_and_extensions_are_bounded_too(server: WebServer) -> None:
+    before = memory_mb(server.process.pid)
+    for opening, filler in (
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", b"X-Y: " + b"z" * 8000 + b"\r\n"),
+        (CHUNKED + b"2\r\n{}\r\n0\r\nX-Endless: ", b"z" * 8000),
+        (CHUNKED + b"2;", b"z" * 8000),
+        (b"", b"\r\n" * 4000),
+        (b"GET /health HTTP/1.1\r\nX-Endless: ", b"z" * 8000),
+        (b"GET /", b"z" * 8000),
+    ):
+        with server.connect() as wire:
+            sent = 0
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                wire.send(opening)
+                while sent < 200 << 20:
+                    wire.send(filler)
+                    sent += len(filler)
+            assert sent < 20 << 20, (opening[-20:], sent)
+            with contextlib.suppress(Closed):
+                assert wire.read().status in (400, 431)
+    assert memory_mb(server.process.pid) < before + 30
+
+
+def test_200_headers_are_no_crime_and_names_may_be_odd(server: WebServer) -> None:
+    headers = [(f"X-{number}", str(number)) for number in range(200)]
+    assert server.ask("GET", "/health", [*headers, ("x_y!#$%&'*+.^`|~", "ok")]).status == 200
+
+
+# -- clients that do odd, but proper things -------------------------------------------------------------------------
+
+
+def test_requests_sent_ahead_are_answered_in_order(server: WebServer) -> None:
+    with server.connect() as wire:
+        for _ in range(3):
+            wire.send(
+                b"".join(request("POST", "/mcp", *call("list_prompts", id=n, revision=HANDSHAKE)) for n in range(50))
+            )
+            assert [wire.read().json["id"] for _ in range(50)] == list(range(50))
+
+
+def test_a_large_request_behind_another_waits_its_turn(server: WebServer) -> None:
+    """Its body cannot be read before the first is answered; that time is not its own."""
+    large = call("add_prompt", {"title": "x" * 300_000, "content": "y"})
+    with server.connect() as wire:
+        wire.send(CALL + request("POST", "/mcp", *large))
+        assert [wire.read().status for _ in range(2)] == [200, 200]
+
+
+def test_http_1_0_is_answered_and_closed(server: WebServer) -> None:
+    headers, body = call("list_prompts", revision=HANDSHAKE)
+    for more in ([], [("Connection", "keep-alive")]):
+        with server.connect() as wire:
+            wire.send(request("POST", "/mcp", [*headers, *more], body).replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+            answer = wire.read()
+            assert (answer.status, answer.header("connection")) == (200, "close")
+            assert wire.is_closed()
+
+
+def test_a_client_may_ask_before_it_sends_the_body(server: WebServer) -> None:
+    with server.connect() as wire:
+        headers, body = call("list_prompts", revision=HANDSHAKE)
+        head = request("POST", "/mcp", [*headers, ("Expect", "100-continue"), ("Content-Length", str(len(body)))])
+        wire.send(head)
+        assert wire.read().status == 100
+        wire.send(body)
+        assert wire.read().status == 200
+        # Who is refused is not asked to go on.
+        wire.send(head.replace(b"Host: localhost", b"Host: evil.com"))
+        assert wire.read().status == 421
+    with server.connect() as wire:
+        wire.send(request("POST", "/mcp", [JSON, ("Expect", "100-continue"), ("Content-Length", str(1 << 30))]))
+        assert wire.read().status == 413
+
+
+def test_who_would_rather_speak_something_else_is_answered_all_the_same(server: WebServer) -> None:
+    """Java's client asks for HTTP/2 in this way, with the body of its first POST behind it."""
+    headers, body = call("list_prompts", revision=HANDSHAKE)
+    java = [("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", "h2c"), ("HTTP2-Settings", "AAEAAEAAAAIAAAAB")]
+    with server.connect() as wire:
+        for _ in range(3):
+            assert wire.ask("POST", "/mcp", [*headers, *java], body).status == 200
+            assert wire.ask("GET", "/health", [("Connection", "Upgrade"), ("Upgrade", "websocket")]).status == 200
+        wire.send(request("POST", "/mcp", [*headers, *java], body) * 300)
+        assert {wire.read().status for _ in range(300)} == {200}
+        whole = request("POST", "/mcp", [*headers, *java], body)
+        for piece in bytes_of(whole):
+            wire.send(piece)
+        assert wire.read().status == 200
+        refused = wire.ask("POST", "/mcp", [("Host", "evil.com"), *headers, *java], body)
+        assert refused.status == 421
+
+
+def test_rubbish_behind_a_request_never_passes_for_its_answer(server: WebServer) -> None:
+    for rubbish in (b"\x00\x01rubbish\r\n\r\n", b"GET /x HTTP/9.9\r\n\r\n"):
+        with server.connect() as wire:
+            wire.send(CALL + rubbish)
+            with contextlib.suppress(Closed):
+                assert wire.read().status == 200
+                assert wire.read().status == 400
+            assert wire.is_closed()
+
+
+# -- clients that leave, or never listen ----------------------------------------------------------------------------
+
+
+def test_who_leaves_in_the_middle_of_a_body_or_an_answer_leaves_nothing_behind(server: WebServer) -> None:
+    before = server.count()
+    for _ in range(50):
+        with server.connect() as wire:
+            wire.send(CALL[:-5])
+    assert server.ask("GET", "/health").status == 200
+    assert server.count() == before
+    headers, body = call("add_prompt", {"title": f"large {time.time_ns()}", "content": "x" * 4_000_000})
+    prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
+    for _ in range(20):
+        with server.connect() as wire:
+            wire.send(request("POST", "/mcp", *call("get_prompt", {"id": prompt})))
+            assert wire.read_head()[0] == 200
+    assert server.ask("POST", "/mcp", *call("get_prompt", {"id": prompt})).status == 200
+
+
+def test_who_never_reads_is_cut_off_and_costs_no_memory_for_long(server: WebServer) -> None:
+    headers, body = call("add_prompt", {"title": f"huge {time.time_ns()}", "content": "x" * 4_000_000})
+    prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
+    asked = request("POST", "/mcp", *call("get_prompt", {"id": prompt}))
+    base, memory = open_sockets(server.process.pid), memory_mb(server.process.pid)
+    connections = []
+    for _ in range(10):
+        quiet = socket.socket()
+        quiet.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        quiet.connect(("127.0.0.1", server.port))
+        quiet.sendall(asked * 3)
+        connections.append(quiet)
+    assert eventually(lambda: open_sockets(server.process.pid) <= base, DEADLINE * 2 + SLACK * 2)
+    for quiet in connections:
+        quiet.close()
+    assert memory_mb(server.process.pid) < memory + 150  # each of 32 threads may keep room for one such answer
+
+
+STREAM = request("GET", "/mcp/twig", [("Accept", "text/event-stream"), ("MCP-Protocol-Version", HANDSHAKE)])
+
+
+def streams(server: WebServer) -> float:
+    page = server.ask("GET", "/metrics").text
+    return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith("satchel_streams "))
+
+
+def test_a_stream_outlives_the_deadline_and_ends_with_its_client(server: WebServer) -> None:
+    with server.connect() as wire:
+        wire.send(STREAM)
+        assert wire.read_head()[0] == 200
+        assert eventually(lambda: streams(server) == 1)
+        assert not wire.is_closed(patience=DEADLINE * 2)
+    assert eventually(lambda: streams(server) == 0)
+
+
+def test_a_stream_with_a_request_behind_it_ends_with_its_client_too(server: WebServer) -> None:
+    behind = {"a whole one": CALL, "half a head": CALL[:20], "half a body": CALL[:-5], "two": CALL * 2}
+    for what, more in behind.items():
+        wires = [server.connect() for _ in range(5)]
+        for wire in wires:
+            wire.send(STREAM)
+            assert wire.read_head()[0] == 200
+            wire.send(more)
+        assert eventually(lambda: streams(server) >= 1)
+        time.sleep(DEADLINE * 1.5)
+        for wire in wires:
+            # Nothing but events may be in the stream; half a request may have been the end of it.
+            with contextlib.suppress(Closed, TimeoutError):
+                wire.socket.settimeout(0.05)
+                while chunk := wire.read_chunk():
+                    assert b"HTTP/1.1" not in chunk, what
+            wire.close()
+        # That the client has left is noticed at the next sign of life.
+        assert eventually(lambda: streams(server) == 0), what
+
+
+def test_a_subscriber_who_never_reads_does_not_hold_up_anybody(server: WebServer) -> None:
+    params = {"notifications": {"promptsListChanged": True}}
+    with server.connect() as wire:
+        wire.send(request("POST", "/mcp/twig", *rpc("subscriptions/listen", params)))
+        assert wire.read_head()[0] == 200
+        for _ in range(200):
+            assert server.ask("GET", "/health").status == 200
+
+
+# -- many at once ---------------------------------------------------------------------------------------------------
+
+
+def test_200_trickling_connections_do_not_hold_up_the_others(server: WebServer) -> None:
+    pid = server.process.pid
+    for _ in range(20):  # so that what grows once has grown
+        server.ask("POST", "/mcp", *call("list_prompts"))
+    memory, files = memory_mb(pid), open_sockets(pid)
+    started = time.monotonic()
+    slow = [server.connect() for _ in range(200)]
+    is_over = threading.Event()
+
+    def keep_trickling() -> None:
+        pieces = [TRICKLES[what]() for what in TRICKLES if "refusal" not in what] * 30
+        open_now = dict(zip(slow, pieces, strict=False))
+        for wire, (opening, _) in open_now.items():
+            with contextlib.suppress(OSError):
+                wire.send(opening)
+        while not is_over.wait(0.1):
+            for wire, (_, more) in open_now.items():
+                with contextlib.suppress(OSError):
+                    wire.send(next(more, b""))
+
+    thread = threading.Thread(target=keep_trickling)
+    thread.start()
+    taken = []
+    try:
+        with server.connect() as wire:
+            while open_sockets(pid) > files + 3:
+                assert time.monotonic() - started < DEADLINE + 2 * SLACK, "some are still open"
+                before = time.perf_counter()
+                wire.send(CALL)
+                assert wire.read().status == 200
+                taken.append(time.perf_counter() - before)
+                time.sleep(0.01)
+    finally:
+        is_over.set()
+        thread.join()
+        for wire in slow:
+            wire.close()
+    assert len(taken) > 20
+    assert statistics.quantiles(taken, n=100)[98] < 0.25  # a tenth of it where the machine is ours
+    assert memory_mb(pid) < memory + 20
+
+
+def test_beyond_the_cap_connections_are_refused_until_there_is_room(tmp_path: Path) -> None:
+    with hurried(tmp_path, "--connections", "10") as server:
+        kept = [server.connect() for _ in range(10)]
+        for wire in kept:
+            assert wire.ask("GET", "/health").status == 200
+        for _ in range(30):
+            with server.connect() as wire:
+                answer = wire.read()
+                assert (answer.status, answer.text) == (503, "Too many connections. Try again later.")
+                assert wire.is_closed()
+        for wire in kept:  # those who were there before are not touched
+            assert wire.ask("GET", "/health").status == 200
+        kept.pop().close()
+        assert eventually(lambda: server.ask("GET", "/health").status == 200)
+        for wire in kept:
+            wire.close()
+
+
+def test_a_flood_of_short_connections_leaves_no_trace(server: WebServer) -> None:
+    pid = server.process.pid
+    memory = None
+    for round in range(3):
+        for _ in range(500):
+            with contextlib.suppress(OSError), server.connect() as wire:
+                wire.send(CALL)
+        assert server.ask("GET", "/health").status == 200
+        if round == 0:
+            memory = memory_mb(pid)
+    assert memory is not None and memory_mb(pid) < memory + 30  # what its threads and their readers grow to
