@@ -19,12 +19,13 @@ judges: ## the official npm clients drive the server (brings its own Node)
 	@tools/judges
 	$(PY) -m pytest -m npm
 
-check: ## what CI runs: format, lint, types, tests, judges, docs
+check: ## what CI runs: format, lint, types, docs, the budget of tools/list, tests, judges
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	$(PY) tools/docs.py --check
+	$(PY) tools/budget.py
 	$(MAKE) test
 	$(MAKE) judges
 

@@ -81,14 +81,17 @@ def loaded(code: str) -> set[str]:
 HEAVY = {
     *("click", "platformdirs", "asyncio", "logging", "json", "pathlib", "typing_extensions", "dataclasses"),
     *("psycopg", "starlette", "uvicorn", "rich", "tomlkit", "tomllib", "minijinja", "watchfiles", "unicodedata"),
-    *("urllib", "socket", "traceback", "subprocess", "tempfile"),
+    *("urllib", "socket", "traceback", "subprocess", "tempfile", "difflib", "string"),
 }
 
 
-def test_a_cold_start_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
-    arguments = ["satchel", "serve", "--contract", "prompt-store", "--database", str(tmp_path / "s.db")]
+@pytest.mark.parametrize("contract", ["prompt-store", "satchel"])
+def test_a_cold_start_loads_nothing_that_it_does_not_use(tmp_path: Path, contract: str) -> None:
+    arguments = ["satchel", "serve", "--contract", contract, "--database", str(tmp_path / "s.db")]
     modules = loaded(f"import sys; sys.argv = {arguments!r}\nfrom satchel.__main__ import main; main()")
-    assert "satchel.contracts.prompt_store" in modules
+    from satchel.contracts import CONTRACTS
+
+    assert CONTRACTS[contract] in modules
     assert not {name.split(".")[0] for name in modules} & HEAVY
 
 

@@ -37,6 +37,7 @@ DEFAULT_CONTRACT = "satchel"
 TOOLSETS = ("prompts", "resources", "tasks")
 CHOICES = {"transport": ("stdio", "http"), "auth": ("none", "token", "oauth")}
 NUMBERS = {"port": (0, 65535), "workers": (1, 64), "connections": (1, 100_000)}
+YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 
 Flags = Mapping[str, str | list[str] | None]
 
@@ -84,7 +85,8 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     file = _file(os.path.join(home, "satchel.toml"))
     said = {name: flag for name, flag in flags.items() if isinstance(flag, str)}
     told = {name: said.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
-    lists = {name: tuple(flags.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
+    given = {name: flag for name, flag in flags.items() if isinstance(flag, list)}
+    lists = {name: tuple(given.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
     for name, choices in CHOICES.items():
         if told[name] is not None and told[name] not in choices:
             raise SettingsError(f"'{told[name]}' is no {name}: choose {' or '.join(choices)}.")
@@ -102,7 +104,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         user=told["user"] and clock.parse_id(told["user"]),
         home=home,
         toolsets=lists["toolsets"],
-        is_read_only=(told["read_only"] or "").lower() in ("1", "true", "yes"),
+        is_read_only=_is_yes(told, "read_only"),
         http=_http(told, lists) if told["transport"] == "http" else None,
     )
 
@@ -140,6 +142,14 @@ def _number(told: Mapping[str, str | None], name: str, default: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
         raise SettingsError(f"'{text}' is no number for {name}: it is between {least} and {most}.")
     return int(text)
+
+
+def _is_yes(told: Mapping[str, str | None], name: str) -> bool:
+    # Whoever wants to be safe and mistypes it is told, not served without it.
+    text = (told[name] or "no").lower()
+    if text not in YES_OR_NO:
+        raise SettingsError(f"'{told[name]}' is no answer for {name}: say yes or no.")
+    return YES_OR_NO[text]
 
 
 def _parts(text: str | None, separator: str) -> list[str]:

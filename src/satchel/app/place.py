@@ -38,6 +38,6 @@ def here() -> str | None:
 def _first_line(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            return file.read(_LONGEST).split(b"\n")[0].decode("utf-8", "replace").strip()
+            return file.read(_LONGEST).split(b"\n")[0].decode("utf-8-sig", "replace").strip()
     except OSError:
         return ""

@@ -3,7 +3,6 @@
 import os
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Sequence
 
 from msgspec import Raw, Struct
@@ -212,6 +211,8 @@ class Libraries:
 
 def library_name(folder: str) -> str:
     """The name of a library: its folder's in lower case, with `_` for all but letters and digits."""
+    import unicodedata  # only where there is a library
+
     plain = unicodedata.normalize("NFC", folder).lower()
     return "".join(
         character if character == "_" or character.isalpha() or character.isdigit() else "_" for character in plain

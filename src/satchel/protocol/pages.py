@@ -1,5 +1,6 @@
 """Opaque cursors for the list methods."""
 
+import re
 from binascii import Error, a2b_base64, b2a_base64
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ from satchel.protocol.messages import invalid_params
 Item = TypeVar("Item")
 
 _MARK = b"satchel:"
+_PLACE = rb"-?[0-9]{1,18}"  # what a database can count
 
 
 def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], str | None]:
@@ -42,8 +44,9 @@ def decode_cursor(cursor: str) -> int:
     """
     try:
         plain = a2b_base64(cursor, strict_mode=True)
-        if not plain.startswith(_MARK):
+        place = plain[len(_MARK) :]
+        if not plain.startswith(_MARK) or re.fullmatch(_PLACE, place) is None:
             raise invalid_params("Unknown cursor")
-        return int(plain[len(_MARK) :])
+        return int(place)
     except (Error, ValueError):
         raise invalid_params("Unknown cursor") from None

@@ -18,7 +18,7 @@ def current(tx: Tx, scope: Scope) -> Project:
         NotFound: it was deleted, or never there.
     """
     check_open(scope)
-    project = rows.by_name(tx, scope.project)
+    project = rows.by_name(tx, scope.project) if "\0" not in scope.project else None  # ?project=%00, over HTTP
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project

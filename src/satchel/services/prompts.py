@@ -45,11 +45,12 @@ def add(
     """Keep a new prompt; its name is made from the title where none is given. With arguments it is a template.
 
     Raises:
-        WrongArgument: name or arguments cannot be such, or the content is too long for a template.
+        WrongArgument: name, tags or arguments cannot be such, or the content is too long for a template.
         Taken: another prompt of the project has this title, or the name that was given.
     """
     if name is not None:
         rules.check_name("prompt", name)
+    rules.check_tags(tags)
     if arguments:
         rules.check_arguments(arguments)
         rules.check_template(content)
@@ -107,7 +108,7 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
         NotFound: the project has no such prompt.
     """
     check_open(scope)
-    prompt = rows.by_id_in(tx, scope.project, id)
+    prompt = rows.by_id_in(tx, scope.project, id) if "\0" not in scope.project else None
     if prompt is None:
         current(tx, scope)  # the project may be what is missing
         raise NotFound("prompt", id, scope)
@@ -181,11 +182,12 @@ def update(
     """Change what is given of a prompt, and renew its time. Its name stays.
 
     Raises:
-        WrongArgument: the arguments cannot be such, or the content is too long for a template.
+        WrongArgument: tags or arguments cannot be such, or the content is too long for a template.
         NotFound: the project has no such prompt.
         Taken: another prompt of the project has this title.
         VersionConflict: the prompt has not the version that is expected.
     """
+    rules.check_tags(tags or ())
     rules.check_arguments(arguments or ())
     project = current(tx, scope).number
     try:

@@ -151,7 +151,10 @@ def near(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], .
     user = owner(scope)
     known = rows.newest_open(tx, user, 2 * _NEIGHBOURS)
     number = _number(text)
-    if number is not None:
+    same = rows.titled(tx, user, text)
+    if same:
+        ordered = [(one, text) for one in same]  # several of this title, or it would have been found
+    elif number is not None:
         ordered = sorted(known, key=lambda task: abs(task[0] - number))
     else:
         for spelling in {text, text.lower(), text[:1].upper() + text[1:]}:

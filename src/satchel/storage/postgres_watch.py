@@ -13,6 +13,7 @@ from satchel.model import Changed
 EVERYTHING = Changed("everything")
 
 _PATIENCE = 0.5  # seconds before a lost connection is tried again, and before a closed store is noticed
+_GATHER = 0.1  # seconds in which a burst becomes one piece of news, as between two looks at a SQLite file
 _CHANGES = msgspec.json.Decoder(list[Changed])
 
 
@@ -51,8 +52,10 @@ class Watcher:
                     log("watching the store again")
                     complaint = ""
                     self._tell([EVERYTHING])  # whatever happened while nobody listened
-                for told in connection.notifies(timeout=_PATIENCE):
-                    self._tell(_decoded(told.payload))
+                told = [one.payload for one in connection.notifies(timeout=_PATIENCE, stop_after=1)]
+                if told:
+                    told += [one.payload for one in connection.notifies(timeout=_GATHER)]
+                    self._tell([change for payload in told for change in _decoded(payload)])
             except psycopg.Error as error:
                 if connection is not None:
                     connection.close()

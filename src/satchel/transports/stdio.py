@@ -62,13 +62,18 @@ class StdioServer:
         """Serve some lines, and tell whether there were any. What it took is freed before we wait for the next."""
         # All that has arrived is taken in first, so that a cancellation overtakes what it cancels.
         exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
+        if any(exchange.is_listening for exchange in exchanges):
+            self._begin()  # before the acknowledgement, so that nothing after it is missed
         for exchange in exchanges:
             self._serve(exchange)
-        begun = self._begun
-        if exchanges and begun is not None:
-            self._begun = None
-            begun(self.announce)
+        if exchanges:
+            self._begin()
         return bool(lines)
+
+    def _begin(self) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun(self.announce)
 
     def _wait(self) -> list[bytes | None]:
         with self._leaving.waiting():

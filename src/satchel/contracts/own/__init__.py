@@ -3,6 +3,7 @@
 inputs       what the tools take            answers      what they say, and its schemas
 prompts, resources, tasks, projects         the tools
 methods      prompts and resources of MCP   completions  what a half-typed argument may become
+uris         the URIs of our own
 rendering    prompts filled in              documents    tasks and projects as pages
 failures     what goes wrong, in one shape  cursors      where the next page begins
 """
@@ -130,7 +131,7 @@ CONTRACT = Contract(
         tool(
             "prompts.add_prompt",
             "Add prompt",
-            "Save a prompt",
+            "Save a prompt for later use",
             inputs.AddPrompt,
             in_project(prompt=PROMPT),
             "prompts",
@@ -139,7 +140,7 @@ CONTRACT = Contract(
         tool(
             "prompts.list_prompts",
             "List prompts",
-            "Find saved and library prompts, newest first",
+            "Find saved and library prompts, newest first, without their content",
             inputs.ListPrompts,
             in_project("next_cursor", prompts=many(PROMPT), next_cursor=_TEXT),
             "prompts",
@@ -147,7 +148,7 @@ CONTRACT = Contract(
         tool(
             "prompts.get_prompt",
             "Get prompt",
-            "Read a prompt as saved",
+            "Read a prompt as saved, with the arguments it takes",
             inputs.GetPrompt,
             in_project(prompt=PROMPT),
             "prompts",
@@ -155,7 +156,7 @@ CONTRACT = Contract(
         tool(
             "prompts.render_prompt",
             "Render prompt",
-            "Fill in a saved or library prompt",
+            "Fill in a saved or library prompt and get the text to follow",
             inputs.RenderPrompt,
             in_project(name=_TEXT, text=_TEXT),
             "prompts",
@@ -163,7 +164,7 @@ CONTRACT = Contract(
         tool(
             "prompts.update_prompt",
             "Update prompt",
-            "Change the given fields of a prompt",
+            "Change the given fields of a prompt; empty clears",
             inputs.UpdatePrompt,
             in_project(prompt=PROMPT),
             "prompts",
@@ -193,7 +194,7 @@ CONTRACT = Contract(
         tool(
             "resources.add_resource",
             "Add resource",
-            "Save a document",
+            "Save a document with the project",
             inputs.AddResource,
             in_project(resource=RESOURCE),
             "resources",
@@ -218,7 +219,7 @@ CONTRACT = Contract(
         tool(
             "resources.update_resource",
             "Update resource",
-            "Change the given fields of a document",
+            "Change the given fields of a document; empty clears",
             inputs.UpdateResource,
             in_project(resource=RESOURCE),
             "resources",
@@ -240,7 +241,7 @@ CONTRACT = Contract(
         tool(
             "tasks.add_task",
             "Add task",
-            "Note something to do",
+            "Note something to do, now or later",
             inputs.AddTask,
             in_project(task=TASK),
             "tasks",
@@ -249,7 +250,7 @@ CONTRACT = Contract(
         tool(
             "tasks.list_tasks",
             "List tasks",
-            "What to do next, most urgent first",
+            "Find tasks; by default what can be done now, most urgent first",
             inputs.ListTasks,
             in_project("next_cursor", tasks=many(TASK), next_cursor=_TEXT),
             "tasks",

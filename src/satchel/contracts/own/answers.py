@@ -7,6 +7,8 @@ from msgspec import Struct
 from satchel.contracts.contract import Reply, Schema
 from satchel.model import Argument, FullTask, Listed, Prompt, Resource
 
+_SHORT = 200  # characters of a description that a list shows
+
 
 class ArgumentAnswer(Struct, omit_defaults=True):
     name: str
@@ -60,9 +62,12 @@ class TaskAnswer(Struct, omit_defaults=True):
     completed_at: str | None = None
 
 
-def said(text: str, structured: dict[str, Any]) -> Reply:
-    """An answer in a sentence for people, and as a value for programs."""
-    return Reply([{"type": "text", "text": text}], structured)
+def said(text: str, structured: dict[str, Any], facts: str = "") -> Reply:
+    """An answer in a sentence for people, and as a value for programs.
+
+    Some clients show a model the texts only, so that what it needs for the next call stands in a text of its own.
+    """
+    return Reply([{"type": "text", "text": one} for one in (text, facts) if one or one is text], structured)
 
 
 def declared(arguments: tuple[Argument, ...]) -> tuple[ArgumentAnswer, ...]:
@@ -135,6 +140,24 @@ def shown_task(task: FullTask) -> TaskAnswer:
         blocked_by=task.blocked_by,
         completed_at=task.completed_at,
     )
+
+
+def prompt_facts(prompt: PromptAnswer) -> str:
+    """What a text lacks that is the content of a prompt."""
+    version = "" if prompt.version is None else f", version {prompt.version}"
+    arguments = [one.name if one.required else f"{one.name} (optional)" for one in prompt.arguments]
+    return f"[prompt {prompt.name}{version}{'; arguments: ' if arguments else ''}{', '.join(arguments)}]"
+
+
+def short(text: str) -> str:
+    """The beginning of a text, in one line."""
+    plain = " ".join(text[: 2 * _SHORT].split())
+    return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
+
+
+def task_entry(task: FullTask) -> str:
+    """A task in a list: its line, and the beginning of what else is said of it."""
+    return task_line(task) if task.description is None else f"{task_line(task)}\n   {short(task.description)}"
 
 
 def task_line(task: FullTask) -> str:

@@ -21,6 +21,9 @@ def position(cursor: str | UnsetType) -> int:
     if cursor is UNSET or not cursor:
         return 0
     try:
-        return decode_cursor(cursor)
+        place = decode_cursor(cursor)
     except ProtocolError:
-        raise WrongArgument("cursor", "format", value=cursor) from None
+        place = 0
+    if place < 1:
+        raise WrongArgument("cursor", "format", value=cursor)
+    return place

@@ -59,7 +59,8 @@ def error(code: str, message: str, hint: str | None = None, **more: Any) -> Body
 
 def wrong_argument(wrong: WrongArgument) -> Body:
     message, hint = _complaint(wrong)
-    return error("invalid_argument", message, hint, argument=wrong.field)
+    argument = "tags" if wrong.field == "tag" else wrong.field
+    return error("invalid_argument", message, hint, argument=argument)
 
 
 def not_found(missing: NotFound) -> Body:
@@ -121,12 +122,19 @@ def _where(error: NotFound | Taken) -> str:
 
 def _complaint(wrong: WrongArgument) -> tuple[str, str | None]:
     field, rule, limit = wrong.field, wrong.rule, wrong.limit
+    if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):
+        return f"The prompt needs a value for {' and '.join(limit)}.", "Give it in arguments, by name."
     if rule == "required":
         return f"{field} is missing.", None
+    if rule == "readOnly":
+        return f"Prompt '{wrong.value}' is of a library and cannot be changed here.", "Save a copy with add_prompt."
     if rule == "anyOf" and isinstance(limit, tuple):
         return "There is nothing to update.", f"Give one of {', '.join(limit)}."
     if rule == "type":
-        return f"{field} must be {_TYPES.get(str(limit), f'of type {limit}')}.", None
+        each = "Each of " if field in _MANY and limit not in ("array", "object") else ""
+        return f"{each}{field} must be {_WORDS.get(field) or _TYPES.get(str(limit), f'an {limit}')}.", None
+    if rule == "enum" and isinstance(limit, list | tuple):
+        return f"{field} must be one of {', '.join(limit)}.", None
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
     if rule == "acyclic":
@@ -135,7 +143,10 @@ def _complaint(wrong: WrongArgument) -> tuple[str, str | None]:
     return message.format(field=field, limit=limit, value=wrong.value), None
 
 
+_MANY = ("tags", "arguments")
+_WORDS = {"task": "the number or UUID of a task", "blocked_by": "a list of tasks, by number or UUID"}
 _TYPES = {
+    "text": "a text without NUL",
     "string": "a text without NUL",
     "integer": "a whole number",
     "boolean": "true or false",
@@ -149,9 +160,8 @@ _SENTENCES = {
     ("", "maxItems"): "{field} has at most {limit} entries.",
     ("", "minimum"): "{field} is at least {limit}.",
     ("", "maximum"): "{field} is at most {limit}.",
-    ("", "enum"): "{field} must be one of {limit}.",
     ("", "uniqueItems"): "{field} names something twice.",
-    ("cursor", "format"): "cursor is none that list gave out.",
+    ("cursor", "format"): "cursor is none that was given out: use next_cursor of the page before.",
     ("due", "format"): "due must be a day like 2026-11-30.",
     ("uri", "format"): "uri needs a scheme, and no spaces.",
     ("mime_type", "format"): "mime_type must look like text/markdown.",

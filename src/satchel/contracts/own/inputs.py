@@ -6,11 +6,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.schema import hidden
 from satchel.model import MAX_CONTENT_BYTES
+from satchel.services.rules import MAX_NAME, MAX_TITLE
 
-_CONTENT = hidden(max_bytes=MAX_CONTENT_BYTES)
 _PROMPT_CONTENT = hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True)
-_TITLE = hidden(is_trimmed=True, max_length=500, is_blank_refused=True)
+_TITLE = hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True)
+_TASK_TITLE = hidden(is_trimmed=True, max_length=500, is_blank_refused=True)
 _LINE = hidden(is_trimmed=True, max_length=10_000)
+_NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
 _NUMBERED = hidden(takes_numbers=True, max_length=500)
 _ARGUMENT = {
     "type": "object",
@@ -24,30 +26,35 @@ _ARGUMENT = {
 }
 
 Text = Annotated[str, Meta(extra=_LINE)]
-Project = Annotated[str, Meta(description="Default: the current one", extra=_LINE)]
+Project = Annotated[str, Meta(description="Default: the current one", extra=_NAME)]
 Title = Annotated[str, Meta(extra=_TITLE)]
+TaskTitle = Annotated[str, Meta(extra=_TASK_TITLE)]
 Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Priority = Annotated[
     Literal["low", "normal", "high", "urgent"],
     Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}),  # in this order
 ]
-Query = Annotated[str, Meta(extra=hidden(max_length=1000))]
-Limit = Annotated[int, Meta(extra=hidden(minimum=1, maximum=200))]
-Cursor = Annotated[str, Meta(extra=hidden(max_length=200))]
-Version = Annotated[int, Meta(description="Refuse if it has another by now", extra=hidden(minimum=1))]
+_QUERY = hidden(max_length=1000)
+Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
+Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=200))]
+Version = Annotated[
+    int,
+    Meta(description="As you read it; refused if it has another by now", extra=hidden(minimum=1, maximum=2**63 - 1)),
+]
 PromptReference = Annotated[str, Meta(description="Name, title or id", extra=hidden(max_length=500))]
 ResourceReference = Annotated[str, Meta(description="Name or URI", extra=hidden(max_length=2000))]
 TaskReference = Annotated[str, Meta(description="Number or UUID", extra=_NUMBERED)]
 Declared = Annotated[
     list[dict[str, Any]],
     Meta(
-        description="Makes the content a Jinja2 template",
+        description="Makes content a Jinja2 template with these variables",
         extra_json_schema={"items": _ARGUMENT},
         extra=hidden(max_items=100),
     ),
 ]
-Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
+Values = Annotated[dict[str, str], Meta(description="Values by name", extra=hidden(max_items=100))]
+Content = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
 Blockers = Annotated[
     list[str],
     Meta(description="Tasks to be done first", extra=hidden(max_items=100, takes_numbers=True)),
@@ -66,9 +73,7 @@ class AddPrompt(Struct):
 
 
 class ListPrompts(Struct):
-    query: Annotated[str, Meta(description="Text in title or content", extra=hidden(max_length=1000))] | UnsetType = (
-        UNSET
-    )
+    query: Annotated[str, Meta(description="Text in title or content", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
     limit: Limit = 50
@@ -109,15 +114,15 @@ class ListTags(Struct):
 
 class AddResource(Struct):
     name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=_LINE)]
-    content: Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+    content: Content
     uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=_LINE)] | UnsetType = UNSET
-    mime_type: Text | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="Default: text/plain", extra=_LINE)] | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     project: Project | UnsetType = UNSET
 
 
 class ListResources(Struct):
-    query: Query | UnsetType = UNSET
+    query: Annotated[str, Meta(description="Text in name, URI or description", extra=_QUERY)] | UnsetType = UNSET
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
     project: Project | UnsetType = UNSET
@@ -130,7 +135,7 @@ class ReadResource(Struct):
 
 class UpdateResource(Struct):
     resource: ResourceReference
-    content: str | UnsetType = UNSET
+    content: Content | UnsetType = UNSET
     mime_type: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
@@ -143,7 +148,7 @@ class DeleteResource(Struct):
 
 
 class AddTask(Struct):
-    title: Title
+    title: TaskTitle
     description: Text | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     priority: Priority = "normal"
@@ -160,17 +165,17 @@ class ListTasks(Struct):
             extra_json_schema={"enum": ["ready", "pending", "completed", "all"]},
         ),
     ] = "ready"
-    query: Query | UnsetType = UNSET
+    query: Annotated[str, Meta(description="Text in title or description", extra=_QUERY)] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     match: Match = "any"
     limit: Limit = 50
     cursor: Cursor | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Default: all", extra=_LINE)] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Default: all", extra=_NAME)] | UnsetType = UNSET
 
 
 class UpdateTask(Struct):
     task: TaskReference
-    title: Title | UnsetType = UNSET
+    title: TaskTitle | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     status: Literal["pending", "completed"] | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
@@ -178,7 +183,7 @@ class UpdateTask(Struct):
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-    project: Text | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Where to move it", extra=_NAME)] | UnsetType = UNSET
 
 
 class CompleteTask(Struct):

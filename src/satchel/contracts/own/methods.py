@@ -46,6 +46,8 @@ TEMPLATES = [
 def list_prompts(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
     """Stored prompts in order of creation, then those of libraries; behind a negative place, libraries only."""
     place = None if params.get("cursor") is None else decode_cursor(params["cursor"])
+    if place == 0:
+        raise invalid_params("Unknown cursor")
     listed: list[Result] = [START_ENTRY] if place is None else []
     if place is None or place > 0:
         try:
@@ -119,6 +121,8 @@ START_ENTRY: Result = {
 
 def list_resources(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
     after = 0 if params.get("cursor") is None else decode_cursor(params["cursor"])
+    if after <= 0 and params.get("cursor") is not None:
+        raise invalid_params("Unknown cursor")
     try:
         found, has_more = resources.page(sources.tx, scope, limit=PAGE, after=after)
     except (NotFound, Forbidden) as missing:
@@ -157,15 +161,18 @@ def read(sources: Sources, scope: Scope, uri: str) -> Result:
 
 def document(sources: Sources, scope: Scope, uri: str) -> Result | None:
     """What a URI of ours means; None where it is none of ours."""
-    if uri.startswith(PROMPT_URI):
-        found = stored_or_library(sources, scope, named_by(uri, PROMPT_URI))
-        return page(uri, "text/markdown", template_of(sources, found))
-    if uri.startswith(TASK_URI):
-        task = task_meant(sources.tx, scope, named_by(uri, TASK_URI))
+    kind = next((kind for kind in (PROMPT_URI, TASK_URI, PROJECT_URI) if uri.startswith(kind)), None)
+    name = named_by(uri, kind) if kind is not None else ""
+    if "\0" in name:  # which no store takes
+        return None
+    if kind == PROMPT_URI:
+        return page(uri, "text/markdown", template_of(sources, stored_or_library(sources, scope, name)))
+    if kind == TASK_URI:
+        task = task_meant(sources.tx, scope, name)
         return page(uri, "text/markdown", documents.task_document(sources.tx, scope, task))
-    if uri.startswith(PROJECT_URI):
-        project = projects.entered(scope, named_by(uri, PROJECT_URI))
-        return page(uri, "application/json", documents.project_document(sources.tx, project))
+    if kind == PROJECT_URI:
+        text = documents.project_document(sources.tx, projects.entered(scope, name))
+        return page(uri, "application/json", text)
     return None
 
 

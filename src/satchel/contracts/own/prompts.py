@@ -14,13 +14,12 @@ from satchel.contracts.own.where import within
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import prompts, rules
+from satchel.services import prompts
 from satchel.storage.database import Tx
 
 
 def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
     scope = within(scope, args.project)
-    rules.check_tags(args.tags or (), "prompt")
     prompt = prompts.add(
         sources.tx,
         scope,
@@ -52,7 +51,7 @@ def list_prompts(sources: Sources, scope: Scope, args: inputs.ListPrompts) -> Bo
     structured: dict[str, Any] = {"project": scope.project, "prompts": items}
     if has_more:
         structured["next_cursor"] = cursor(offset + len(items))
-    lines = [f"- {item.name}: {item.description or item.title}" for item in items]
+    lines = [f"- {item.name}: {answers.short(item.description or item.title)}" for item in items]
     more = ["More with cursor " + structured["next_cursor"]] if has_more else []
     nothing = [f"No prompts in project '{scope.project}'."]
     return said("\n".join([*lines, *more] or nothing), structured)
@@ -66,20 +65,20 @@ def get_prompt(sources: Sources, scope: Scope, args: inputs.GetPrompt) -> Body:
     else:
         answer = from_library(found[0], found[2])
         answer.content = template_of(sources, found)
-    return said(answer.content or "", {"project": scope.project, "prompt": answer})
+    return said(answer.content or "", {"project": scope.project, "prompt": answer}, answers.prompt_facts(answer))
 
 
 def render_prompt(sources: Sources, scope: Scope, args: inputs.RenderPrompt) -> Body:
     scope = within(scope, args.project)
     found = stored_or_library(sources, scope, args.prompt)
-    text = rendered(sources, scope, found, dict(args.arguments or {}))
+    given = {name: value for name, value in (args.arguments or {}).items() if value is not None}  # null is absent
+    text = rendered(sources, scope, found, given)
     return said(text, {"project": scope.project, "name": key_of(found), "text": text})
 
 
 def update_prompt(sources: Sources, scope: Scope, args: inputs.UpdatePrompt) -> Body:
     scope = within(scope, args.project)
-    rules.check_tags(args.tags or (), "prompt")
-    seen = stored(sources.tx, scope, args.prompt)
+    seen = stored(sources, scope, args.prompt)
     with called(seen.name):
         prompt = prompts.update(
             sources.tx,
@@ -98,7 +97,7 @@ def update_prompt(sources: Sources, scope: Scope, args: inputs.UpdatePrompt) -> 
 
 def delete_prompt(sources: Sources, scope: Scope, args: inputs.DeletePrompt) -> Body:
     scope = within(scope, args.project)
-    prompt = stored(sources.tx, scope, args.prompt)
+    prompt = stored(sources, scope, args.prompt)
     prompts.delete(sources.tx, scope, prompt.id)
     text = f"Deleted prompt '{prompt.name}' from project '{scope.project}'."
     return said(text, {"project": scope.project, "deleted": prompt.name})
@@ -115,14 +114,16 @@ def list_tags(sources: Sources, scope: Scope, args: inputs.ListTags) -> Body:
 # -- shared -----------------------------------------------------------------------------------------------------
 
 
-def stored(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """The stored prompt that is meant; a near miss is told."""
+def stored(sources: Sources, scope: Scope, reference: str) -> Prompt:
+    """The stored prompt that is meant; a near miss is told, and that prompts of libraries cannot be changed here."""
     try:
-        return prompts.find(tx, scope, reference)
+        return prompts.find(sources.tx, scope, reference)
     except NotFound as missing:
         if missing.kind != "prompt":
             raise
-        raise Missed(missing, prompts.near(tx, scope, reference)) from missing
+        if sources.libraries.find(reference) is not None:
+            raise WrongArgument("prompt", "readOnly", value=reference) from None
+        raise Missed(missing, prompts.near(sources.tx, scope, reference)) from missing
 
 
 def library_prompts(sources: Sources, query: str | None) -> list[PromptAnswer]:
@@ -147,9 +148,8 @@ def declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...]:
     """Arguments as they were declared over the wire."""
     if given is UNSET:
         return ()
-    for one in given:
-        if not all(isinstance(value, str) for value in one.get("values") or ()):
-            raise WrongArgument("arguments", "type", limit="string")
+    if any(one["name"] is None for one in given):
+        raise WrongArgument("arguments", "type", limit="object with name")
     return tuple(
         Argument(one["name"], one.get("description"), bool(one.get("required")), tuple(one.get("values") or ()))
         for one in given

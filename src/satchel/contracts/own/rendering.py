@@ -10,6 +10,8 @@ from satchel.model import Argument, Prompt, Scope
 from satchel.services import prompts, values
 from satchel.services.near import nearest_few
 
+_MEND = "Ask the user to mend the file in the library."
+
 Found = Prompt | tuple[str, Library, LibraryPrompt]
 
 
@@ -55,9 +57,9 @@ def rendered(sources: Sources, scope: Scope, found: Found, given: dict[str, str]
         Unrenderable: the template is broken, or asks for too much.
     """
     arguments = arguments_of(found)
-    for argument in arguments:
-        if argument.is_required and argument.name not in given:
-            raise WrongArgument(argument.name, "required", kind="argument")
+    missing = tuple(one.name for one in arguments if one.is_required and one.name not in given)
+    if missing:
+        raise WrongArgument(missing[0], "required", limit=missing, kind="argument")
     known = {one.name: given[one.name] for one in arguments if one.name in given}
     text = _text(sources, found, known)
     memory = memory_of(found, scope)
@@ -70,12 +72,17 @@ def template_of(sources: Sources, found: Found) -> str:
     """The text of a prompt as it is kept.
 
     Raises:
-        Unrenderable: its file is missing from its library.
+        Unrenderable: its file is missing from its library, too large, or no text.
     """
+    if isinstance(found, Prompt):
+        return found.content
+    name, library, prompt = found
     try:
-        return found.content if isinstance(found, Prompt) else sources.libraries.template(found[1], found[2])
+        return sources.libraries.template(library, prompt)
     except ContentMissing:
-        raise Unrenderable(f"The file of prompt '{key_of(found)}' is missing.", "Mend the library.") from None
+        raise Unrenderable(f"The file of prompt '{name}' is missing.", _MEND) from None
+    except RenderFailed as failure:
+        raise Unrenderable(f"The file of prompt '{name}' cannot be read: {failure.what}.", _MEND) from None
 
 
 def _text(sources: Sources, found: Found, known: dict[str, str]) -> str:
@@ -86,5 +93,6 @@ def _text(sources: Sources, found: Found, known: dict[str, str]) -> str:
         return sources.libraries.renderer.render(template, known)
     except RenderFailed as failure:
         place = "" if failure.line is None else f" at line {failure.line}"
-        message = f"The template cannot be filled in{place}: {failure.what}"
-        raise Unrenderable(message, "Mend the template with update_prompt.") from None
+        message = f"Prompt '{key_of(found)}' cannot be filled in{place}: {failure.what}."
+        hint = "Mend its content with update_prompt." if isinstance(found, Prompt) else _MEND
+        raise Unrenderable(message, hint) from None

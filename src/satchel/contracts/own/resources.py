@@ -41,7 +41,10 @@ def list_resources(sources: Sources, scope: Scope, args: inputs.ListResources) -
         "project": scope.project,
         "resources": [answers.shown_resource(resource) for resource in found],
     }
-    lines = [f"- {one.name} ({one.uri}, {one.size} bytes): {one.description or one.mime_type}" for one in found]
+    lines = [
+        f"- {one.name} ({one.uri}, {one.size} bytes): {answers.short(one.description or one.mime_type)}"
+        for one in found
+    ]
     if has_more:
         structured["next_cursor"] = cursor(found[-1].number)
         lines.append("More with cursor " + structured["next_cursor"])
@@ -55,11 +58,11 @@ def read_resource(sources: Sources, scope: Scope, args: inputs.ReadResource) -> 
     content = contents(resource)
     answer.text, answer.blob = content.get("text"), content.get("blob")
     structured = {"project": scope.project, "resource": answer}
+    facts = f"[resource {resource.name}, version {resource.version}, {resource.size} bytes of {resource.mime_type}]"
     if answer.text is not None:
-        return said(answer.text, structured)
+        return said(answer.text, structured, facts)
     # Not every client shows an embedded resource, so a text stands beside it.
-    text = {"type": "text", "text": f"{resource.name}: {resource.size} bytes of {resource.mime_type}"}
-    return Reply([text, {"type": "resource", "resource": content}], structured)
+    return Reply([{"type": "text", "text": facts}, {"type": "resource", "resource": content}], structured)
 
 
 def update_resource(sources: Sources, scope: Scope, args: inputs.UpdateResource) -> Body:

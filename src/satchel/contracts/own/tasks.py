@@ -44,7 +44,7 @@ def list_tasks(sources: Sources, scope: Scope, args: inputs.ListTasks) -> Body:
         offset=offset,
     )
     structured: dict[str, Any] = {"project": args.project or scope.project, "tasks": [*map(answers.shown_task, found)]}
-    lines = [task_line(task) for task in found]
+    lines = [answers.task_entry(task) for task in found]
     if has_more:
         structured["next_cursor"] = cursor(offset + len(found))
         lines.append("More with cursor " + structured["next_cursor"])
@@ -107,4 +107,4 @@ def emptied(text: str | UnsetType) -> str | UnsetType | None:
 
 def shown(done: str, scope: Scope, task: FullTask) -> Body:
     structured = {"project": task.project or scope.project, "task": answers.shown_task(task)}
-    return said(f"{done} {task_line(task)}", structured)
+    return said(f"{done} {task_line(task)}, version {task.version}", structured)

@@ -188,7 +188,8 @@ def _preflight(methods: tuple[str, ...]) -> Headers:
         ("access-control-allow-methods", ", ".join(methods)),
         (
             "access-control-allow-headers",
-            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, last-event-id, mcp-session-id",
+            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, last-event-id, mcp-session-id, "
+            "satchel-project",
         ),
         ("access-control-max-age", "600"),
     ]

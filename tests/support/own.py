@@ -1,0 +1,102 @@
+"""Calls of the contract satchel, each answer held against all around it: envelope, output schema, codes, words."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from satchel.contracts import load
+from tests.support.http import HttpServer
+from tests.support.stdio import Server
+
+CODES = {"invalid_argument", "not_found", "already_exists", "conflict", "forbidden", "unavailable"}
+
+
+class Like(str):
+    """Equal to every text of a form; for what the server makes up."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and re.fullmatch(self, other) is not None
+
+    def __hash__(self) -> int:
+        return 0
+
+
+ID = Like("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+
+
+def result_of(client: Server | HttpServer, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
+    """The whole result of a call, looked at from all sides; `internal` is never an answer."""
+    result = client.call(tool, arguments, **more) if isinstance(client, HttpServer) else client.call(tool, arguments)
+    check(tool, result)
+    return result
+
+
+def check(tool: str, result: dict[str, Any]) -> None:
+    """Whether a result is one that the tool may give."""
+    assert result.keys() == {"content", "structuredContent", "isError"}, result
+    structured = result["structuredContent"]
+    _validator(tool).validate(structured)
+    assert result["isError"] is ("error" in structured)
+    assert result["content"] and result["content"][0]["type"] == "text"
+    if result["isError"]:
+        error = structured["error"]
+        assert structured.keys() == {"error"} and error["code"] in CODES, structured
+        hint = f" {error['hint']}" if "hint" in error else ""
+        assert result["content"] == [{"type": "text", "text": f"{error['code']}: {error['message']}{hint}"}]
+    else:
+        assert isinstance(structured["project"], str)
+
+
+def ok(client: Server | HttpServer, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
+    """What a tool answers that succeeds."""
+    result = result_of(client, tool, {**(given or {}), **more})
+    assert result["isError"] is False, result
+    return result["structuredContent"]
+
+
+def text(client: Server | HttpServer, tool: str, /, **arguments: Any) -> str:
+    """What a tool that succeeds says in words: all of its texts, a line each."""
+    result = result_of(client, tool, arguments)
+    assert result["isError"] is False, result
+    return "\n".join(content["text"] for content in result["content"])
+
+
+def refusal(client: Server | HttpServer, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
+    """The error of a tool that refuses."""
+    result = result_of(client, tool, {**(given or {}), **more})
+    assert result["isError"] is True, result
+    return result["structuredContent"]["error"]
+
+
+def answered(client: Server, method: str, params: dict[str, Any] | None = None) -> Any:
+    """The answer to a request of the handshake generation, which may hear of changes before it comes."""
+    identity = client.ask(method, params)
+    while (message := client.read()).get("id") != identity:
+        assert message["method"].startswith("notifications/"), message
+    return message
+
+
+def make_library(root: Path, name: str, prompts: dict[str, tuple[str, list[str]]]) -> None:
+    """A library on disk: each prompt with its template and its arguments, of which those with ! are required."""
+    folder = root / name / "prompts"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for key, (template, arguments) in prompts.items():
+        (folder / f"{key}.md").write_text(template)
+        lines.append(f'[prompts.{key}]\ndescription = "About {key}"\n')
+        for argument in arguments:
+            lines.append(f"[[prompts.{key}.arguments]]\n")
+            lines.append(f'name = "{argument.rstrip("!")}"\nrequired = {str(argument.endswith("!")).lower()}\n')
+    manifest = root / name / "twig.toml"
+    manifest.write_text("".join(lines))
+
+
+@cache
+def _validator(tool: str) -> jsonschema.Draft202012Validator:
+    [schema] = [row.output_schema for row in load("satchel").tools if row.name == tool]
+    assert schema is not None
+    return jsonschema.Draft202012Validator(schema)
