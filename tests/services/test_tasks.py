@@ -218,9 +218,9 @@ def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database)
 
 
 def test_tasks_of_an_older_store_are_found_by_their_text(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from satchel.storage import postgres, sqlite
+    from satchel.storage import postgres_schema, sqlite
 
-    for engine in (postgres, sqlite):
+    for engine in (postgres_schema, sqlite):
         monkeypatch.setattr(engine, "MIGRATIONS", (FIRST,))
     old = open_database(store)
     with old.write() as tx:
