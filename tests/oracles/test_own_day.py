@@ -250,6 +250,8 @@ def test_the_typescript_clients_live_through_the_day(transport: str, client: str
     assert completed["completion"]["values"] == ["Cid", "Ann"]
     assert [one["name"] for one in documents["resources"]] == ["plan.md"]
     assert len(templates["resourceTemplates"]) == 3
+    assert seen["meeting"]["heard"] == "told" and seen["meeting"]["after"] < 2000, seen["meeting"]
+    assert seen["meeting"]["names"] == ["start-task", "from-the-other", "desk:letter"]
     assert plan["contents"][0]["text"] == "# Plan B" and task["contents"][0]["text"].startswith("# Task #2")
 
 

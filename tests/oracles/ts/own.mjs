@@ -1,32 +1,57 @@
 // An official client goes through a day with Satchel: node own.mjs 1|2|auto '[[METHOD, PARAMS], …]' COMMAND [ARGUMENT…]|URL
-// Prints the revision and an outcome for each step; as in conversation.mjs, nothing is judged here.
+// Prints the revision, an outcome for each step, and whether it heard of a prompt that a second client added; as in
+// conversation.mjs, nothing is judged here.
 import { attempt } from './conversation.mjs';
 import { overhearVersion, transportTo } from './transport.mjs';
 
 const [which, steps, ...server] = process.argv.slice(2);
 const is1 = which === '1';
 const { Client } = await import(is1 ? '@modelcontextprotocol/sdk/client/index.js' : '@modelcontextprotocol/client');
-const options = which === 'auto' ? { versionNegotiation: { mode: 'auto' } } : {};
-const client = new Client({ name: 'judge', version: '1' }, options);
+const CHANGED = is1
+  ? (await import('@modelcontextprotocol/sdk/types.js')).PromptListChangedNotificationSchema
+  : 'notifications/prompts/list_changed';
+
 const problems = [];
-client.onerror = error => problems.push(String(error));
+
+async function connect() {
+  const client = new Client(
+    { name: 'judge', version: '1' },
+    which === 'auto' ? { versionNegotiation: { mode: 'auto' } } : {},
+  );
+  client.onerror = error => problems.push(String(error));
+  const transport = await transportTo(is1 ? 1 : 2, ...server);
+  const heard = overhearVersion(transport);
+  await client.connect(transport);
+  return { client, version: is1 ? heard.version : client.getNegotiatedProtocolVersion() };
+}
 
 const TYPED = {
-  'tools/list': params => client.listTools(params),
-  'tools/call': params => client.callTool(params),
-  'prompts/list': params => client.listPrompts(params),
-  'prompts/get': params => client.getPrompt(params),
-  'resources/list': params => client.listResources(params),
-  'resources/templates/list': params => client.listResourceTemplates(params),
-  'resources/read': params => client.readResource(params),
-  'completion/complete': params => client.complete(params),
+  'tools/list': (client, params) => client.listTools(params),
+  'tools/call': (client, params) => client.callTool(params),
+  'prompts/list': (client, params) => client.listPrompts(params),
+  'prompts/get': (client, params) => client.getPrompt(params),
+  'resources/list': (client, params) => client.listResources(params),
+  'resources/templates/list': (client, params) => client.listResourceTemplates(params),
+  'resources/read': (client, params) => client.readResource(params),
+  'completion/complete': (client, params) => client.complete(params),
 };
 
-const transport = await transportTo(is1 ? 1 : 2, ...server);
-const heard = overhearVersion(transport);
-await client.connect(transport);
+async function hear(listening, other) {
+  const told = new Promise(resolve => listening.setNotificationHandler(CHANGED, () => resolve('told')));
+  if (which === 'auto') await listening.listen({ promptsListChanged: true });
+  await new Promise(resolve => setTimeout(resolve, 500)); // until a stream is open, of which nothing tells
+  const started = Date.now();
+  await other.callTool({ name: 'add_prompt', arguments: { title: 'From the other', content: 'Hello' } });
+  const heard = await Promise.race([told, new Promise(resolve => setTimeout(() => resolve('silence'), 5000))]);
+  const { prompts } = await listening.listPrompts();
+  return { heard, after: Date.now() - started, names: prompts.map(prompt => prompt.name) };
+}
+
+const { client, version } = await connect();
 const outcomes = [];
-for (const [method, params] of JSON.parse(steps)) outcomes.push(await attempt(() => TYPED[method](params)));
-const version = is1 ? heard.version : client.getNegotiatedProtocolVersion();
+for (const [method, params] of JSON.parse(steps)) outcomes.push(await attempt(() => TYPED[method](client, params)));
+const { client: other } = await connect();
+const meeting = await hear(client, other);
+await other.close();
 await client.close();
-console.log(JSON.stringify({ version, outcomes, problems }));
+console.log(JSON.stringify({ version, outcomes, meeting, problems }));
