@@ -67,7 +67,8 @@ class Client:
         answer = msgspec.json.decode(line)
         if "result" not in answer or answer["result"].get("isError"):
             raise RuntimeError(f"{tool} answered {line[:500]!r}")
-        return taken, msgspec.json.decode(answer["result"]["content"][0]["text"])
+        result = answer["result"]
+        return taken, result.get("structuredContent") or msgspec.json.decode(result["content"][0]["text"])
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one message, whatever it is."""

@@ -1,4 +1,4 @@
-"""What the services behind Satchel's own contract cost with 100,000 prompts and 100,000 tasks, without any wire.
+"""What the tools of Satchel's own contract cost with 100,000 prompts and 100,000 tasks, over real stdio.
 
 Every round calls each case once, so that a busy moment of the machine hits them alike.
 """
@@ -8,7 +8,6 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import Any
 
 import postgres
 import texts
-from client import median, quantile, table
+from client import SATCHEL, Client, environment, median, quantile, table
 from satchel.model import Scope, Task
-from satchel.services import completion, projects, prompts, tasks
+from satchel.services import projects, prompts, tasks
 from satchel.storage.database import Database, Tx, open_database
 
 USER = "550e8400-e29b-41d4-a716-446655440000"
@@ -33,7 +32,8 @@ class Case:
     """One kind of call and what was measured of it."""
 
     name: str
-    call: Callable[[Tx], Any]
+    tool: str
+    arguments: dict[str, Any]
     goal: float
     times: list[float] = field(default_factory=list)
 
@@ -53,15 +53,18 @@ def main() -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-bench-")))
         address = stack.enter_context(postgres.temporary_server()) if options.postgres else options.database
-        database = open_database(address or str(folder / "store.db"))
-        stack.callback(database.close)
+        store = address or str(folder / "store.db")
+        database = open_database(store)
         stored = texts.samples(options.prompts, path)
         if is_empty(database):
             fill(database, stored, options.tasks)
             if options.postgres:
                 postgres.settle(address)
-        cases = cases_for(stored, options.tasks)
-        run(database, cases, options.rounds)
+        with database.read(SCOPE) as tx:
+            some = prompts.page(tx, SCOPE, limit=1, offset=1234)[0][0].name
+        database.close()
+        cases = cases_for(stored, some)
+        run(store, folder, cases, options.rounds)
     print(table(("call", "median ms", "p95 ms", "goal"), [shown(case) for case in cases]))
     missed = [f"{case.name} {median(case.times):.1f} ms" for case in cases if median(case.times) >= case.goal]
     print(f"missed: {'; '.join(missed)}" if missed else "all goals met")
@@ -118,16 +121,16 @@ def add_task(tx: Tx, dice: random.Random, number: int, known: list[Task]) -> Tas
     return task
 
 
-def cases_for(stored: list[texts.Sample], count: int) -> list[Case]:
+def cases_for(stored: list[texts.Sample], some: str) -> list[Case]:
     """The table of what is called, and how many milliseconds it may take."""
     find = texts.queries(stored)
     common, rare = texts.COMMON_TAGS[0], texts.RARE_TAG
 
     def prompt_page(name: str, goal: float, **wanted: Any) -> Case:
-        return Case(f"prompts, {name}", lambda tx: prompts.page(tx, SCOPE, limit=20, **wanted), goal)
+        return Case(f"list_prompts, {name}", "list_prompts", wanted, goal)
 
     def task_page(name: str, goal: float, **wanted: Any) -> Case:
-        return Case(f"tasks, {name}", lambda tx: tasks.page(tx, SCOPE, limit=50, **wanted), goal)
+        return Case(f"list_tasks, {name}", "list_tasks", wanted, goal)
 
     return [
         prompt_page("first page", 5),
@@ -135,44 +138,33 @@ def cases_for(stored: list[texts.Sample], count: int) -> list[Case]:
         prompt_page(f"rare “{find.rare}”", 50, query=find.rare),
         prompt_page("absent", 50, query=find.nowhere),
         prompt_page("common, common tag", 80, query=find.common, tags=[common]),
-        prompt_page("common, two tags, all", 80, query=find.common, tags=[common, "writing"], tags_mode="all"),
+        prompt_page("common, two tags, all", 200, query=find.common, tags=[common, "writing"], match="all"),
         prompt_page("common, rare tag", 50, query=find.common, tags=[rare]),
         prompt_page("common tag", 20, tags=[common]),
         prompt_page("rare tag", 20, tags=[rare]),
-        prompt_page("two tags, all", 20, tags=[common, rare], tags_mode="all"),
-        Case("prompts, as MCP lists them", lambda tx: prompts.offered(tx, SCOPE, limit=100, after=50_000), 5),
-        Case("prompts, near", lambda tx: prompts.near(tx, SCOPE, stored[1234].title[:-3] + "x"), 20),
-        Case("prompts, complete “wri”", lambda tx: completion.prompt_names(tx, SCOPE, "wri"), 20),
-        Case("prompts, complete absent", lambda tx: completion.prompt_names(tx, SCOPE, "qzxjv"), 20),
-        Case("prompt tags, complete “t”", lambda tx: completion.prompt_tags(tx, SCOPE, "t"), 20),
-        task_page("ready", 20, filter="ready"),
-        task_page("ready, deep", 100, filter="ready", offset=count // 4),
-        task_page("pending", 20, filter="pending"),
-        task_page("completed", 20, filter="completed"),
-        task_page("all", 20, filter="all"),
-        task_page("ready in project", 20, filter="ready", project=PROJECTS[3]),
-        task_page("ready, common tag", 20, filter="ready", tags=[common]),
-        task_page("ready, rare tag", 20, filter="ready", tags=[rare]),
-        task_page("ready, two tags, all", 20, filter="ready", tags=[common, "writing"], tags_mode="all"),
-        task_page("ready, common “write”", 50, filter="ready", query="write"),
-        task_page("ready, rare", 100, filter="ready", query="xylographer"),
-        task_page("ready, absent", 100, filter="ready", query="qzxjv"),
-        Case("tasks, find by number", lambda tx: tasks.find(tx, SCOPE, 4711), 5),
-        Case("tasks, near", lambda tx: tasks.near(tx, SCOPE, "reveiw law 4711"), 20),
-        Case("task tags, complete “o”", lambda tx: completion.task_tags(tx, SCOPE, "o"), 20),
-        Case("open tasks, complete “47”", lambda tx: completion.open_tasks(tx, SCOPE, "47"), 20),
+        Case("get_prompt", "get_prompt", {"prompt": some}, 5),
+        task_page("ready", 20),
+        task_page("pending", 20, status="pending"),
+        task_page("completed", 20, status="completed"),
+        task_page("all", 20, status="all"),
+        task_page("ready in a project", 20, project=PROJECTS[3]),
+        task_page("ready, common tag", 20, tags=[common]),
+        task_page("ready, rare tag", 20, tags=[rare]),
+        task_page("ready, common “write”", 50, query="write"),
+        task_page("ready, absent text", 100, query="qzxjv"),
+        Case("list_projects", "list_projects", {}, 50),
     ]
 
 
-def run(database: Database, cases: list[Case], rounds: int) -> None:
-    """Call every case once a round, each in a transaction of its own."""
+def run(store: str, folder: Path, cases: list[Case], rounds: int) -> None:
+    """Call every case once a round."""
+    client = Client([SATCHEL, "serve", "--database", store, "--user", USER], environment(folder / "cache"))
     for round in range(rounds + 3):
         for case in cases:
-            started = time.perf_counter()
-            with database.read(SCOPE) as tx:
-                case.call(tx)
+            taken, _ = client.call(case.tool, case.arguments)
             if round >= 3:
-                case.times.append((time.perf_counter() - started) * 1000)
+                case.times.append(taken)
+    client.close()
 
 
 def shown(case: Case) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from satchel.config import Settings
 from satchel.contracts import load
 from satchel.contracts.contract import narrowed
 from satchel.errors import StoreError
+from satchel.log import log
 from satchel.model import Changed, Scope
 from satchel.services import projects, users
 from satchel.transports import stdio
@@ -43,9 +44,9 @@ def serve(settings: Settings) -> int:
         if isinstance(store, int):
             return store
         database = store
-        if contract.finds_project and settings.why_project is None:
-            scope = _placed(database, scope)
         try:
+            if contract.finds_project and settings.why_project is None:
+                scope = _placed(database, scope)
             if contract.acts_as_user and scope.user is None:
                 scope = structs.replace(scope, user=users.local(database, settings.home))
         except StoreError as error:
@@ -88,14 +89,18 @@ def _watching(
             return
         from satchel.contracts.news import news
 
-        project = None if database is None else projects.number(database, scope)
+        project: int | None = None
 
         def hear(changes: list[Changed]) -> None:
             for change in news(contract, changes, scope, project):
                 announce(change)
 
-        if database is not None:
-            database.watch(hear)
+        try:
+            if database is not None:
+                project = projects.number(database, scope)
+                database.watch(hear)
+        except StoreError as error:  # calls are served all the same
+            log(f"changes of the store will not be told: {error}")
         if libraries is not None:
             from satchel.library import watch
 
