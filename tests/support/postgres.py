@@ -82,8 +82,9 @@ class PostgresServer:
             self._process.wait()
 
     def close(self) -> None:
-        """Stop the server and remove its folder."""
-        self.stop()
+        """Stop the server at once and remove its folder."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: object) -> None:
