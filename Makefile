@@ -44,6 +44,8 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/prompts.py
 	$(PY) bench/tasks.py
 	$(PY) bench/libraries.py
+	$(PY) bench/web_calls.py
+	$(PY) bench/own.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock

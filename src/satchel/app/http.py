@@ -24,6 +24,10 @@ refusing to serve {host} without authentication: other machines could read and c
   An OAuth issuer:    --auth oauth --oauth-issuer URL
   This machine only:  --host 127.0.0.1"""
 
+NO_NAME = """\
+other machines reach us by a name that we do not know yet, and are refused (status 421): add it with --allow-host NAME.
+satchel: """
+
 READY = """\
 serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
   Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
@@ -130,6 +134,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
     )
     gc.collect()
     gc.freeze()  # what is there by now stays; it need not be looked through again and again
+    gc.set_threshold(20_000, 20, 20)  # a request leaves hardly any circles behind
     watch.start(libraries, lambda: listeners.tell([Changed("libraries")]))
     server.run(app, listening, connections=http.connections, parent=parent)
     threads.close()
@@ -199,4 +204,6 @@ def _url(http: Http, listening: socket.socket) -> str:
 def _greeting(settings: Settings, http: Http, listening: socket.socket) -> str:
     others = ", ".join(name for name in CONTRACTS if name != settings.contract)
     claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
-    return READY.format(contract=settings.contract, url=_url(http, listening), others=others, claude=claude)
+    named = http.allow_hosts or http.public_url
+    hint = "" if named or _is_loopback(http.host) else NO_NAME
+    return hint + READY.format(contract=settings.contract, url=_url(http, listening), others=others, claude=claude)

@@ -45,7 +45,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: Callable[..., Body]  # (tx or sources, scope, arguments), and report where it reports progress
     writes: bool = False
     reports: bool = False
-    is_look_up: bool = False  # of one thing by its key: where the store is at hand, it takes less than handing it over
+    # Looks one thing up by its key in one statement: where the store is at hand, that takes less than handing it over.
+    is_look_up: bool = False
     at_least_one: tuple[str, ...] = ()  # of these arguments
     keywords: Schema = {}  # of the printed inputSchema, besides what the arguments say
     title: str | None = None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
@@ -109,13 +110,18 @@ class Runner:
         return self._try(tool, arguments, scope, report)
 
     def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
-        assert self._database is not None
         later: list[Callable[[Tx], None]] = []
-        with self._database.write(scope) if tool.writes else self._database.read(scope) as tx:
+        with self._opened(tool, scope) as tx:
             source = self._source(tx, later)
             body = tool.run(source, scope, arguments, report) if tool.reports else tool.run(source, scope, arguments)
         self._do(later, scope)
         return body
+
+    def _opened(self, tool: Tool, scope: Scope) -> AbstractContextManager[Tx]:
+        assert self._database is not None
+        if tool.writes:
+            return self._database.write(scope)
+        return self._database.look(scope) if tool.is_look_up else self._database.read(scope)
 
     def _call_method(self, call: Call, scope: Scope) -> dict[str, Any]:
         method = self._contract.methods[call.method]

@@ -20,6 +20,7 @@ from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
+    Call,
     Json,
     ProtocolError,
     invalid_params,
@@ -57,6 +58,7 @@ class Post:
     def __init__(
         self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes, mirrored: Mirrored | None = None
     ) -> None:
+        self.calls: list[Call] = []  # to settle
         given = dict(headers)
         names = [name for name, _ in headers if name.startswith("mcp-")]
         repeated = {name for name in names if names.count(name) > 1}
@@ -87,6 +89,7 @@ class Post:
         if self.is_per_request and revision is not None:
             self.connection = Connection(offer)
         self.exchange = self.connection.take(value)
+        self.calls = self.exchange.calls
 
     def status(self) -> int:
         """The status of the answer, once every call is settled; an answer is 200 or says why not."""

@@ -121,6 +121,10 @@ class Database:
         """
         raise NotImplementedError
 
+    def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+        """A transaction for one statement that reads; of several, each would see its own moment."""
+        return self.read(scope)
+
     def write(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
         """A transaction that may write; it commits when the block ends, and undoes everything when it raises."""
         raise NotImplementedError

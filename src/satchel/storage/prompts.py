@@ -69,43 +69,47 @@ def add(
 def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
     """The prompt with an id, whole."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
+            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
         from prompts where project = :project and id = :id
     """
-    return _whole(tx, tx.one(sql, project=project, id=id))
+    return _whole(tx.one(sql, project=project, id=id))
 
 
 def by_id_in(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id in the project of that name, whole: one query for what is asked most."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
+            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
         from prompts where id = :id and project = (select number from projects where name = :project)
     """
-    return _whole(tx, tx.one(sql, project=project, id=id))
+    return _whole(tx.one(sql, project=project, id=id))
 
 
 def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
     """The prompt with a name, whole."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
+            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
         from prompts where project = :project and name = :name
     """
-    return _whole(tx, tx.one(sql, project=project, name=name))
+    return _whole(tx.one(sql, project=project, name=name))
 
 
 def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
     """The prompt with a title, whole."""
     sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments
+        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
+            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
         from prompts where project = :project and title = :title
     """
-    return _whole(tx, tx.one(sql, project=project, title=title))
+    return _whole(tx.one(sql, project=project, title=title))
 
 
-def _whole(tx: Tx, row: Row | None) -> Prompt | None:
+def _whole(row: Row | None) -> Prompt | None:
     if row is None:
         return None
-    number, id, name, title, content, description, created_at, updated_at, version, arguments = row
+    number, id, name, title, content, description, created_at, updated_at, version, arguments, tags = row
     return Prompt(
         number=number,
         id=id,
@@ -113,7 +117,7 @@ def _whole(tx: Tx, row: Row | None) -> Prompt | None:
         title=title,
         content=content,
         description=description,
-        tags=tags_of(tx, [number]).get(number, ()),
+        tags=tuple(tags.split(" ")) if tags else (),
         created_at=created_at,
         updated_at=updated_at,
         version=version,

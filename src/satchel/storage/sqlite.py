@@ -162,8 +162,11 @@ class SqliteDatabase(Database):
     def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
         return _Reading(self)
 
+    def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+        return _Looking(self)
+
     def _reader(self) -> apsw.Connection:
-        """A connection that has begun to read."""
+        """A connection to read with."""
         if time.monotonic() >= self._check_at:  # of a read that comes a moment later nothing is lost
             self._check_file()
             self._check_at = time.monotonic() + _LOOK_AT_FILE
@@ -175,15 +178,9 @@ class SqliteDatabase(Database):
             if connection is None:
                 connection = self._connect()
                 connection.execute("pragma query_only = on")
-            connection.execute("begin")
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
         return connection
-
-    def _give_back(self, connection: apsw.Connection) -> None:
-        with suppress(apsw.Error):
-            connection.execute("rollback")
-        self._idle_readers.append(connection)
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
@@ -293,10 +290,30 @@ class _Reading:
 
     def __enter__(self) -> Tx:
         self._connection = self._database._reader()
+        try:
+            self._connection.execute("begin")
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
         return SqliteTx(self._connection)
 
     def __exit__(self, *_: object) -> None:
-        self._database._give_back(self._connection)
+        with suppress(apsw.Error):
+            self._connection.execute("rollback")
+        self._database._idle_readers.append(self._connection)
+
+
+class _Looking:
+    """The same for a single statement, which is a transaction by itself."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def __enter__(self) -> Tx:
+        self._connection = self._database._reader()
+        return SqliteTx(self._connection)
+
+    def __exit__(self, *_: object) -> None:
+        self._database._idle_readers.append(self._connection)
 
 
 def _make_private_file(path: str) -> None:

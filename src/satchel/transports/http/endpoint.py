@@ -21,6 +21,7 @@ from satchel.transports.http.listeners import Listener, Listeners
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.replies import (
     JSON,
+    Message,
     Receive,
     Send,
     begin_stream,
@@ -28,6 +29,7 @@ from satchel.transports.http.replies import (
     reply,
     send_comment,
     send_event,
+    whole,
 )
 from satchel.transports.http.threads import Threads
 
@@ -68,13 +70,28 @@ class Endpoint:
         self._is_quick = is_embedded and not contract.reads_libraries  # which may render for half a second
         self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
 
-    async def post(self, headers: Headers, scope: Scope, raw: bytes, receive: Receive, send: Send) -> None:
+    def take_in(self, headers: Headers, raw: bytes) -> Post:
+        """Read one POST."""
+        return Post(self._offer, headers, raw, self._mirrored)
+
+    async def take_in_some(self, headers: Headers, raw: bytes) -> Post:
+        """Read one POST that may be large."""
+        if len(raw) <= _SMALL:
+            return self.take_in(headers, raw)
+        return await self._threads.run(self.take_in, headers, raw)
+
+    def answer_now(self, post: Post, scope: Scope) -> Message | None:
+        """The answer where that takes less time than to hand the question on; else None."""
+        if post.exchange.is_listening or not self._is_at_hand(post):
+            return None
+        body = self._take(post, for_user(scope, self._user))
+        if not post.exchange.is_answered:
+            return whole(202)
+        return None if body is None else whole(post.status(), body, [JSON, *self._session(post)])
+
+    async def post(self, post: Post, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one POST."""
         scope = for_user(scope, self._user)
-        if len(raw) <= _SMALL:
-            post = Post(self._offer, headers, raw, self._mirrored)
-        else:
-            post = await self._threads.run(Post, self._offer, headers, raw, self._mirrored)
         exchange = post.exchange
         if self._is_at_hand(post):
             body = self._take(post, scope)
@@ -113,18 +130,18 @@ class Endpoint:
 
     def _is_at_hand(self, post: Post) -> bool:
         """Whether the answer takes less time than to hand the question to a thread."""
-        for call in post.exchange.calls:
+        for call in post.calls:
             tool = self._runner.tool(call)
             if call.method != "tools/list" and not (self._is_embedded and tool is not None and tool.is_look_up):
                 return False
         return True
 
     def _writes(self, post: Post) -> bool:
-        return any(tool.writes for tool in map(self._runner.tool, post.exchange.calls) if tool is not None)
+        return any(tool.writes for tool in map(self._runner.tool, post.calls) if tool is not None)
 
     def _take(self, post: Post, scope: Scope) -> bytes | None:
         """Answer a message, unless its answer is a stream; in a thread, where that may take time."""
-        calls = post.exchange.calls
+        calls = post.calls
         if scope.is_read_only and self._writes(post):
             raise self._auth.forbidden("Read-only: nothing may be changed.")
         if not calls and post.method is not None:

@@ -22,10 +22,19 @@ STREAM: Headers = [
 
 async def reply(send: Send, status: int, body: bytes = b"", headers: Headers = ()) -> None:
     """Send an answer that is whole."""
-    raw = _raw(headers)
+    await send(whole(status, body, headers))
+
+
+def whole(status: int, body: bytes = b"", headers: Headers = ()) -> Message:
+    """An answer that is whole, as one message."""
+    raw = [*_AS_JSON] if headers == _JSON_ONLY else _raw(headers)
     if status != 204:
         raw.append((b"content-length", b"%d" % len(body)))
-    await send({"type": WHOLE, "status": status, "headers": raw, "body": body})
+    return {"type": WHOLE, "status": status, "headers": raw, "body": body}
+
+
+_JSON_ONLY: Headers = [JSON]
+_AS_JSON = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
 
 
 async def reply_json(send: Send, status: int, value: object, headers: Headers = ()) -> None:

@@ -10,6 +10,7 @@ from types import FrameType
 
 import uvicorn
 
+from satchel.log import flush, gather
 from satchel.transports.http.app import App
 from satchel.transports.http.wire import BoundedProtocol
 
@@ -42,6 +43,10 @@ class Server(uvicorn.Server):
             signal.signal(number, self.handle_exit)
         yield  # and no signal is raised again afterwards, as uvicorn would
 
+    async def on_tick(self, counter: int) -> bool:
+        flush()
+        return await super().on_tick(counter)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.should_exit = True
 
@@ -71,6 +76,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: App, listening: socket.socket, *, connections: int, parent: int | None = None) -> None:
     """Serve until a signal comes, and finish what is at hand."""
+    gather()
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what clients do wrong is no news
     protocol = type("Protocol", (BoundedProtocol,), {"max_connections": connections})
     config = uvicorn.Config(
@@ -91,6 +97,7 @@ def run(app: App, listening: socket.socket, *, connections: int, parent: int | N
 
 def leave() -> None:
     """End the process at once: a thread that still waits for the database must not hold it up."""
+    flush()
     with suppress(OSError):
         os.close(1)
     os._exit(0)

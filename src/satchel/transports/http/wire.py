@@ -4,16 +4,18 @@ that takes no answer, a bound on heads and trailers, and on how many connections
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from satchel.transports.http.app import App
 from satchel.transports.http.replies import WHOLE
 
 DEADLINE = 30.0  # seconds from the first byte of a request to its last
 MAX_HEAD_BYTES = 64 * 1024
+_SMALL = 32 * 1024  # bytes of a body
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 
@@ -27,6 +29,10 @@ class Cycle(RequestResponseCycle):
             return
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
+        self.finish(message)
+
+    def finish(self, message: Any) -> None:
+        """Send a whole answer now."""
         if self.disconnected:
             return
         headers = [*self.default_headers, *message["headers"]]
@@ -95,6 +101,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stall: asyncio.TimerHandle | None = None
         self._running: RequestResponseCycle | None = None  # whose answer is due; `cycle` may wait behind it
         self._is_in_head = True
+        self._is_small = False  # what is being read, so that its answer is not begun before it is there
         self._head_bytes = 0  # of the head that is being read, as far as it is understood
         self._other_bytes = 0  # since the last that was a body: an unfinished head, trailers, blank lines
 
@@ -188,6 +195,25 @@ class BoundedProtocol(HttpToolsProtocol):
         self._arrival.clear()
         self._is_in_head = True
         super().on_message_complete()
+        if self._is_small:
+            self._is_small = False
+            self._answer_small()
+
+    def _promises_little(self) -> bool:
+        """Whether a request will be all there in a moment, so that it may be answered without a task of its own."""
+        length = dict(self.headers).get(b"content-length", b"")
+        is_short = length.isdigit() and len(length) <= 5 and int(length) <= _SMALL
+        return is_short and self.scope["method"] == "POST" and not self.expect_100_continue
+
+    def _answer_small(self) -> None:
+        cycle = self.cycle
+        if isinstance(cycle, Cycle) and isinstance(self.app, App) and not self.flow.write_paused:
+            message = self.app.answer_now(cast("dict[str, Any]", cycle.scope), bytes(cycle.body))
+            if message is not None:
+                self._running = cycle
+                cycle.finish(message)
+                return
+        self._start_asgi_task(cycle, self.app)
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -227,7 +253,9 @@ class BoundedProtocol(HttpToolsProtocol):
             on_response=self.on_response_complete,
         )
         if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
+            self._is_small = self._promises_little()
+            if not self._is_small:
+                self._start_asgi_task(self.cycle, self.app)
         else:  # one behind another
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, self.app))
