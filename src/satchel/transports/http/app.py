@@ -39,6 +39,14 @@ class Request(Struct, frozen=True):
     post: Post | None = None  # where it was read already
 
 
+class Expected(Struct, frozen=True):
+    """A request whose head is there, and whose body soon will be."""
+
+    endpoint: Endpoint
+    headers: Head
+    caller: Scope
+
+
 class App:
     """Every route of the server, as an ASGI application."""
 
@@ -68,8 +76,9 @@ class App:
         self.listeners = listeners
         self._checking: asyncio.Future[int | Exception] | None = None
 
-    def answer_now(self, scope: MutableMapping[str, Any], raw: bytes) -> Message | None:
-        """The answer to a small request that takes no time; None where it takes some, or where anything is unusual."""
+    def expect(self, scope: Mapping[str, Any]) -> "Expected | None":
+        """Whether a request may be answered without a task of its own, once its small body is there, as far as its head
+        tells; None where anything about it is unusual, or to be refused."""
         endpoint = self._endpoints.get(scope["path"])
         headers = head_of(scope)
         if endpoint is None or self._auth.identify is not None or "origin" in headers.last:
@@ -77,11 +86,16 @@ class App:
         try:
             self._guard.check(headers)
             check_body(headers)
-            caller = self._auth.enter(headers, scope["query_string"].decode("latin-1"))
-            scope["satchel.post"] = post = endpoint.take_in(headers, raw)  # so that it is not read twice
-            return endpoint.answer_now(post, caller)
+            return Expected(endpoint, headers, self._auth.enter(headers, scope["query_string"].decode("latin-1")))
         except Refusal:
             return None  # it is told as all are
+
+    def answer_now(self, expected: "Expected", scope: MutableMapping[str, Any], raw: bytes) -> Message | None:
+        """The answer to an expected request; None where it takes time."""
+        try:
+            post = expected.endpoint.take_in(expected.headers, raw)
+            scope["satchel.post"] = post  # so that it is not read twice
+            return expected.endpoint.answer_now(post, expected.caller)
         except Exception:
             log_surprise(f"POST {scope['path'][:100]}")
             return None

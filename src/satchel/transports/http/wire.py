@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from satchel.transports.http.app import App
+from satchel.transports.http.app import App, Expected
 from satchel.transports.http.replies import WHOLE
 
 DEADLINE = 30.0  # seconds from the first byte of a request to its last
@@ -101,7 +101,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stall: asyncio.TimerHandle | None = None
         self._running: RequestResponseCycle | None = None  # whose answer is due; `cycle` may wait behind it
         self._is_in_head = True
-        self._is_small = False  # what is being read, so that its answer is not begun before it is there
+        self._expected: Expected | None = None  # what is being read, where it is answered when it is all there
         self._head_bytes = 0  # of the head that is being read, as far as it is understood
         self._other_bytes = 0  # since the last that was a body: an unfinished head, trailers, blank lines
 
@@ -195,9 +195,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._arrival.clear()
         self._is_in_head = True
         super().on_message_complete()
-        if self._is_small:
-            self._is_small = False
-            self._answer_small()
+        expected, self._expected = self._expected, None
+        if expected is not None:
+            self._answer_small(expected)
 
     def _promises_little(self) -> bool:
         """Whether a request will be all there in a moment, so that it may be answered without a task of its own."""
@@ -205,10 +205,10 @@ class BoundedProtocol(HttpToolsProtocol):
         is_short = length.isdigit() and len(length) <= 5 and int(length) <= _SMALL
         return is_short and self.scope["method"] == "POST" and not self.expect_100_continue
 
-    def _answer_small(self) -> None:
+    def _answer_small(self, expected: Expected) -> None:
         cycle = self.cycle
         if isinstance(cycle, Cycle) and isinstance(self.app, App) and not self.flow.write_paused:
-            message = self.app.answer_now(cast("dict[str, Any]", cycle.scope), bytes(cycle.body))
+            message = self.app.answer_now(expected, cast("dict[str, Any]", cycle.scope), bytes(cycle.body))
             if message is not None:
                 self._running = cycle
                 cycle.finish(message)
@@ -253,8 +253,9 @@ class BoundedProtocol(HttpToolsProtocol):
             on_response=self.on_response_complete,
         )
         if before is None or before.response_complete:
-            self._is_small = self._promises_little()
-            if not self._is_small:
+            if isinstance(self.app, App) and self._promises_little():
+                self._expected = self.app.expect(cast("dict[str, Any]", self.scope))
+            if self._expected is None:
                 self._start_asgi_task(self.cycle, self.app)
         else:  # one behind another
             self.flow.pause_reading()
