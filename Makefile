@@ -12,12 +12,12 @@ run: ## serve everything over HTTP on this machine, and tell how to connect (set
 
 test: ## the tests, on SQLite and on a PostgreSQL that they start (set-up included; needs no Node)
 	@tools/setup dev
-	$(PY) -m pytest -m "not npm" -n auto
+	$(PY) -m pytest -m "not npm" -n auto --dist worksteal
 
 judges: ## the official npm clients drive the server (brings its own Node)
 	@tools/setup judges
 	@tools/judges
-	$(PY) -m pytest -m npm -n auto
+	$(PY) -m pytest -m npm -n auto --dist worksteal
 
 check: ## what CI runs: format, lint, types, docs, the budget of tools/list, tests, judges
 	@tools/setup dev
