@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -220,9 +221,12 @@ class App:
 
 def head_of(scope: Mapping[str, Any]) -> Head:
     """The headers of a request. White space behind a value is no part of it; the parser takes away what is in front."""
-    return Head(
-        [(name.decode("latin-1"), content.decode("latin-1").strip(" \t")) for name, content in scope["headers"]]
-    )
+    return Head([_read_header(header) for header in scope["headers"]])
+
+
+@lru_cache(maxsize=1024)  # most are the same from request to request
+def _read_header(header: tuple[bytes, bytes]) -> tuple[str, str]:
+    return header[0].decode("latin-1"), header[1].decode("latin-1").strip(" \t")
 
 
 def _preflight(methods: tuple[str, ...]) -> Headers:

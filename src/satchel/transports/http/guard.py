@@ -5,6 +5,7 @@ rebinding). It cannot choose the Host and Origin that the browser sends, so both
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -69,9 +70,7 @@ class Guard(Struct, frozen=True):
 
     def knows_host(self, host: str) -> bool:
         """Whether a Host is ours: one of the names, on any port, or one with exactly this port."""
-        folded = host.lower()
-        name, port = _split(folded)
-        return folded in self.hosts or (name in self.hosts and _is_port(port))
+        return _is_among(host, self.hosts)
 
     def knows_origin(self, origin: str) -> bool:
         """Whether an Origin is named, or is a page of this machine."""
@@ -85,6 +84,13 @@ class Guard(Struct, frozen=True):
         """The origin whose pages may read our answers: only one that was named."""
         given = values(headers, "origin")
         return given[0] if len(given) == 1 and given[0] in self.origins else None
+
+
+@lru_cache(maxsize=1024)
+def _is_among(host: str, hosts: frozenset[str]) -> bool:
+    folded = host.lower()
+    name, port = _split(folded)
+    return folded in hosts or (name in hosts and _is_port(port))
 
 
 def make_guard(hosts: Iterable[str], origins: Iterable[str]) -> Guard:

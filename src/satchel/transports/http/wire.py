@@ -201,9 +201,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _promises_little(self) -> bool:
         """Whether a request will be all there in a moment, so that it may be answered without a task of its own."""
-        length = dict(self.headers).get(b"content-length", b"")
-        is_short = length.isdigit() and len(length) <= 5 and int(length) <= _SMALL
-        return is_short and self.scope["method"] == "POST" and not self.expect_100_continue
+        if self.scope["method"] != "POST" or self.expect_100_continue:
+            return False
+        for name, value in self.headers:
+            if name == b"content-length":
+                return value.isdigit() and len(value) <= 5 and int(value) <= _SMALL
+        return False
 
     def _answer_small(self, expected: Expected) -> None:
         cycle = self.cycle
