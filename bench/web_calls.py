@@ -204,6 +204,7 @@ def main() -> int:
             if not options.postgres:
                 script = [PYTHON, str(HERE / "web_rivals.py")]
                 start("official SDK", [*script, "sdk", file, "PORT"], revision)
+                start("official SDK, uvloop and httptools", [*script, "sdk-fast", file, "PORT"], revision)
             start("satchel", satchel(where, 1), revision)
             start("satchel, 2 workers", satchel(where, 2), revision)
         if not options.postgres:

@@ -70,6 +70,8 @@ def bare(store: Store) -> Any:
 
 if __name__ == "__main__":
     rival, path, port = sys.argv[1:]
-    app = {"sdk": sdk, "bare": bare}[rival](Store(path))
-    lifespan = "on" if rival == "sdk" else "off"
-    uvicorn.run(app, port=int(port), loop="uvloop", http="httptools", lifespan=lifespan, access_log=False, log_level=40)
+    app = {"sdk": sdk, "sdk-fast": sdk, "bare": bare}[rival](Store(path))
+    lifespan = "off" if rival == "bare" else "on"
+    # What `pip install mcp` brings is uvicorn without its extras; `-fast` has them.
+    loop, http = ("asyncio", "h11") if rival == "sdk" else ("uvloop", "httptools")
+    uvicorn.run(app, port=int(port), loop=loop, http=http, lifespan=lifespan, access_log=False, log_level=40)
