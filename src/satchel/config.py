@@ -85,6 +85,10 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     file = _file(os.path.join(home, "satchel.toml"))
     said = {name: flag for name, flag in flags.items() if isinstance(flag, str)}
     told = {name: said.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
+    if told["transport"] == "http":
+        # The environment of a server for many is nobody's place of work: its callers say ?project=.
+        environment = {name: value for name, value in environment.items() if name != "SATCHEL_PROJECT"}
+        told["project"] = said.get("project") or file.get("project")
     given = {name: flag for name, flag in flags.items() if isinstance(flag, list)}
     lists = {name: tuple(given.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
     for name, choices in CHOICES.items():

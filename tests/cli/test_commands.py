@@ -329,6 +329,8 @@ def test_a_flag_counts_before_the_environment_and_that_before_the_file(tmp_path:
     assert config.load({}, home).database == "file.db"
     assert config.load({}, home | {"SATCHEL_PROJECT": "of-env"}).project == "of-env"
     assert config.load({"project": "of-flag"}, home | {"SATCHEL_PROJECT": "of-env"}).project == "of-flag"
+    served = config.load({"transport": "http"}, home | {"SATCHEL_PROJECT": "of-env"})
+    assert (served.project, served.why_project) == ("of-file", "the settings file")
     assert config.load({}, {"SATCHEL_HOME": str(tmp_path / "none")}).database == str(tmp_path / "none" / "satchel.db")
     (tmp_path / "satchel.toml").write_text("colour = 5\n")
     with pytest.raises(config.SettingsError, match="colour is no setting"):

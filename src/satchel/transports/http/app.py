@@ -102,7 +102,6 @@ class App:
             return None
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        # White space around a value is no part of it; the parser takes away only what is in front.
         headers = head_of(scope)
         path, query = scope["path"], scope["query_string"].decode("latin-1")
         post = scope.get("satchel.post")
