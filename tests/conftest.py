@@ -1,8 +1,10 @@
 """Fixtures for all tests: stores on both engines, and servers on them."""
 
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg_pool.base
 import pytest
 from hypothesis import settings
 
@@ -13,6 +15,9 @@ from tests.support.stdio import NEWEST, Server
 # A busy machine is no failure.
 settings.register_profile("satchel", deadline=None)
 settings.load_profile("satchel")
+
+# The threads of a pool draw random numbers when they like. Hypothesis must not take that for the doing of a test.
+psycopg_pool.base.random = random.Random().random  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
