@@ -28,8 +28,8 @@ from tests.support.web import (
 
 DEADLINE = 1.0
 HURRIED = (
-    "import sys; from satchel.transports.http.wire import BoundedProtocol; "
-    f"BoundedProtocol.deadline = {DEADLINE}; from satchel.transports.http import endpoint; "
+    "import sys; from satchel.transports.http.wire import Wire; "
+    f"Wire.deadline = {DEADLINE}; from satchel.transports.http import endpoint; "
     "endpoint.KEEP_ALIVE = 0.5; from satchel.__main__ import main; sys.exit(main())"
 )
 SLACK = 4.0  # seconds that a busy machine may add
@@ -65,7 +65,7 @@ def nothing_is_left(server: WebServer) -> Iterator[None]:
 
 
 def test_the_deadline_is_30_seconds_unless_a_test_says_otherwise() -> None:
-    assert wires.BoundedProtocol.deadline == wires.DEADLINE == 30.0
+    assert wires.Wire.deadline == wires.DEADLINE == 30.0
     assert wires.MAX_HEAD_BYTES == 64 * 1024
 
 

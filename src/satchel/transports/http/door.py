@@ -11,7 +11,7 @@ from satchel.protocol.wire import BadJson, decode
 from satchel.transports.http.auth import Auth, for_user
 from satchel.transports.http.guard import Refusal
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.http.replies import Send, reply_json
+from satchel.transports.http.replies import Answer, in_json
 from satchel.transports.http.threads import Threads
 
 STATUSES = {"VALIDATION_ERROR": 400, "NOT_FOUND": 404}
@@ -39,10 +39,10 @@ class Door:
         if scope.is_read_only and tool.writes:
             raise self._auth.forbidden("Read-only: nothing may be changed.")
 
-    async def post(self, name: str, scope: Scope, raw: bytes, send: Send) -> None:
+    async def post(self, name: str, scope: Scope, raw: bytes) -> Answer:
         """Carry out one call."""
         status, body = await self._threads.run(self._call, name, for_user(scope, self._user), raw)
-        await reply_json(send, status, body)
+        return in_json(status, body)
 
     def _call(self, name: str, scope: Scope, raw: bytes) -> tuple[int, Any]:
         started = time.perf_counter()

@@ -19,18 +19,8 @@ from satchel.transports.http.auth import Auth, for_user
 from satchel.transports.http.guard import Headers, Refusal, value
 from satchel.transports.http.listeners import Listener, Listeners
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.http.replies import (
-    JSON,
-    Message,
-    Receive,
-    Send,
-    begin_stream,
-    end_stream,
-    reply,
-    send_comment,
-    send_event,
-    whole,
-)
+from satchel.transports.http.replies import JSON, Answer, Lines
+from satchel.transports.http.request import Request
 from satchel.transports.http.threads import Threads
 
 KEEP_ALIVE = 15.0  # seconds between signs of life on a quiet stream
@@ -74,24 +64,19 @@ class Endpoint:
         """Read one POST."""
         return Post(self._offer, headers, raw, self._mirrored)
 
-    async def take_in_some(self, headers: Headers, raw: bytes) -> Post:
-        """Read one POST that may be large."""
-        if len(raw) <= _SMALL:
-            return self.take_in(headers, raw)
-        return await self._threads.run(self.take_in, headers, raw)
-
-    def answer_now(self, post: Post, scope: Scope) -> Message | None:
+    def answer_now(self, post: Post, scope: Scope) -> Answer | None:
         """The answer where that takes less time than to hand the question on; else None."""
         if post.exchange.is_listening or not self._is_at_hand(post):
             return None
         body = self._take(post, for_user(scope, self._user))
         if not post.exchange.is_answered:
-            return whole(202)
-        return None if body is None else whole(post.status(), body, [JSON, *self._session(post)])
+            return Answer(202)
+        return None if body is None else Answer(post.status(), body, JSON + self._session(post))
 
-    async def post(self, post: Post, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one POST."""
+    async def post(self, request: Request, scope: Scope) -> Answer | None:
+        """Answer one POST; None where the answer was a stream."""
         scope = for_user(scope, self._user)
+        post = request.post or await self._read(request)
         exchange = post.exchange
         if self._is_at_hand(post):
             body = self._take(post, scope)
@@ -99,24 +84,32 @@ class Endpoint:
             is_quick = self._is_quick and not self._writes(post)
             body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
         if not exchange.is_answered:
-            await reply(send, 202)
-        elif exchange.is_listening:
-            await self._stream(post.connection, scope, exchange.output, receive, send)
-        elif body is None:
-            await self._settle_in_stream(post, scope, receive, send)
-        else:
-            await reply(send, post.status(), body, [JSON, *self._session(post)])
+            return Answer(202)
+        if exchange.is_listening:
+            await self._stream(request, post.connection, scope, exchange.output)
+            return None
+        if body is None:
+            await self._settle_in_stream(request, post, scope)
+            return None
+        return Answer(post.status(), body, JSON + self._session(post))
 
-    def _session(self, post: Post) -> Headers:
+    async def _read(self, request: Request) -> Post:
+        raw = await request.body()
+        if len(raw) <= _SMALL:
+            return self.take_in(request.headers, raw)
+        return await self._threads.run(self.take_in, request.headers, raw)
+
+    def _session(self, post: Post) -> Lines:
         """A session id that means nothing and that nobody remembers.
 
         Some clients of the handshake generation open the stream of changes only where they were given one.
         """
         is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
-        return [("mcp-session-id", new_id())] if is_opening and self._has_news else []
+        return (("mcp-session-id", new_id()),) if is_opening and self._has_news else ()
 
-    async def get(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
+    async def get(self, request: Request, scope: Scope) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
+        headers = request.headers
         date = value(headers, VERSION_HEADER)
         revision = UNNAMED if date is None else REVISIONS.get(date)
         if revision is None or not revision.is_handshake or not self._has_news:
@@ -124,7 +117,7 @@ class Endpoint:
         if "text/event-stream" not in (value(headers, "accept") or ""):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
         connection = Connection(self._offer.without_subscriptions(), revision)
-        await self._stream(connection, for_user(scope, self._user), list, receive, send)
+        await self._stream(request, connection, for_user(scope, self._user), list)
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -172,7 +165,7 @@ class Endpoint:
         name = tool.name if tool is not None else ""
         self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
 
-    async def _settle_in_stream(self, post: Post, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _settle_in_stream(self, request: Request, post: Post, scope: Scope) -> None:
         """Answer with a stream: how far each call has come, then the answers."""
         loop = asyncio.get_running_loop()
         messages: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -193,23 +186,19 @@ class Endpoint:
                 messages.put_nowait(None)
 
         working = asyncio.ensure_future(work())
-        gone = asyncio.ensure_future(_disconnected(receive))
-        gone.add_done_callback(lambda _: _cancel(post))
-        try:
-            await begin_stream(send)
-            while (message := await messages.get()) is not None:
-                await send_event(send, message)
-            await working
-            for message in post.exchange.output():
-                await send_event(send, message)
-            await end_stream(send)
-        finally:
-            gone.cancel()
+        request.when_gone(lambda: _cancel(post))
+        request.begin_stream()
+        while (message := await messages.get()) is not None:
+            await request.send_event(message)
+        await working
+        for message in post.exchange.output():
+            await request.send_event(message)
+        request.end_stream()
 
     # -- streams ------------------------------------------------------------------------------------------------
 
     async def _stream(
-        self, connection: Connection, scope: Scope, opening: Callable[[], list[bytes]], receive: Receive, send: Send
+        self, request: Request, connection: Connection, scope: Scope, opening: Callable[[], list[bytes]]
     ) -> None:
         """Tell of changes until the client leaves or we do."""
         project = await self._threads.run(self._watched, scope)
@@ -218,35 +207,27 @@ class Endpoint:
             return news(self._contract, changes, scope, project)
 
         listener = Listener(connection, seen)
-        gone = asyncio.ensure_future(_disconnected(receive))
-        gone.add_done_callback(lambda _: listener.close())
+        request.when_gone(listener.close)
         self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed
         self._metrics.stream_opened()
         try:
-            await begin_stream(send)
+            request.begin_stream()
             for message in opening():
-                await send_event(send, message)
-            while not gone.done():
+                await request.send_event(message)
+            while not request.is_gone:
                 messages = await listener.messages(KEEP_ALIVE)
                 for message in messages:
-                    await send_event(send, message)
+                    await request.send_event(message)
                 if listener.is_closing:
                     break
                 if not messages:
-                    await send_comment(send)
-            if not gone.done():
-                for message in connection.close():
-                    await send_event(send, message)
-                await end_stream(send)
+                    await request.send_comment()
+            for message in connection.close():
+                await request.send_event(message)
+            request.end_stream()
         finally:
             self._listeners.remove(listener)
             self._metrics.stream_opened(-1)
-            gone.cancel()
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _cancel(post: Post) -> None:

@@ -1,57 +1,19 @@
 """The listening process: a socket, an event loop, and an orderly end. Several of them share the socket."""
 
-import logging
+import asyncio
 import os
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
-
-import uvicorn
+import sys
+from contextlib import suppress
 
 from satchel.log import flush, gather
 from satchel.transports.http.app import App
-from satchel.transports.http.wire import BoundedProtocol
+from satchel.transports.http.wire import Wires
 
-DRAIN = 10  # seconds that answers in progress have when we are told to end
-KEEP_ALIVE = 75  # seconds that a quiet connection is kept
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server, ending as a service should: streams are closed, answers finished, exit status 0."""
-
-    def __init__(self, config: uvicorn.Config, app: App, parent: int | None) -> None:
-        super().__init__(config)
-        self._app = app
-        self._parent = parent  # a pipe that closes when the supervisor is gone
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self._parent is not None:
-            import asyncio
-
-            asyncio.get_running_loop().add_reader(self._parent, self._orphaned)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.listeners.close()
-        await super().shutdown(sockets)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.handle_exit)
-        yield  # and no signal is raised again afterwards, as uvicorn would
-
-    async def on_tick(self, counter: int) -> bool:
-        flush()
-        return await super().on_tick(counter)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.should_exit = True
-
-    def _orphaned(self) -> None:
-        self.should_exit = True
+DRAIN = 10.0  # seconds that answers in progress have when we are told to end
+_TICK = 0.1  # seconds
+_BACKLOG = 2048
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -66,7 +28,7 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(2048)
+        listening.listen(_BACKLOG)
     except OSError:
         listening.close()
         raise
@@ -75,24 +37,47 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def run(app: App, listening: socket.socket, *, connections: int, parent: int | None = None) -> None:
-    """Serve until a signal comes, and finish what is at hand."""
+    """Serve until a signal comes, and finish what is at hand.
+
+    `parent` is a pipe that closes when the supervisor is gone.
+    """
     gather()
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what clients do wrong is no news
-    protocol = type("Protocol", (BoundedProtocol,), {"max_connections": connections})
-    config = uvicorn.Config(
-        app,
-        http=protocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=DRAIN,
-        backlog=2048,
-    )
-    Server(config, app, parent).run([listening])
+    make_loop = None
+    if sys.platform != "win32":
+        import uvloop
+
+        make_loop = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=make_loop) as runner:
+        runner.run(_serve(app, listening, connections, parent))
+
+
+async def _serve(app: App, listening: socket.socket, connections: int, parent: int | None) -> None:
+    loop = asyncio.get_running_loop()
+    wires = Wires(app, connections)
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ending.set)
+    if parent is not None:
+        loop.add_reader(parent, ending.set)
+
+    def tick() -> None:
+        wires.tick()
+        flush()
+        loop.call_later(_TICK, tick)
+
+    server = await loop.create_server(wires.wire, sock=listening, backlog=_BACKLOG)
+    tick()
+    await ending.wait()
+    if parent is not None:
+        loop.remove_reader(parent)
+    server.close()
+    app.listeners.close()
+    wires.end()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN):
+            while wires.open or wires.tasks:
+                await asyncio.sleep(0.02)
+    wires.abort()
 
 
 def leave() -> None:

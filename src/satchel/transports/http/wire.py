@@ -1,128 +1,142 @@
-"""HTTP connections as uvicorn serves them, with what it leaves open: a deadline for a whole request and for a client
-that takes no answer, a bound on heads and trailers, and on how many connections there are."""
+"""HTTP connections, with bounds: a deadline for a whole request and for a client that takes no answer, a limit on heads
+and trailers, and on how many connections there are.
+
+The parser is Node's (llhttp, by httptools). What it finds is answered here without anything in between: most requests
+are there in one piece, and are answered in the moment that they are. The answers of one turn of the event loop leave
+together at its end: to be woken for each of them costs a client more than to read it, and us more than to send it.
+"""
 
 import asyncio
 import re
-from collections.abc import Callable
-from typing import Any, cast
+from collections import deque
+from email.utils import formatdate
+from functools import lru_cache
+from math import inf
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from satchel.transports.http.app import App, Expected
-from satchel.transports.http.replies import WHOLE
+from satchel.transports.http.guard import Head
+from satchel.transports.http.replies import CLOSE, JSON, Answer, Lines, head
+from satchel.transports.http.request import Request
+
+if TYPE_CHECKING:
+    from satchel.transports.http.app import App
 
 DEADLINE = 30.0  # seconds from the first byte of a request to its last
+KEEP_ALIVE = 75.0  # seconds that a quiet connection is kept
 MAX_HEAD_BYTES = 64 * 1024
-_SMALL = 32 * 1024  # bytes of a body
+
+_SMALL = 32 * 1024  # bytes of a body that will be there in a moment
+_ENOUGH = 64 * 1024  # bytes of a body that are read before anybody asks for them
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 
 
-class Cycle(RequestResponseCycle):
-    """One request and its answer. An answer that is whole goes out at once: uvicorn would send head and body apart."""
+class Wires:
+    """The open connections of one process, and what they share."""
 
-    async def send(self, message: Any) -> None:
-        if message["type"] != WHOLE:
-            await super().send(message)
-            return
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        self.finish(message)
+    def __init__(self, app: "App", limit: int) -> None:
+        self.app = app
+        self.limit = limit
+        self.loop = asyncio.get_running_loop()
+        self.open: set[Wire] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.is_ending = False
+        self.date = b""
+        self._date_until = 0.0
+        self._outbox: list[Wire] = []
+        self.tick()
 
-    def finish(self, message: Any) -> None:
-        """Send a whole answer now."""
-        if self.disconnected:
-            return
-        headers = [*self.default_headers, *message["headers"]]
-        if not self.keep_alive:
-            headers.append((b"connection", b"close"))
-        elif (b"connection", b"close") in headers:
-            self.keep_alive = False
-        lines = b"".join([b"%s: %s\r\n" % header for header in headers])
-        body = b"" if self.scope["method"] == "HEAD" else message["body"]
-        self.transport.write(STATUS_LINE[message["status"]] + lines + b"\r\n" + body)
-        self.response_started = self.response_complete = True
-        self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
+    def wire(self) -> "Wire":
+        """A new connection."""
+        return Wire(self)
 
+    def send_soon(self, wire: "Wire") -> None:
+        """Let a connection send its answer together with those of others."""
+        if not self._outbox:
+            self.loop.call_soon(self._send)
+        self._outbox.append(wire)
 
-class _Alarm:
-    """A time-out that is put off with every request and seldom comes: the loop has one timer for many of them."""
+    def _send(self) -> None:
+        outbox, self._outbox = self._outbox, []
+        for wire in outbox:
+            wire.send()
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
-        self._loop = loop
-        self._ring = ring
-        self._due: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+    def tick(self) -> None:
+        """Look after what depends on the time; called ten times a second."""
+        now = self.loop.time()
+        if now >= self._date_until:
+            self.date = b"date: %s\r\n" % formatdate(usegmt=True).encode()
+            self._date_until = now + 1
+        for wire in [wire for wire in self.open if wire.due <= now or wire.reader_due <= now]:
+            wire.look_at_the_clock(now)
 
-    @property
-    def is_set(self) -> bool:
-        return self._due is not None
+    def end(self) -> None:
+        """Answer what has been asked, and nothing more."""
+        self.is_ending = True
+        for wire in list(self.open):
+            wire.end()
 
-    def set(self, seconds: float) -> None:
-        self._due = self._loop.time() + seconds
-        if self._timer is None:
-            self._timer = self._loop.call_at(self._due, self._look)
-
-    def clear(self) -> None:
-        self._due = None
-
-    def forget(self) -> None:
-        self._due = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _look(self) -> None:
-        self._timer = None
-        if self._due is None:
-            return
-        if self._loop.time() + 0.001 < self._due:
-            self._timer = self._loop.call_at(self._due, self._look)
-        else:
-            self._due = None
-            self._ring()
+    def abort(self) -> None:
+        """End whatever is still going on."""
+        for task in self.tasks:
+            task.cancel()
+        for wire in list(self.open):
+            wire.transport.abort()
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class Wire(asyncio.Protocol):
     """One connection. Whoever is slow or endless is cut off; the time that an answer takes is not counted."""
 
-    max_connections = 1000
     deadline = DEADLINE
+    transport: asyncio.Transport
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._arrival = _Alarm(self.loop, self._expired)  # of a whole request
-        self._quiet = _Alarm(self.loop, self.timeout_keep_alive_handler)
-        self._stall: asyncio.TimerHandle | None = None
-        self._running: RequestResponseCycle | None = None  # whose answer is due; `cycle` may wait behind it
-        self._is_in_head = True
-        self._expected: Expected | None = None  # what is being read, where it is answered when it is all there
-        self._head_bytes = 0  # of the head that is being read, as far as it is understood
+    def __init__(self, wires: Wires) -> None:
+        self.loop = wires.loop
+        self.due = inf  # when a request has to be there, or a quiet connection is closed
+        self.reader_due = inf  # when the client has to have read something
+        self._wires = wires
+        self._app = wires.app
+        self._parser = _parser(self)
+        self._answering: Request | None = None  # whose answer is due
+        self._reading: Request | None = None  # whose body is arriving
+        self._waiting: deque[Request] = deque()  # behind the one that is answered
+        self._outgoing = b""  # its answer, until the end of this turn of the loop
+        self._closes = False  # after that
+        self._drained: asyncio.Future[None] | None = None  # somebody waits for the client to read
+        self._unread = 0  # bytes that the client had not read when we last looked
+        self._is_stuck = False  # there is too much that it has not read
+        self._is_paused = False  # it is we who do not read
+        # Of what is being read:
+        self._is_arriving = False  # a request, or rubbish
+        self._url = b""
+        self._headers: list[tuple[bytes, bytes]] = []
         self._other_bytes = 0  # since the last that was a body: an unfinished head, trailers, blank lines
 
     # -- the life of a connection -------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > self.max_connections:
+        self.transport = transport
+        self._wires.open.add(self)
+        if len(self._wires.open) > self._wires.limit:
             self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
-            return
-        self._start()
+        elif self._wires.is_ending:
+            transport.close()
+        else:
+            self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._arrival.forget()
-        self._quiet.forget()
+        self._wires.open.discard(self)
+        self.due = self.reader_due = inf
         self.resume_writing()
-        super().connection_lost(exc)
-        if self._running is not None and not self._running.response_complete:
-            # uvicorn tells the last request only, and a stream with another behind it would never end.
-            self._running.disconnected = True
-            self._running.message_event.set()
+        for request in {self._answering, self._reading, *self._waiting}:
+            if request is not None:
+                request.leave()
+        self._answering = self._reading = None
+        self._waiting.clear()
+        del self._parser  # which knows us, too
 
     def data_received(self, data: bytes) -> None:
         rest: bytes | None = data
@@ -130,159 +144,243 @@ class BoundedProtocol(HttpToolsProtocol):
             rest = self._take(rest)
 
     def pause_writing(self) -> None:
-        super().pause_writing()
-        if self._stall is None:
-            self._await_reader()
+        self._is_stuck = True
+        self._unread = self.transport.get_write_buffer_size()
+        self.reader_due = self.loop.time() + self.deadline
 
     def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None
+        self._is_stuck = False
+        self.reader_due = inf
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+        if self._waiting:
+            self._go_on()
 
-    def timeout_keep_alive_handler(self) -> None:
-        if self.transport.get_write_buffer_size():
+    def look_at_the_clock(self, now: float) -> None:
+        """Cut off who is overdue."""
+        if self.reader_due <= now:
+            unread, before = self.transport.get_write_buffer_size(), self._unread
+            if unread >= before:
+                self.transport.abort()
+                return
+            self._unread, self.reader_due = unread, now + self.deadline
+        if self.due > now:
+            return
+        if self._is_arriving and self._is_paused:
+            self.due = now + self.deadline  # it is we who do not read on
+        elif self._is_arriving:
+            self._refuse(b"408 Request Timeout", b"A request has 30 seconds to arrive.")
+        elif self.transport.get_write_buffer_size():
             self.transport.abort()  # closing would wait for a client that reads nothing
         else:
-            super().timeout_keep_alive_handler()
+            self.transport.close()
 
-    def send_400_response(self, msg: str) -> None:
-        self._refuse(b"400 Bad Request", msg.encode("ascii", "replace"))
+    def end(self) -> None:
+        """Close as soon as everything is answered."""
+        if self._answering is None and not self._waiting:
+            self.transport.close()
 
     # -- what the parser finds ----------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        if not self._arrival.is_set:
-            self._start()
-        self._is_in_head = True
-        self._head_bytes = 0
-        super().on_message_begin()
+        if not self._is_arriving:
+            self._expect()
+        self._url = b""
+        self._headers = []
 
     def on_url(self, url: bytes) -> None:
-        self._head_bytes += len(url)
-        super().on_url(url)
+        self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._is_in_head:
-            return  # a trailer, which must not pass for a header
-        self._head_bytes += len(name) + len(value) + 4
-        name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
+        self._headers.append((name, value))  # trailers too, which nobody looks at
 
     def on_headers_complete(self) -> None:
-        if self.parser.should_upgrade():
+        parser = self._parser
+        if parser.should_upgrade():
             return  # _decline takes it from here
-        if self._head_bytes > MAX_HEAD_BYTES:
+        if self._other_bytes > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
             self._refuse_head()
             raise ValueError("the head is too large")  # so that the parser stops
-        self._is_in_head = False
         self._other_bytes = 0
-        absolute = _ABSOLUTE.match(self.url)
-        if absolute is not None:
-            # The address says which host is meant then, whatever the header says.
-            self.headers[:] = [(name, absolute[1] if name == b"host" else value) for name, value in self.headers]
-        self._begin_cycle()
+        if self.transport.is_closing():
+            return  # nobody would hear the answer
+        path, query, host = _address(self._url)
+        headers = _read_head(self._headers, host)
+        request = Request(self, parser.get_method().decode("ascii"), path, query, headers)
+        request.is_old = parser.get_http_version() != "1.1"
+        request.is_kept = not request.is_old and parser.should_keep_alive()
+        request.asks_first = headers.last.get("expect", "").lower() == "100-continue"
+        self._reading = request
+        if self._answering is None and not self._waiting and not self._is_stuck:
+            self._begin(request)
+        else:
+            self._waiting.append(request)
+            self._pause_reading()
 
     def on_body(self, body: bytes) -> None:
         self._other_bytes = 0
-        super().on_body(body)
+        request = self._reading
+        if request is None or request.is_begun:
+            return  # nobody wants it any more
+        request.take(body)
+        if request.size > _ENOUGH and not request.is_awaited:
+            self._pause_reading()
 
     def on_message_complete(self) -> None:
-        if self.parser.should_upgrade():
-            return
-        self._arrival.clear()
-        self._is_in_head = True
-        super().on_message_complete()
-        expected, self._expected = self._expected, None
-        if expected is not None:
-            self._answer_small(expected)
+        request = self._reading
+        if request is None:
+            return  # an upgrade
+        self._reading = None
+        self._is_arriving = False
+        self.due = inf
+        request.complete()
+        if request is self._answering:
+            if request.expected is not None:
+                self._answer_now(request)
+        elif self._answering is None and not self._waiting:
+            self._rest()
 
-    def _promises_little(self) -> bool:
-        """Whether a request will be all there in a moment, so that it may be answered without a task of its own."""
-        if self.scope["method"] != "POST" or self.expect_100_continue:
-            return False
-        for name, value in self.headers:
-            if name == b"content-length":
-                return value.isdigit() and len(value) <= 5 and int(value) <= _SMALL
-        return False
+    def _begin(self, request: Request) -> None:
+        """Answer a request whose head is there, as soon as that can be."""
+        self._answering = request
+        if _promises_little(request):
+            request.expected = self._app.expect(request)
+        if request.expected is None:
+            self._start(request)
+        elif request.is_complete:
+            self._answer_now(request)
 
-    def _answer_small(self, expected: Expected) -> None:
-        cycle = self.cycle
-        if isinstance(cycle, Cycle) and isinstance(self.app, App) and not self.flow.write_paused:
-            message = self.app.answer_now(expected, cast("dict[str, Any]", cycle.scope), bytes(cycle.body))
-            if message is not None:
-                self._running = cycle
-                cycle.finish(message)
-                return
-        self._start_asgi_task(cycle, self.app)
-
-    def on_response_complete(self) -> None:
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+    def _answer_now(self, request: Request) -> None:
+        answer = self._app.answer_now(request)
+        if answer is None:
+            self._start(request)
         else:
-            self._quiet.set(self.timeout_keep_alive)
+            request.answer(answer)
 
-    def _unset_keepalive_if_required(self) -> None:
-        self._quiet.clear()
+    def _start(self, request: Request) -> None:
+        """Answer a request that takes its time."""
+        task = self.loop.create_task(self._app.answer(request))
+        self._wires.tasks.add(task)
+        task.add_done_callback(self._wires.tasks.discard)
 
-    def _begin_cycle(self) -> None:
-        """Begin to answer a request whose head is there; what uvicorn does, with our cycle and without websockets."""
-        version = self.parser.get_http_version()
-        address = httptools.parse_url(self.url)
-        path = address.path.decode("ascii")
-        self.scope["method"] = self.parser.get_method().decode("ascii")
-        self.scope["http_version"] = version
-        self.scope["path"] = unquote(path) if "%" in path else path
-        self.scope["raw_path"] = address.path
-        self.scope["query_string"] = address.query or b""
-        before = self.cycle
-        self.cycle = Cycle(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        if before is None or before.response_complete:
-            if isinstance(self.app, App) and self._promises_little():
-                self._expected = self.app.expect(cast("dict[str, Any]", self.scope))
-            if self._expected is None:
-                self._start_asgi_task(self.cycle, self.app)
-        else:  # one behind another
-            self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
+    def _go_on(self) -> None:
+        """Turn to the next request that waits."""
+        if self._waiting and self._answering is None and not self._is_stuck and not self.transport.is_closing():
+            request = self._waiting.popleft()
+            if not self._waiting:
+                self.resume_reading()
+            self._begin(request)
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
-        super()._start_asgi_task(cycle, app)
+    # -- what is answered ---------------------------------------------------------------------------------------
 
-    # -- ours ---------------------------------------------------------------------------------------------------
+    def answer(self, request: Request, answer: Answer) -> None:
+        """Send an answer that is whole."""
+        if request.is_gone:
+            return
+        body, headers = answer.body, answer.headers
+        if request.shares:
+            headers += request.shares
+        if self._closes_after(request):
+            headers += CLOSE
+        self._closes = headers is not JSON and CLOSE[0] in headers
+        length = b"" if answer.status == 204 else b"content-length: %d\r\n" % len(body)
+        if request.method == "HEAD":
+            body = b""
+        self._outgoing = b"%s%s%s\r\n%s" % (head(answer.status, headers), self._wires.date, length, body)
+        self._wires.send_soon(self)
+
+    def send(self) -> None:
+        """Send the answer that is ready."""
+        outgoing, self._outgoing = self._outgoing, b""
+        if not self.transport.is_closing():
+            self.transport.write(outgoing)
+            self._done(self._closes)
+
+    def begin_stream(self, request: Request, headers: Lines) -> None:
+        """Send the head of an answer without a known end."""
+        if request.is_gone:
+            return
+        if request.is_old or self._wires.is_ending:
+            request.is_kept = False
+        framing: Lines = () if request.is_old else (("transfer-encoding", "chunked"),)
+        closing = () if request.is_kept else CLOSE
+        self.write(head(200, headers + request.shares + framing + closing) + self._wires.date + b"\r\n")
+
+    async def send_part(self, request: Request, part: bytes) -> None:
+        """Send a part of an answer, and wait for a client that does not read."""
+        if request.is_gone:
+            return
+        self.write(part if request.is_old else b"%x\r\n%s\r\n" % (len(part), part))
+        while self._is_stuck and not request.is_gone:
+            self._drained = self.loop.create_future()
+            await self._drained
+
+    def end_stream(self, request: Request) -> None:
+        """Send the end of an answer."""
+        if request.is_gone:
+            return
+        if not request.is_old:
+            self.write(b"0\r\n\r\n")
+        self._done(not request.is_kept)
+
+    def write(self, raw: bytes) -> None:
+        """Send something as it is."""
+        if not self.transport.is_closing():
+            self.transport.write(raw)
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        if self._is_paused and not self.transport.is_closing():
+            self._is_paused = False
+            self.transport.resume_reading()
+
+    def _pause_reading(self) -> None:
+        if not self._is_paused and not self.transport.is_closing():
+            self._is_paused = True
+            self.transport.pause_reading()
+
+    def _closes_after(self, request: Request) -> bool:
+        """Whether no other request follows: its client wants so, or may take its own body for an unwanted one, or we
+        are ending."""
+        if not request.is_kept or (request.asks_first and not request.is_complete):
+            return True
+        return self._wires.is_ending and not self._waiting
+
+    def _done(self, closes: bool) -> None:
+        """An answer is sent."""
+        self._answering = None
+        if closes or (self._wires.is_ending and not self._waiting):
+            self.transport.close()
+        elif self._waiting:
+            self.loop.call_soon(self._go_on)  # later, so that others get their turn
+        else:
+            self.resume_reading()
+            if not self._is_arriving:
+                self._rest()
+
+    # -- time and bounds ----------------------------------------------------------------------------------------
+
+    def _expect(self) -> None:
+        """From now on, count the time of a request."""
+        self._is_arriving = True
+        self.due = self.loop.time() + self.deadline
+
+    def _rest(self) -> None:
+        """From now on, count the time of silence."""
+        self.due = self.loop.time() + KEEP_ALIVE
 
     def _take(self, data: bytes) -> bytes | None:
         """Take in some bytes; gives what is to be taken in next."""
-        if not self._arrival.is_set and not self._is_answering:
-            self._start()  # also for bytes that are no request, or they could go on for ever
-        self._unset_keepalive_if_required()
+        if not self._is_arriving and self._answering is None:
+            self._expect()  # also for bytes that are no request, or they could go on for ever
         self._other_bytes += len(data)
         try:
-            self.parser.feed_data(data)
+            self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             return self._decline(data[upgrade.args[0] :])
         except httptools.HttpParserError:
-            self.send_400_response("This is not HTTP.")
-        if self._other_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            self._refuse(b"400 Bad Request", b"This is not HTTP.")
+        if self._other_bytes > MAX_HEAD_BYTES:
             self._refuse_head()
         return None
 
@@ -291,56 +389,69 @@ class BoundedProtocol(HttpToolsProtocol):
 
         The parser leaves out the body of such a request, and Java's client wishes for HTTP/2 in every first one.
         """
-        method, version = self.parser.get_method(), self.parser.get_http_version()
+        method, version = self._parser.get_method(), self._parser.get_http_version()
         if method == b"CONNECT":
-            self.send_400_response("This is no proxy.")
+            self._refuse(b"400 Bad Request", b"This is no proxy.")
             return None
-        lines = [b"%s %s HTTP/%s" % (method, self.url, version.encode())]
-        lines += [b"%s: %s" % header for header in self.headers if header[0] not in (b"connection", b"upgrade")]
-        self.parser = httptools.HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn has it
+        lines = [b"%s %s HTTP/%s" % (method, self._url, version.encode())]
+        kept = [line for line in self._headers if line[0].lower() not in (b"connection", b"upgrade")]
+        lines += [b"%s: %s" % line for line in kept]
+        self._parser = _parser(self)
         self._other_bytes = 0
         return b"\r\n".join(lines) + b"\r\n\r\n" + rest
 
-    @property
-    def _is_answering(self) -> bool:
-        return self._running is not None and not self._running.response_complete
-
-    def _start(self) -> None:
-        self._arrival.set(self.deadline)
-
-    def _expired(self) -> None:
-        if self.flow.read_paused and not self.transport.is_closing():
-            self._start()  # it is we who do not read on
-        else:
-            self._refuse(b"408 Request Timeout", b"A request has 30 seconds to arrive.")
-
-    def _await_reader(self) -> None:
-        unread = self.transport.get_write_buffer_size()
-        self._stall = self.loop.call_later(self.deadline, self._stalled, unread)
-
-    def _stalled(self, before: int) -> None:
-        if self.transport.get_write_buffer_size() >= before:
-            self.transport.abort()
-        else:
-            self._await_reader()
+    def _head_bytes(self) -> int:
+        """The size of the head that was read."""
+        return len(self._url) + sum(len(name) + len(value) + 4 for name, value in self._headers)
 
     def _refuse_head(self) -> None:
         self._refuse(b"431 Request Header Fields Too Large", b"The head of a request has at most 64 KiB.")
 
     def _refuse(self, status: bytes, message: bytes) -> None:
+        """Say what is wrong with what came, and close."""
         if self.transport.is_closing():
             return
-        running = self._running
-        if running is not None and self._is_answering and (running.response_started or not running.more_body):
+        answering = self._answering
+        if answering is not None and (answering.is_begun or answering.is_complete):
             self.transport.abort()  # whatever we said would pass for a part of the answer that is due
             return
-        self.transport.write(
-            b"HTTP/1.1 "
-            + status
-            + b"\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: "
-            + str(len(message)).encode()
-            + b"\r\n\r\n"
-            + message
-        )
+        lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
+        self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
         self.transport.close()
+
+
+def _parser(wire: Wire) -> httptools.HttpRequestParser:
+    parser = httptools.HttpRequestParser(wire)
+    # A client that says it will close after this request may have sent another all the same.
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
+
+
+def _promises_little(request: Request) -> bool:
+    """Whether a request will be all there in a moment, so that it may be answered without a task of its own."""
+    if request.method != "POST" or request.asks_first:
+        return False
+    length = request.headers.last.get("content-length", "")
+    return length.isdecimal() and len(length) <= 5 and int(length) <= _SMALL
+
+
+@lru_cache(maxsize=256)
+def _address(url: bytes) -> tuple[str, str, str | None]:
+    """The path and the query of an address, and the host where it names one."""
+    absolute = _ABSOLUTE.match(url)
+    parsed = httptools.parse_url(url)
+    path = parsed.path.decode("ascii")
+    query = (parsed.query or b"").decode("latin-1")
+    return unquote(path) if "%" in path else path, query, absolute[1].decode("latin-1") if absolute else None
+
+
+def _read_head(headers: list[tuple[bytes, bytes]], host: str | None) -> Head:
+    """The headers of a request. If its address says which host is meant, that counts, whatever the header says."""
+    read = Head([_read_header(header) for header in headers])
+    return read if host is None else Head([(name, host if name == "host" else value) for name, value in read])
+
+
+@lru_cache(maxsize=1024)  # most are the same from request to request
+def _read_header(header: tuple[bytes, bytes]) -> tuple[str, str]:
+    # White space behind a value is no part of it; the parser takes away what is in front.
+    return header[0].decode("latin-1").lower(), header[1].decode("latin-1").strip(" \t")
