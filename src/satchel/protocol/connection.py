@@ -61,16 +61,12 @@ class Exchange:
         self._replies: list[Json | Call | Subscription] = []
         self._settled: dict[Call, Json] = {}
         self._is_batch = False
+        self.is_listening = False  # it opened a subscription, so that its stream stays open
 
     @property
     def calls(self) -> list[Call]:
         """The requests that the application has to answer, in order."""
         return [reply for reply in self._replies if isinstance(reply, Call) and not reply.is_cancelled]
-
-    @property
-    def is_listening(self) -> bool:
-        """Whether this exchange opened a subscription, so that its stream stays open."""
-        return any(isinstance(reply, Subscription) for reply in self._replies)
 
     @property
     def is_answered(self) -> bool:
@@ -141,6 +137,12 @@ class Connection:
             self._receive_one(exchange, value)
         return exchange
 
+    def take_request(self, request: Message) -> Exchange:
+        """Take in a request of which the form was looked at already."""
+        exchange = Exchange(self)
+        self._receive(exchange, request)
+        return exchange
+
     def refuse(self, error: ProtocolError, identity: Id | None) -> Exchange:
         """Answer something that is not taken in at all."""
         exchange = Exchange(self)
@@ -195,6 +197,9 @@ class Connection:
         except ProtocolError as error:
             exchange._replies.append(self._refusal(error, readable_id(value)))
             return
+        self._receive(exchange, message)
+
+    def _receive(self, exchange: Exchange, message: Message) -> None:
         if message.method is None:
             return  # a response, and we never ask
         if message.id is None:
@@ -205,6 +210,8 @@ class Connection:
         except ProtocolError as error:
             reply = _failure(error, message.id)
         exchange._replies.append(reply)
+        if isinstance(reply, Subscription):
+            exchange.is_listening = True
 
     def _answer(self, identity: Id, method: str, message: Message, *, is_batched: bool) -> Json | Call | Subscription:
         params = message.params
@@ -212,22 +219,15 @@ class Connection:
         if is_batched and (method == "initialize" or not revision.is_handshake):
             raise invalid_request("this request cannot be part of a batch")
         ours = (_HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS).get(method)
-        if ours in (Connection._watch_resource, Connection._unwatch_resource):
-            ours = ours if announces(self.offer.capabilities, "resource") else None
-        if ours is None and method not in self.offer.methods:
+        if not (method in self.offer.methods if ours is None else self._has(method)):
             raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
         check_params(method, params)
         if ours is not None:
             return ours(self, identity, params)
         token = (params.get("_meta") or {}).get("progressToken")
-        is_token = isinstance(token, str | int) and not isinstance(token, bool)
-        call = Call(
-            id=identity,
-            method=method,
-            params=params,
-            revision=revision,
-            progress_token=token if is_token else None,
-        )
+        if not isinstance(token, str | int) or isinstance(token, bool):
+            token = None
+        call = Call(id=identity, method=method, params=params, revision=revision, progress_token=token)
         self._waiting[identity] = call
         return call
 
@@ -290,6 +290,11 @@ class Connection:
     def _unwatch_resource(self, identity: Id, params: Json) -> Json:
         self._watched_uris.discard(params["uri"])
         return _result(identity, {})
+
+    def _has(self, method: str) -> bool:
+        """Whether one of the protocol's own methods is to be had here."""
+        is_of_watching = method in ("resources/subscribe", "resources/unsubscribe")
+        return not is_of_watching or announces(self.offer.capabilities, "resource")
 
     # -- answers ------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ revision in a header; what the handshake told besides, nothing here depends on.
 import base64
 import binascii
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from msgspec import structs
 
@@ -22,6 +22,7 @@ from satchel.protocol.messages import (
     UNSUPPORTED_PROTOCOL_VERSION,
     Call,
     Json,
+    Message,
     ProtocolError,
     invalid_params,
     parse,
@@ -60,8 +61,7 @@ class Post:
     ) -> None:
         self.calls: list[Call] = []  # to settle
         given = dict(headers)
-        names = [name for name, _ in headers if name.startswith("mcp-")]
-        repeated = {name for name in names if names.count(name) > 1}
+        repeated = _repeated(headers) if len(given) != len(headers) else ()
         date = given.get(VERSION_HEADER)
         agreed = REVISIONS.get(date) if date is not None else UNNAMED
         self.is_per_request = False
@@ -72,24 +72,30 @@ class Post:
         try:
             value = decode(raw)
         except BadJson as bad:
-            self._is_bad = True
-            self.exchange = self.connection.refuse(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
+            self._refuse(ProtocolError(PARSE_ERROR, "Parse error"), bad.value)
             return
         self.method = value.get("method") if isinstance(value, dict) else None
         meta = _meta(value)
         self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and VERSION_KEY in meta)
+        request = None
         if self.is_per_request:
-            error = _mismatch(value, meta, given, repeated) or _param_mismatch(value, given, repeated, mirrored or {})
+            request = _request(value)
+            error = _mismatch(value, request, meta, given, repeated)
+            if error is None and request is not None and mirrored:
+                error = _param_mismatch(request, given, repeated, mirrored)
         else:
             error = _foreign(value, date)
         if error is not None:
-            self._is_bad = True
-            self.exchange = self.connection.refuse(error, readable_id(value))
+            self._refuse(error, value)
             return
         if self.is_per_request and revision is not None:
             self.connection = Connection(offer)
-        self.exchange = self.connection.take(value)
+        self.exchange = self.connection.take(value) if request is None else self.connection.take_request(request)
         self.calls = self.exchange.calls
+
+    def _refuse(self, error: ProtocolError, value: object) -> None:
+        self._is_bad = True
+        self.exchange = self.connection.refuse(error, readable_id(value))
 
     def status(self) -> int:
         """The status of the answer, once every call is settled; an answer is 200 or says why not."""
@@ -108,8 +114,24 @@ def _meta(value: object) -> Json | None:
     return meta if isinstance(meta, dict) else None
 
 
+def _repeated(headers: Sequence[tuple[str, str]]) -> Container[str]:
+    """Those of MCP's headers that were sent several times."""
+    names = [name for name, _ in headers if name.startswith("mcp-")]
+    return {name for name in names if names.count(name) > 1}
+
+
 def _is_request(value: object) -> bool:
     return isinstance(value, dict) and "id" in value and "method" in value
+
+
+def _request(value: object) -> Message | None:
+    """A request of good form; None for anything else."""
+    if not _is_request(value):
+        return None
+    try:
+        return parse(value)
+    except ProtocolError:
+        return None  # it is refused for that when it is taken in, which is worse than any header
 
 
 def _foreign(value: object, date: str | None) -> ProtocolError | None:
@@ -120,18 +142,17 @@ def _foreign(value: object, date: str | None) -> ProtocolError | None:
     return unsupported(date)
 
 
-def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeated: set[str]) -> ProtocolError | None:
+def _mismatch(
+    value: object, request: Message | None, meta: Json | None, given: Mapping[str, str], repeated: Container[str]
+) -> ProtocolError | None:
     """Where the headers of a request say something else than its body."""
-    if not isinstance(value, dict) or not _is_request(value):
+    if request is None:
         date = given.get(VERSION_HEADER)
-        return None if date is None or date in REVISIONS else unsupported(date)
-    try:
-        parse(value)
-    except ProtocolError:
-        return None  # which is worse than any header
+        is_known = date is None or date in REVISIONS or _is_request(value)
+        return None if is_known or date is None else unsupported(date)
     if meta is None or VERSION_KEY not in meta:
         return invalid_params(f"_meta lacks {VERSION_KEY}")
-    date, method, params = meta[VERSION_KEY], value["method"], value["params"]
+    date, method, params = meta[VERSION_KEY], request.method, request.params
     mirrored = {VERSION_HEADER: date}
     if date in PER_REQUEST_DATES:  # else it is refused for that; who knows what its revision has clients mirror
         if CAPABILITIES_KEY not in meta:
@@ -151,12 +172,12 @@ def _mismatch(value: object, meta: Json | None, given: Mapping[str, str], repeat
 
 
 def _param_mismatch(
-    value: object, given: Mapping[str, str], repeated: set[str], mirrored: Mirrored
+    request: Message, given: Mapping[str, str], repeated: Container[str], mirrored: Mirrored
 ) -> ProtocolError | None:
     """Where the header of an argument says something else than the argument."""
-    params = value.get("params") if isinstance(value, dict) and value.get("method") == "tools/call" else None
-    tool = params.get("name") if isinstance(params, dict) else None
-    if not isinstance(params, dict) or not isinstance(tool, str):
+    params = request.params
+    tool = params.get("name") if request.method == "tools/call" else None
+    if not isinstance(tool, str):
         return None
     arguments = params.get("arguments")
     for argument, name in mirrored.get(tool, {}).items():

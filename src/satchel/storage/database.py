@@ -27,9 +27,8 @@ class Violation(Exception):
 class Tx:
     """One transaction. It has one time, and it is gone whole when anything in it fails."""
 
-    def __init__(self) -> None:
-        self._now: str | None = None
-        self.changes: dict[Changed, None] = {}  # told to whoever watches once this is committed
+    _now: str | None = None
+    changes: tuple[Changed, ...] = ()  # told to whoever watches once this is committed
 
     @property
     def now(self) -> str:
@@ -40,7 +39,8 @@ class Tx:
 
     def changed(self, change: Changed) -> None:
         """Tell every process that watches the store, once this is committed."""
-        self.changes[change] = None
+        if change not in self.changes:
+            self.changes += (change,)
 
     @staticmethod
     def new_id() -> str:
@@ -54,7 +54,8 @@ class Tx:
 
     def one(self, sql: str, **values: object) -> Row | None:
         """The first row that a statement gives, or None."""
-        rows = self.all(sql, **values)
+        text, values = _expanded(sql, values)
+        rows = self.execute(text, values)
         return rows[0] if rows else None
 
     def run(self, sql: str, **values: object) -> None:

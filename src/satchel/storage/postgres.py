@@ -47,7 +47,6 @@ class PostgresTx(Tx):
     """A transaction on one connection of the pool."""
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        super().__init__()
         self._connection = connection
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:

@@ -70,7 +70,7 @@ def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
     """The prompt with an id, whole."""
     sql = """
         select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
+            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
         from prompts where project = :project and id = :id
     """
     return _whole(tx.one(sql, project=project, id=id))
@@ -80,7 +80,7 @@ def by_id_in(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id in the project of that name, whole: one query for what is asked most."""
     sql = """
         select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
+            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
         from prompts where id = :id and project = (select number from projects where name = :project)
     """
     return _whole(tx.one(sql, project=project, id=id))
@@ -90,7 +90,7 @@ def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
     """The prompt with a name, whole."""
     sql = """
         select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
+            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
         from prompts where project = :project and name = :name
     """
     return _whole(tx.one(sql, project=project, name=name))
@@ -100,7 +100,7 @@ def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
     """The prompt with a title, whole."""
     sql = """
         select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ' order by tag) from prompt_tags where prompt = number)
+            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
         from prompts where project = :project and title = :title
     """
     return _whole(tx.one(sql, project=project, title=title))
@@ -117,7 +117,7 @@ def _whole(row: Row | None) -> Prompt | None:
         title=title,
         content=content,
         description=description,
-        tags=tuple(tags.split(" ")) if tags else (),
+        tags=tuple(sorted(tags.split(" "))) if tags else (),  # SQLite would open a table to sort three of them
         created_at=created_at,
         updated_at=updated_at,
         version=version,

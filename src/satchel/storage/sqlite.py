@@ -37,7 +37,6 @@ class SqliteTx(Tx):
     """A transaction on one connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        super().__init__()
         self._connection = connection
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
@@ -302,7 +301,7 @@ class _Reading:
         self._database._idle_readers.append(self._connection)
 
 
-class _Looking:
+class _Looking(SqliteTx):
     """The same for a single statement, which is a transaction by itself."""
 
     def __init__(self, database: SqliteDatabase) -> None:
@@ -310,7 +309,7 @@ class _Looking:
 
     def __enter__(self) -> Tx:
         self._connection = self._database._reader()
-        return SqliteTx(self._connection)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._database._idle_readers.append(self._connection)

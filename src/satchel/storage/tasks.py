@@ -121,14 +121,14 @@ def open_numbers(tx: Tx, owner: str, limit: int) -> list[int]:
 
 def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[FullTask]:
     """Some of an owner's tasks with all that is known of them, in the order given."""
-    # The owner joined to nothing, or SQLite goes through all of his tasks for the few whose numbers it has.
+    # The owner joined to nothing, or SQLite goes through all of his tasks for the few whose numbers it has. Nothing is
+    # sorted here: for each list of three it would open a table.
     sql = """
         select t.number, t.id, t.owner, t.title, t.description, t.completed_at, t.created_at, t.updated_at, t.version,
             (select name from projects p where p.number = t.project), t.priority, t.due,
-            (select string_agg(g.tag, ',' order by g.tag) from task_tags g where g.task = t.number),
-            (select string_agg(cast(b.blocker as text), ',' order by b.blocker) from task_blocks b
-                where b.task = t.number),
-            (select string_agg(cast(b.blocker as text), ',' order by b.blocker)
+            (select string_agg(g.tag, ',') from task_tags g where g.task = t.number),
+            (select string_agg(cast(b.blocker as text), ',') from task_blocks b where b.task = t.number),
+            (select string_agg(cast(b.blocker as text), ',')
                 from task_blocks b join tasks o on o.number = b.blocker
                 where b.task = t.number and o.completed_at is null)
         from tasks t where t.owner || '' = :owner and t.number in :numbers
@@ -294,7 +294,7 @@ def _full(row: Row) -> FullTask:
         updated_at=updated_at,
         version=version,
         project=project,
-        tags=tuple(tags.split(",")) if tags else (),
+        tags=tuple(sorted(tags.split(","))) if tags else (),
         priority=PRIORITIES[priority - 1],
         due=due,
         blocked_by=_numbers(blockers),
@@ -303,4 +303,4 @@ def _full(row: Row) -> FullTask:
 
 
 def _numbers(joined: str | None) -> tuple[int, ...]:
-    return tuple(map(int, joined.split(","))) if joined else ()
+    return tuple(sorted(map(int, joined.split(",")))) if joined else ()

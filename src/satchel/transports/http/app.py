@@ -66,13 +66,16 @@ class App:
     def expect(self, request: Request) -> Expected | None:
         """Whether a request may be answered without a task of its own, once its small body is there, as far as its head
         tells; None where anything about it is unusual, or to be refused."""
-        endpoint = self._endpoints.get(request.path)
-        if endpoint is None or self._auth.identify is not None or "origin" in request.headers.last:
+        endpoint, headers = self._endpoints.get(request.path), request.headers
+        if (
+            endpoint is None
+            or self._auth.identify is not None
+            or not headers.is_plain
+            or not self._guard.knows(headers)
+        ):
             return None
         try:
-            self._guard.check(request.headers)
-            check_body(request.headers)
-            return Expected(endpoint, self._auth.enter(request.headers, request.query))
+            return Expected(endpoint, self._auth.enter(headers, request.query))
         except Refusal:
             return None  # it is told as all are
 

@@ -140,16 +140,16 @@ class Endpoint:
         if not calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
-        if post.exchange.is_listening or any(self._reports(call) for call in calls):
+        if post.exchange.is_listening or any(map(self._reports, calls)):
             return None
         for call in calls:
-            self._settle(post, call, scope, lambda *_: None)
+            self._settle(post, call, scope, _tell_nobody)
         return b"".join(post.exchange.output())
 
     def _reports(self, call: Call) -> bool:
         """Whether a call tells how far it has come, and its client wants to know."""
-        tool = self._runner.tool(call)
-        return tool is not None and tool.reports and call.progress_token is not None
+        tool = self._runner.tool(call) if call.progress_token is not None else None
+        return tool is not None and tool.reports
 
     def _settle(self, post: Post, call: Call, scope: Scope, report: Callable[..., None]) -> None:
         started = time.perf_counter()
@@ -228,6 +228,10 @@ class Endpoint:
         finally:
             self._listeners.remove(listener)
             self._metrics.stream_opened(-1)
+
+
+def _tell_nobody(*_: object) -> None:
+    """Where nobody asked how far a call has come."""
 
 
 def _cancel(post: Post) -> None:

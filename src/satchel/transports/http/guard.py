@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 
+SMALL = 32 * 1024  # bytes of a body
+
 Headers = Sequence[tuple[str, str]]  # names in lower case
 
 
@@ -25,14 +27,19 @@ class Head(list[tuple[str, str]]):
     @property
     def is_plain(self) -> bool:
         """Whether they say of the body what nearly all say of theirs: some JSON, neither long nor packed."""
-        length = self.last.get("content-length", "")
+        last = self.last
         return (
             not self.has_repeats
-            and self.last.get("content-type") == "application/json"
-            and "content-encoding" not in self.last
-            and length.isdecimal()
-            and len(length) < 8
+            and last.get("content-type") == "application/json"
+            and "content-encoding" not in last
+            and "expect" not in last
+            and _is_short(last.get("content-length", ""))
         )
+
+
+def _is_short(length: str) -> bool:
+    """Whether a body of a length will be there in a moment."""
+    return length.isdecimal() and len(length) <= 5 and int(length) <= SMALL
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -67,6 +74,10 @@ class Guard(Struct, frozen=True):
         origins = values(headers, "origin")
         if origins and (len(origins) != 1 or not self.knows_origin(origins[0])):
             raise Refusal(403, "origin", "Requests from this origin are not taken. Add it with --allow-origin.")
+
+    def knows(self, headers: Head) -> bool:
+        """Whether `check` has nothing against a request that repeats no header, and comes from no page."""
+        return "origin" not in headers.last and self.knows_host(headers.last.get("host", ""))
 
     def knows_host(self, host: str) -> bool:
         """Whether a Host is ours: one of the names, on any port, or one with exactly this port."""

@@ -17,25 +17,18 @@ if TYPE_CHECKING:
 class Request:
     """What was asked. It is answered with one `Answer`, or with a stream of events."""
 
-    __slots__ = (
-        "_body",
-        "_on_leaving",
-        "_waiter",
-        "_wire",
-        "asks_first",
-        "expected",
-        "headers",
-        "is_begun",
-        "is_complete",
-        "is_gone",
-        "is_kept",
-        "is_old",
-        "method",
-        "path",
-        "post",
-        "query",
-        "shares",
-    )
+    is_old = False  # HTTP/1.0
+    is_kept = True  # the connection, for another request
+    asks_first = False  # whether to send the body (Expect: 100-continue)
+    is_complete = False  # the body is there
+    is_begun = False  # the answer: it is ready, or a stream of it
+    is_gone = False  # the client
+    shares: Lines = ()  # headers that let a page of another origin read the answer
+    expected: "Expected | None" = None  # how it is answered in the moment that it is complete
+    post: Post | None = None  # the body, where it was read already
+    _body: bytes | bytearray = b""
+    _waiter: asyncio.Future[None] | None = None
+    _on_leaving: Callable[[], None] | None = None
 
     def __init__(self, wire: "Wire", method: str, path: str, query: str, headers: Head) -> None:
         self._wire = wire
@@ -43,18 +36,6 @@ class Request:
         self.path = path
         self.query = query
         self.headers = headers
-        self.is_old = False  # HTTP/1.0
-        self.is_kept = True  # the connection, for another request
-        self.asks_first = False  # whether to send the body (Expect: 100-continue)
-        self.is_complete = False  # the body is there
-        self.is_begun = False  # the answer: it is sent, or a stream of it
-        self.is_gone = False  # the client
-        self.shares: Lines = ()  # headers that let a page of another origin read the answer
-        self.expected: Expected | None = None  # how it is answered in the moment that it is complete
-        self.post: Post | None = None  # the body, where it was read already
-        self._body: bytes | bytearray = b""
-        self._waiter: asyncio.Future[None] | None = None
-        self._on_leaving: Callable[[], None] | None = None
 
     # -- for whoever answers ------------------------------------------------------------------------------------
 
@@ -104,7 +85,6 @@ class Request:
 
     def answer(self, answer: Answer) -> None:
         """Send an answer that is whole."""
-        self.is_begun = True
         self._wire.answer(self, answer)
 
     def small_body(self) -> bytes:

@@ -28,7 +28,6 @@ DEADLINE = 30.0  # seconds from the first byte of a request to its last
 KEEP_ALIVE = 75.0  # seconds that a quiet connection is kept
 MAX_HEAD_BYTES = 64 * 1024
 
-_SMALL = 32 * 1024  # bytes of a body that will be there in a moment
 _ENOUGH = 64 * 1024  # bytes of a body that are read before anybody asks for them
 
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
@@ -209,7 +208,8 @@ class Wire(asyncio.Protocol):
         request = Request(self, parser.get_method().decode("ascii"), path, query, headers)
         request.is_old = parser.get_http_version() != "1.1"
         request.is_kept = not request.is_old and parser.should_keep_alive()
-        request.asks_first = headers.last.get("expect", "").lower() == "100-continue"
+        if "expect" in headers.last:
+            request.asks_first = headers.last["expect"].lower() == "100-continue"
         self._reading = request
         if self._answering is None and not self._waiting and not self._is_stuck:
             self._begin(request)
@@ -243,7 +243,7 @@ class Wire(asyncio.Protocol):
     def _begin(self, request: Request) -> None:
         """Answer a request whose head is there, as soon as that can be."""
         self._answering = request
-        if _promises_little(request):
+        if request.method == "POST":
             request.expected = self._app.expect(request)
         if request.expected is None:
             self._start(request)
@@ -255,7 +255,7 @@ class Wire(asyncio.Protocol):
         if answer is None:
             self._start(request)
         else:
-            request.answer(answer)
+            self.answer(request, answer)
 
     def _start(self, request: Request) -> None:
         """Answer a request that takes its time."""
@@ -277,6 +277,7 @@ class Wire(asyncio.Protocol):
         """Send an answer that is whole."""
         if request.is_gone:
             return
+        request.is_begun = True
         body, headers = answer.body, answer.headers
         if request.shares:
             headers += request.shares
@@ -354,7 +355,8 @@ class Wire(asyncio.Protocol):
         elif self._waiting:
             self.loop.call_soon(self._go_on)  # later, so that others get their turn
         else:
-            self.resume_reading()
+            if self._is_paused:
+                self.resume_reading()
             if not self._is_arriving:
                 self._rest()
 
@@ -425,14 +427,6 @@ def _parser(wire: Wire) -> httptools.HttpRequestParser:
     # A client that says it will close after this request may have sent another all the same.
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     return parser
-
-
-def _promises_little(request: Request) -> bool:
-    """Whether a request will be all there in a moment, so that it may be answered without a task of its own."""
-    if request.method != "POST" or request.asks_first:
-        return False
-    length = request.headers.last.get("content-length", "")
-    return length.isdecimal() and len(length) <= 5 and int(length) <= _SMALL
 
 
 @lru_cache(maxsize=256)
