@@ -80,7 +80,7 @@ def loaded(code: str) -> set[str]:
 
 HEAVY = {
     *("click", "platformdirs", "asyncio", "logging", "json", "pathlib", "typing_extensions", "dataclasses"),
-    *("psycopg", "starlette", "uvicorn", "rich", "tomlkit", "tomllib", "minijinja", "watchfiles", "unicodedata"),
+    *("psycopg", "httptools", "uvloop", "rich", "tomlkit", "tomllib", "minijinja", "watchfiles", "unicodedata"),
     *("urllib", "socket", "traceback", "subprocess", "tempfile", "difflib", "string"),
 }
 

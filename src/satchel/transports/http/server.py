@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from satchel.log import flush, gather
 from satchel.transports.http.app import App
+from satchel.transports.http.entrance import Entrance
 from satchel.transports.http.wire import Wires
 
 DRAIN = 10.0  # seconds that answers in progress have when we are told to end
@@ -65,12 +66,12 @@ async def _serve(app: App, listening: socket.socket, connections: int, parent: i
         flush()
         loop.call_later(_TICK, tick)
 
-    server = await loop.create_server(wires.wire, sock=listening, backlog=_BACKLOG)
+    entrance = Entrance(listening, wires, is_shared=parent is not None)
     tick()
     await ending.wait()
     if parent is not None:
         loop.remove_reader(parent)
-    server.close()
+    entrance.close()
     app.listeners.close()
     wires.end()
     with suppress(TimeoutError):

@@ -9,10 +9,11 @@ together at its end: to be woken for each of them costs a client more than to re
 import asyncio
 import re
 from collections import deque
+from collections.abc import Coroutine
 from email.utils import formatdate
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import httptools
@@ -41,7 +42,7 @@ class Wires:
         self.limit = limit
         self.loop = asyncio.get_running_loop()
         self.open: set[Wire] = set()
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Task[Any]] = set()
         self.is_ending = False
         self.date = b""
         self._date_until = 0.0
@@ -51,6 +52,12 @@ class Wires:
     def wire(self) -> "Wire":
         """A new connection."""
         return Wire(self)
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Begin something that takes its time, and that is waited for before we end."""
+        task = self.loop.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     def send_soon(self, wire: "Wire") -> None:
         """Let a connection send its answer together with those of others."""
@@ -259,9 +266,7 @@ class Wire(asyncio.Protocol):
 
     def _start(self, request: Request) -> None:
         """Answer a request that takes its time."""
-        task = self.loop.create_task(self._app.answer(request))
-        self._wires.tasks.add(task)
-        task.add_done_callback(self._wires.tasks.discard)
+        self._wires.start(self._app.answer(request))
 
     def _go_on(self) -> None:
         """Turn to the next request that waits."""
