@@ -98,6 +98,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
     auth = Auth(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         identify=_identify(http, database, url),
+        is_at_hand=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         metadata_url=f"{url}/.well-known/oauth-protected-resource/mcp" if http.auth == "oauth" else None,
     )
 
@@ -113,6 +114,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
             watched=watched.project if store else lambda _scope: None,
             user=local if contract.acts_as_user else None,
             is_embedded=contract.reads_store and not database.is_shared,
+            is_ready=lambda: not shelf or libraries.is_read,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}

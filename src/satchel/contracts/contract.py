@@ -45,8 +45,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: Callable[..., Body]  # (tx or sources, scope, arguments), and report where it reports progress
     writes: bool = False
     reports: bool = False
-    # Looks one thing up by its key in one statement: where the store is at hand, that takes less than handing it over.
-    is_look_up: bool = False
+    is_look_up: bool = False  # looks one thing up by its key, in one statement
     at_least_one: tuple[str, ...] = ()  # of these arguments
     keywords: Schema = {}  # of the printed inputSchema, besides what the arguments say
     title: str | None = None
@@ -75,6 +74,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     instructions: str | None = None
     reads_store: bool = True
     reads_libraries: bool = False
+    renders: frozenset[str] = frozenset()  # tools and methods that fill in templates, and may take half a second for it
     finds_project: bool = False  # by the working directory, where nobody names one
     uses_project: bool = True  # so that its project must be there before it serves
     acts_as_user: bool = False  # as the local one, unless another is named

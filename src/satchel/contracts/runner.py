@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from satchel import __version__
 from satchel.contracts.contract import Body, Contract, Reply, Report, Sources, Tool
 from satchel.contracts.schema import json_schema, parse
-from satchel.errors import SatchelError, StoreConflict, StoreError
+from satchel.errors import OutOfTime, SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
@@ -55,24 +55,29 @@ class Runner:
         """The tool of that name."""
         return self._tools.get(name)
 
-    def answer(self, call: Call, scope: Scope, report: Report) -> dict[str, Any]:
+    def answer(self, call: Call, scope: Scope, report: Report, patience: float | None = None) -> dict[str, Any]:
         """The result of a call.
 
         Raises:
             ProtocolError: for what goes to the client as a JSON-RPC error.
+            OutOfTime: reading takes more than the seconds of `patience`; nothing has been done.
         """
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
             return {"tools": self._listed_tools()}
         if call.method == "tools/call":
-            return self._call_tool(call.params["name"], call.params["arguments"], scope, report)
-        return self._call_method(call, scope)
+            body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report, patience)
+            return _tool_result(body, is_error=not is_ok)
+        return self._call_method(call, scope, patience)
 
-    def run_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> tuple[Body, bool]:
+    def run_tool(
+        self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, patience: float | None = None
+    ) -> tuple[Body, bool]:
         """What a tool says, and whether it succeeded.
 
         Raises:
             ProtocolError: there is no such tool.
+            OutOfTime: reading takes more than the seconds of `patience`; nothing has been done.
         """
         tool = self._tools.get(name)
         if tool is None:
@@ -81,7 +86,9 @@ class Runner:
         try:
             self._contract.admit(scope, arguments)
             parsed = parse(tool.input, arguments, is_strict=self._contract.is_strict, at_least_one=tool.at_least_one)
-            body, outcome = self._run(tool, parsed, self._contract.acting(scope, parsed), report), "ok"
+            body, outcome = self._run(tool, parsed, self._contract.acting(scope, parsed), report, patience), "ok"
+        except OutOfTime:
+            raise
         except SatchelError as error:
             body, outcome = self._contract.failure(tool, error), type(error).__name__
             if isinstance(error, StoreError):
@@ -97,43 +104,39 @@ class Runner:
             self._tool_list = [listed_tool(self._contract, tool) for tool in self._contract.tools]
         return self._tool_list
 
-    def _call_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> dict[str, Any]:
-        body, is_ok = self.run_tool(name, arguments, scope, report)
-        return _tool_result(body, is_error=not is_ok)
-
-    def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
+    def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report, patience: float | None) -> Body:
         for _ in range(_TRIES - 1):
             try:
-                return self._try(tool, arguments, scope, report)
+                return self._try(tool, arguments, scope, report, patience)
             except StoreConflict:
                 continue
-        return self._try(tool, arguments, scope, report)
+        return self._try(tool, arguments, scope, report, patience)
 
-    def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
+    def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report, patience: float | None) -> Body:
         later: list[Callable[[Tx], None]] = []
-        with self._opened(tool, scope) as tx:
+        with self._opened(tool, scope, patience) as tx:
             source = self._source(tx, later)
             body = tool.run(source, scope, arguments, report) if tool.reports else tool.run(source, scope, arguments)
         self._do(later, scope)
         return body
 
-    def _opened(self, tool: Tool, scope: Scope) -> AbstractContextManager[Tx]:
+    def _opened(self, tool: Tool, scope: Scope, patience: float | None) -> AbstractContextManager[Tx]:
         assert self._database is not None
         if tool.writes:
             return self._database.write(scope)
-        return self._database.look(scope) if tool.is_look_up else self._database.read(scope)
+        return self._database.look(scope) if tool.is_look_up else self._database.read(scope, patience)
 
-    def _call_method(self, call: Call, scope: Scope) -> dict[str, Any]:
+    def _call_method(self, call: Call, scope: Scope, patience: float | None) -> dict[str, Any]:
         method = self._contract.methods[call.method]
         try:
             if self._database is None:
                 return method(self._libraries, scope, call.params)
             later: list[Callable[[Tx], None]] = []
-            with self._database.read(scope) as tx:
+            with self._database.read(scope, patience) as tx:
                 result = method(self._source(tx, later), scope, call.params)
             self._do(later, scope)
             return result
-        except ProtocolError:
+        except (ProtocolError, OutOfTime):
             raise
         except Exception:
             log_surprise(call.method)

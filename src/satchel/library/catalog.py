@@ -62,6 +62,11 @@ class Libraries:
         self._entries: tuple[Catalog, list[Raw]] | None = None
 
     @property
+    def is_read(self) -> bool:
+        """Whether the disk was looked at, so that nobody has to wait for it."""
+        return self._catalog is not None
+
+    @property
     def catalog(self) -> Catalog:
         """The libraries as they were when the disk was last looked at."""
         if self._catalog is None:

@@ -78,7 +78,7 @@ def identify(database: Database, secret: str) -> Identity:
     """
     if not _SECRET.fullmatch(secret):
         raise Unauthorized("the token is unknown")
-    with database.read() as tx:
+    with database.look() as tx:
         token = rows.by_hash(tx, _hash(secret))
         now = tx.now
     if token is None:

@@ -115,10 +115,11 @@ class Database:
 
     is_shared = False  # between machines, so that nothing in it is about this one
 
-    def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+    def read(self, scope: Scope | None = None, patience: float | None = None) -> AbstractContextManager[Tx]:
         """A transaction that sees one moment and changes nothing.
 
         Where the database has row-level security, the scope says what it shows: the tasks of its user, its projects.
+        Where it is embedded, a statement that goes on when the seconds of `patience` have passed raises OutOfTime.
         """
         raise NotImplementedError
 

@@ -133,7 +133,7 @@ class PostgresDatabase(Database):
         )
 
     @contextmanager
-    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
+    def read(self, scope: Scope | None = None, patience: float | None = None) -> Iterator[Tx]:
         with _translated(), self._pool.connection() as connection:
             # Count and page come from one snapshot.
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

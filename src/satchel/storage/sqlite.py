@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
-from satchel.errors import StoreFailed, StoreUnusable
+from satchel.errors import OutOfTime, StoreFailed, StoreUnusable
 from satchel.model import Changed, Scope
 from satchel.storage.database import Database, Row, Tx, Violation
 from satchel.storage.gate import Gate
@@ -26,6 +26,8 @@ APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's dat
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
+
+_STEPS = 2000  # of SQLite's machine between looks at the clock, where somebody is impatient: some 0.1 ms
 
 _LOOK_AT_FILE = 0.05  # seconds between looks of those who read; who writes looks every time
 
@@ -46,6 +48,8 @@ class SqliteTx(Tx):
             raise Violation(_constraint(error)) from error
         except _OUR_FAULT:
             raise
+        except apsw.InterruptError as error:
+            raise OutOfTime from error
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
 
@@ -120,6 +124,8 @@ class SqliteTx(Tx):
             rows = self._connection.execute(sql, {"project": project})
             found = (number for (number,) in rows if number in wanted)
             return list(islice(found, offset, offset + limit)) if offset < len(wanted) else []
+        except apsw.InterruptError as error:
+            raise OutOfTime from error
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
 
@@ -158,8 +164,8 @@ class SqliteDatabase(Database):
                 f"cannot open the store {self._path}: {error}. Check that the file and its folder are yours to write."
             ) from error
 
-    def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
-        return _Reading(self)
+    def read(self, scope: Scope | None = None, patience: float | None = None) -> AbstractContextManager[Tx]:
+        return _Reading(self, patience)
 
     def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
         return _Looking(self)
@@ -284,11 +290,14 @@ class SqliteDatabase(Database):
 class _Reading:
     """A transaction that reads; a class, because a generator takes as long as the reading."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(self, database: SqliteDatabase, patience: float | None) -> None:
         self._database = database
+        self._patience = patience
 
     def __enter__(self) -> Tx:
         self._connection = self._database._reader()
+        if self._patience is not None:
+            self._connection.set_progress_handler(_out_of(self._patience), _STEPS)
         try:
             self._connection.execute("begin")
         except apsw.Error as error:
@@ -298,6 +307,8 @@ class _Reading:
     def __exit__(self, *_: object) -> None:
         with suppress(apsw.Error):
             self._connection.execute("rollback")
+        if self._patience is not None:
+            self._connection.set_progress_handler(None)
         self._database._idle_readers.append(self._connection)
 
 
@@ -313,6 +324,12 @@ class _Looking(SqliteTx):
 
     def __exit__(self, *_: object) -> None:
         self._database._idle_readers.append(self._connection)
+
+
+def _out_of(patience: float) -> Callable[[], bool]:
+    """Whether too much time has passed: of the processor, or, where a disk is slow, ten times as much by the clock."""
+    worked, waited = time.thread_time() + patience, time.monotonic() + 10 * patience
+    return lambda: time.thread_time() > worked or time.monotonic() > waited
 
 
 def _make_private_file(path: str) -> None:

@@ -67,12 +67,7 @@ class App:
         """Whether a request may be answered without a task of its own, once its small body is there, as far as its head
         tells; None where anything about it is unusual, or to be refused."""
         endpoint, headers = self._endpoints.get(request.path), request.headers
-        if (
-            endpoint is None
-            or self._auth.identify is not None
-            or not headers.is_plain
-            or not self._guard.knows(headers)
-        ):
+        if endpoint is None or not self._auth.is_at_hand or not headers.is_plain or not self._guard.knows(headers):
             return None
         try:
             return Expected(endpoint, self._auth.enter(headers, request.query))
@@ -137,7 +132,9 @@ class App:
         return None
 
     async def _enter(self, request: Request) -> Scope:
-        if self._auth.identify is None:
+        if request.expected is not None:
+            return request.expected.caller
+        if self._auth.is_at_hand:
             return self._auth.enter(request.headers, request.query)
         return await self._threads.run(self._auth.enter, request.headers, request.query)
 

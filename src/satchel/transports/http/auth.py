@@ -19,6 +19,7 @@ class Auth(Struct, frozen=True, kw_only=True):
 
     scope: Scope  # of a caller who says nothing else
     identify: Callable[[str], Identity] | None = None  # None: on this machine, whoever asks
+    is_at_hand: bool = True  # it takes no more than a look into an embedded store
     metadata_url: str | None = None  # where clients learn which issuer to ask
 
     def enter(self, headers: Headers, query: str) -> Scope:

@@ -10,6 +10,7 @@ from satchel.contracts.contract import Contract
 from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
 from satchel.contracts.schema import mirrored
+from satchel.errors import OutOfTime
 from satchel.model import Changed, Scope
 from satchel.protocol import REVISIONS, Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
@@ -24,6 +25,11 @@ from satchel.transports.http.request import Request
 from satchel.transports.http.threads import Threads
 
 KEEP_ALIVE = 15.0  # seconds between signs of life on a quiet stream
+
+# To hand a question to a thread costs as much as most answers from an embedded store. So it is asked in the event loop
+# first; what takes longer than anybody would notice is given up, and handed on.
+_PATIENCE = 0.002  # seconds of the processor
+_MEMORY = 1.0  # seconds for which something that took longer is handed on at once
 
 _SMALL = 64 * 1024  # bytes of a message that is read in the event loop; larger ones would hold up the others
 
@@ -43,6 +49,7 @@ class Endpoint:
         watched: Callable[[Scope], int | None],
         user: str | None,
         is_embedded: bool,
+        is_ready: Callable[[], bool],
     ) -> None:
         self._contract = contract
         self._runner = runner
@@ -58,6 +65,8 @@ class Endpoint:
         self._user = user  # whose the calls are of nobody in particular
         self._is_embedded = is_embedded  # the store, so that reading waits for nothing but the processor
         self._is_quick = is_embedded and not contract.reads_libraries  # which may render for half a second
+        self._is_ready = is_ready  # what is read besides the store
+        self._long: dict[str, float] = {}  # tools and methods that took long lately, and until when that counts
         self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
 
     def take_in(self, headers: Headers, raw: bytes) -> Post:
@@ -68,23 +77,24 @@ class Endpoint:
         """The answer where that takes less time than to hand the question on; else None."""
         if post.exchange.is_listening or not self._is_at_hand(post):
             return None
-        body = self._take(post, for_user(scope, self._user))
+        try:
+            body = self._take(post, for_user(scope, self._user), _PATIENCE)
+        except OutOfTime:
+            self._is_long(post.calls[0])
+            return None
         if not post.exchange.is_answered:
             return Answer(202)
         return None if body is None else Answer(post.status(), body, JSON + self._session(post))
 
     async def post(self, request: Request, scope: Scope) -> Answer | None:
         """Answer one POST; None where the answer was a stream."""
-        scope = for_user(scope, self._user)
         post = request.post or await self._read(request)
-        exchange = post.exchange
-        if self._is_at_hand(post):
-            body = self._take(post, scope)
-        else:
-            is_quick = self._is_quick and not self._writes(post)
-            body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
-        if not exchange.is_answered:
-            return Answer(202)
+        answer = self.answer_now(post, scope)
+        if answer is not None:
+            return answer
+        scope, exchange = for_user(scope, self._user), post.exchange
+        is_quick = self._is_quick and not self._writes(post)
+        body = await (self._threads.run_quick if is_quick else self._threads.run)(self._take, post, scope)
         if exchange.is_listening:
             await self._stream(request, post.connection, scope, exchange.output)
             return None
@@ -122,17 +132,30 @@ class Endpoint:
     # -- calls --------------------------------------------------------------------------------------------------
 
     def _is_at_hand(self, post: Post) -> bool:
-        """Whether the answer takes less time than to hand the question to a thread."""
-        for call in post.calls:
-            tool = self._runner.tool(call)
-            if call.method != "tools/list" and not (self._is_embedded and tool is not None and tool.is_look_up):
-                return False
-        return True
+        """Whether the answer takes less time than to hand the question to a thread, as far as we know."""
+        calls = post.calls
+        if not calls:
+            return True
+        call = calls[0]
+        if call.method == "tools/list":
+            return len(calls) == 1
+        if not self._is_embedded or len(calls) > 1 or not self._is_ready():
+            return False
+        tool = self._runner.tool(call)
+        name = call.method if tool is None else tool.name
+        if name in self._contract.renders or (tool is not None and (tool.writes or tool.reports)):
+            return False
+        return name not in self._long or time.monotonic() > self._long[name]
+
+    def _is_long(self, call: Call) -> None:
+        """Remember for a while that something takes its time: it is answered in a thread then."""
+        tool = self._runner.tool(call)
+        self._long[call.method if tool is None else tool.name] = time.monotonic() + _MEMORY
 
     def _writes(self, post: Post) -> bool:
         return any(tool.writes for tool in map(self._runner.tool, post.calls) if tool is not None)
 
-    def _take(self, post: Post, scope: Scope) -> bytes | None:
+    def _take(self, post: Post, scope: Scope, patience: float | None = None) -> bytes | None:
         """Answer a message, unless its answer is a stream; in a thread, where that may take time."""
         calls = post.calls
         if scope.is_read_only and self._writes(post):
@@ -143,7 +166,7 @@ class Endpoint:
         if post.exchange.is_listening or any(map(self._reports, calls)):
             return None
         for call in calls:
-            self._settle(post, call, scope, _tell_nobody)
+            self._settle(post, call, scope, _tell_nobody, patience)
         return b"".join(post.exchange.output())
 
     def _reports(self, call: Call) -> bool:
@@ -151,17 +174,21 @@ class Endpoint:
         tool = self._runner.tool(call) if call.progress_token is not None else None
         return tool is not None and tool.reports
 
-    def _settle(self, post: Post, call: Call, scope: Scope, report: Callable[..., None]) -> None:
+    def _settle(
+        self, post: Post, call: Call, scope: Scope, report: Callable[..., None], patience: float | None = None
+    ) -> None:
         started = time.perf_counter()
         is_error = False
         try:
-            result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, report)
+            result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, report, patience)
             is_error = isinstance(result, dict) and bool(result.get("isError"))
         except ProtocolError as error:
             result, is_error = error, True
         post.exchange.settle(call, result)
         tool = self._runner.tool(call)
         seconds = time.perf_counter() - started
+        if patience is not None and seconds > 10 * patience:
+            self._is_long(call)
         name = tool.name if tool is not None else ""
         self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
 
