@@ -105,3 +105,17 @@ def test_a_mirrored_argument_needs_its_header_once() -> None:
     assert mismatch({"region": "x"}) == "Mcp-Param-Region header is missing"
     twice = [("mcp-param-region", "x")] * 2
     assert mismatch({"region": "x"}, *twice) == "Mcp-Param-Region is given more than once"
+
+
+def test_a_malformed_request_is_refused_for_that_and_not_for_its_headers() -> None:
+    for broken in ({"id": 1.5}, {"jsonrpc": "1.0"}):
+        params = {"name": "run", "arguments": {"region": "here"}, "_meta": modern_meta()}
+        raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params, **broken})
+        post = Post(OFFER, [("mcp-protocol-version", NEWEST)], raw, MIRRORED)
+        assert (post.status(), decode(post.exchange.output()[0])["error"]["code"]) == (400, -32600)
+
+
+def test_a_notification_has_nothing_to_mirror() -> None:
+    raw = encode({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run", "arguments": {"region": "here"}}})
+    post = Post(OFFER, [("mcp-protocol-version", NEWEST)], raw, MIRRORED)
+    assert not post.exchange.is_answered

@@ -104,6 +104,12 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
 
     def endpoint(contract: Contract) -> Endpoint:
         store, shelf = contract.reads_store, contract.reads_libraries
+
+        def listening_to(scope: Scope) -> int | None:
+            if shelf:
+                _ = libraries.catalog  # or a change before the first look at the disk would be none
+            return watched.project(scope) if store else None
+
         return Endpoint(
             contract,
             Runner(contract, database if store else None, libraries if shelf else None),
@@ -111,7 +117,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
             listeners=listeners,
             metrics=metrics,
             auth=auth,
-            watched=watched.project if store else lambda _scope: None,
+            watched=listening_to,
             user=local if contract.acts_as_user else None,
             is_embedded=contract.reads_store and not database.is_shared,
             is_ready=lambda: not shelf or libraries.is_read,

@@ -148,8 +148,7 @@ def _mismatch(
     """Where the headers of a request say something else than its body."""
     if request is None:
         date = given.get(VERSION_HEADER)
-        is_known = date is None or date in REVISIONS or _is_request(value)
-        return None if is_known or date is None else unsupported(date)
+        return None if date is None or date in REVISIONS or _is_request(value) else unsupported(date)
     if meta is None or VERSION_KEY not in meta:
         return invalid_params(f"_meta lacks {VERSION_KEY}")
     date, method, params = meta[VERSION_KEY], request.method, request.params

@@ -28,7 +28,7 @@ class Tx:
     """One transaction. It has one time, and it is gone whole when anything in it fails."""
 
     _now: str | None = None
-    changes: tuple[Changed, ...] = ()  # told to whoever watches once this is committed
+    changes: dict[Changed, None] | None = None  # told to whoever watches once this is committed
 
     @property
     def now(self) -> str:
@@ -39,8 +39,9 @@ class Tx:
 
     def changed(self, change: Changed) -> None:
         """Tell every process that watches the store, once this is committed."""
-        if change not in self.changes:
-            self.changes += (change,)
+        if self.changes is None:
+            self.changes = {}
+        self.changes[change] = None
 
     @staticmethod
     def new_id() -> str:
