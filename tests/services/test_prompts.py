@@ -84,9 +84,9 @@ def test_a_prompt_keeps_its_arguments(database: Database) -> None:
         assert (prompt.name, prompt.arguments) == ("Mine", (TOPIC, TONE))
         assert prompts.named(tx, HERE, "Mine") == prompt
         assert prompts.update(tx, HERE, prompt.id, title="U").arguments == (TOPIC, TONE)
-        tx.changes = None
+        tx.changes.clear()
         assert prompts.update(tx, HERE, prompt.id, arguments=[TONE]).arguments == (TONE,)
-        assert Changed("prompts", projects.current(tx, HERE).number) in (tx.changes or ())
+        assert Changed("prompts", projects.current(tx, HERE).number) in tx.changes
         assert prompts.update(tx, HERE, prompt.id, arguments=()).arguments == ()
 
 

@@ -28,7 +28,7 @@ class Tx:
     """One transaction. It has one time, and it is gone whole when anything in it fails."""
 
     _now: str | None = None
-    changes: dict[Changed, None] | None = None  # told to whoever watches once this is committed
+    _changes: dict[Changed, None] | None = None
 
     @property
     def now(self) -> str:
@@ -37,10 +37,15 @@ class Tx:
             self._now = clock.now()
         return self._now
 
+    @property
+    def changes(self) -> dict[Changed, None]:
+        """What is told to whoever watches, once this is committed."""
+        if self._changes is None:
+            self._changes = {}
+        return self._changes
+
     def changed(self, change: Changed) -> None:
         """Tell every process that watches the store, once this is committed."""
-        if self.changes is None:
-            self.changes = {}
         self.changes[change] = None
 
     @staticmethod

@@ -66,7 +66,7 @@ class PostgresTx(Tx):
 
     def tell_changes(self) -> None:
         """Tell the other processes, once this is committed, what was changed."""
-        for told in _in_pieces(list(self.changes or ())):
+        for told in _in_pieces(list(self.changes)):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
     def prompts_containing(
