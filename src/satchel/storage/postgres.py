@@ -2,8 +2,9 @@
 
 import os
 import re
+import select
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -128,7 +129,7 @@ class PostgresDatabase(Database):
             max_size=_CONNECTIONS,
             timeout=10,
             kwargs=_ALIVE | {"options": _with_timeouts(address)},
-            check=ConnectionPool.check_connection,
+            check=_check,
             open=True,
         )
 
@@ -136,16 +137,28 @@ class PostgresDatabase(Database):
     def read(self, scope: Scope | None = None, patience: float | None = None) -> Iterator[Tx]:
         with _translated(), self._pool.connection() as connection:
             # Count and page come from one snapshot.
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            connection.read_only = True
+            _prepare(connection, psycopg.IsolationLevel.REPEATABLE_READ, is_read_only=True)
             self._enter(connection, scope)
             yield PostgresTx(connection)
+
+    def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+        # What row-level security is to show is told for a transaction, so there has to be one.
+        return self.read(scope) if self._has_walls else self._look()
+
+    @contextmanager
+    def _look(self) -> Iterator[Tx]:
+        with _translated(), self._pool.connection() as connection:
+            connection.autocommit = True  # three questions to the server less
+            try:
+                yield PostgresTx(connection)
+            finally:
+                if not connection.closed:
+                    connection.autocommit = False
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
         with _translated(), self._pool.connection() as connection:
-            connection.isolation_level = None
-            connection.read_only = False
+            _prepare(connection, None, is_read_only=False)
             self._enter(connection, scope)
             tx = PostgresTx(connection)
             yield tx
@@ -178,6 +191,24 @@ class PostgresDatabase(Database):
     def _connect_to_listen(self) -> psycopg.Connection[Any]:
         # Without the pool's time-outs: whoever listens is idle on purpose.
         return psycopg.connect(self._address, connect_timeout=10, autocommit=True, **_ALIVE)
+
+
+def _check(connection: psycopg.Connection[Any]) -> None:
+    """See to it that nobody is given a connection that is gone; one that the server closed has its end to read."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    if poll.poll(0):
+        ConnectionPool.check_connection(connection)  # or it is only a notice
+
+
+def _prepare(
+    connection: psycopg.Connection[Any], isolation: psycopg.IsolationLevel | None, *, is_read_only: bool
+) -> None:
+    """Say what the next transaction is like, where that is another than the last one on this connection."""
+    if connection.isolation_level is not isolation:
+        connection.isolation_level = isolation
+    if connection.read_only is not is_read_only:
+        connection.read_only = is_read_only
 
 
 @contextmanager
