@@ -25,6 +25,13 @@ from satchel.storage.database import open_database
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
+OTHERS = {  # reads of other kinds
+    "prompt-store list_prompts": ("/mcp/prompt-store", "list_prompts", {}),
+    "satchel get_prompt": ("/mcp/satchel", "get_prompt", {"prompt": "review-a-change"}),
+    "satchel list_prompts": ("/mcp/satchel", "list_prompts", {}),
+    "satchel list_tasks": ("/mcp/satchel", "list_tasks", {}),
+    "tasks list_tasks": ("/mcp/tasks", "list_tasks", {}),
+}
 GOAL = 5.0  # times the throughput of the SDK's server
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -40,12 +47,16 @@ class Rival:
             self.port = free.getsockname()[1]
         filled = [word.replace("PORT", str(self.port)) for word in command]
         self.process = subprocess.Popen(filled, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
-        self.request = request(revision, prompt)
+        self.request = request(revision, "/mcp", "get_prompt", {"id": prompt})
+        self.forget()
+        self._wait()
+
+    def forget(self) -> None:
+        """Begin to count anew."""
         self.calls = 0
         self.rates: list[float] = []
         self.server_cpu = self.client_cpu = 0.0
         self.taken: list[float] = []
-        self._wait()
 
     def measure(self, connections: int, seconds: float) -> None:
         """Ask for a while over many connections, one request at a time on each."""
@@ -133,13 +144,13 @@ def fail(why: str) -> bytes:
     raise RuntimeError(why)
 
 
-def request(revision: str, prompt: str) -> bytes:
-    """The bytes of a call of `get_prompt`."""
-    params: dict[str, Any] = {"name": "get_prompt", "arguments": {"id": prompt}}
-    lines = ["POST /mcp HTTP/1.1", "Host: 127.0.0.1:80", "Content-Type: application/json"]
+def request(revision: str, path: str, tool: str, arguments: dict[str, Any]) -> bytes:
+    """The bytes of a call."""
+    params: dict[str, Any] = {"name": tool, "arguments": arguments}
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1:80", "Content-Type: application/json"]
     lines += ["Accept: application/json, text/event-stream", f"MCP-Protocol-Version: {revision}"]
     if revision == NEW:
-        lines += ["Mcp-Method: tools/call", "Mcp-Name: get_prompt"]
+        lines += ["Mcp-Method: tools/call", f"Mcp-Name: {tool}"]
         info = {"name": "bench", "version": "1"}
         params["_meta"] = {
             f"{META}protocolVersion": NEW,
@@ -211,16 +222,18 @@ def main() -> int:
             start("bare ASGI", [*script, "bare", file, "PORT"], OLD)
         for rival in rivals:
             rival.measure(options.connections, 0.5)  # to warm up
-            rival.rates, rival.taken, rival.calls, rival.server_cpu, rival.client_cpu = [], [], 0, 0.0, 0.0
+            rival.forget()
         load = os.getloadavg()[0]
         for _ in range(options.rounds):
             for rival in rivals:
                 rival.measure(options.connections, options.seconds)
+        others = [other(rivals, name, options) for name in OTHERS]
     peers = {rival.revision: median(rival.rates) for rival in rivals if rival.name == "official SDK"}
     rows = [row(rival, peers.get(rival.revision)) for rival in rivals]
     head = ("tools/call get_prompt", "calls/s", "× SDK", "p50 ms", "p99 ms", "server µs", "client µs")
     print(f"{options.connections} connections, {options.rounds} × {options.seconds:.0f} s each, load before {load:.1f}")
     print(table(head, rows))
+    print(table(("other reads of one process", *head[1:]), others))
     worst = [median(rival.rates) / peers[rival.revision] for rival in rivals if rival.name == "satchel" and peers]
     if worst:
         print(
@@ -229,11 +242,21 @@ def main() -> int:
     return 1 if options.check and worst and min(worst) < GOAL else 0
 
 
-def row(rival: Rival, peer: float | None) -> tuple[str, ...]:
+def other(rivals: list[Rival], name: str, options: argparse.Namespace) -> tuple[str, ...]:
+    """The figures of another read of Satchel's."""
+    rival = next(rival for rival in rivals if rival.name == "satchel")
+    rival.request = request(rival.revision, *OTHERS[name])
+    rival.forget()
+    for _ in range(options.rounds):
+        rival.measure(options.connections, options.seconds / 2)
+    return row(rival, None, name)
+
+
+def row(rival: Rival, peer: float | None, name: str | None = None) -> tuple[str, ...]:
     """The figures of one rival."""
     rate = median(rival.rates)
     return (
-        f"{rival.name}, {rival.revision}" if rival.name != "bare ASGI" else rival.name,
+        name or (f"{rival.name}, {rival.revision}" if rival.name != "bare ASGI" else rival.name),
         f"{rate:.0f}",
         f"{rate / peer:.1f}" if peer else "",
         f"{quantile(rival.taken, 0.5) * 1000:.2f}",
