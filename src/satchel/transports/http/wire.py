@@ -31,6 +31,8 @@ MAX_HEAD_BYTES = 64 * 1024
 
 _ENOUGH = 64 * 1024  # bytes of a body that are read before anybody asks for them
 
+_SHORT = 256  # bytes of a header or an address that is remembered; many long ones would take much memory
+
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 
 
@@ -210,7 +212,8 @@ class Wire(asyncio.Protocol):
         self._other_bytes = 0
         if self.transport.is_closing():
             return  # nobody would hear the answer
-        path, query, host = _address(self._url)
+        url = self._url
+        path, query, host = _address(url) if len(url) <= _SHORT else _address.__wrapped__(url)
         headers = _read_head(self._headers, host)
         request = Request(self, parser.get_method().decode("ascii"), path, query, headers)
         request.is_old = parser.get_http_version() != "1.1"
@@ -446,7 +449,12 @@ def _address(url: bytes) -> tuple[str, str, str | None]:
 
 def _read_head(headers: list[tuple[bytes, bytes]], host: str | None) -> Head:
     """The headers of a request. If its address says which host is meant, that counts, whatever the header says."""
-    read = Head([_read_header(header) for header in headers])
+    read = Head(
+        [
+            _read_header(header) if len(header[0]) + len(header[1]) <= _SHORT else _read_header.__wrapped__(header)
+            for header in headers
+        ]
+    )
     return read if host is None else Head([(name, host if name == "host" else value) for name, value in read])
 
 
