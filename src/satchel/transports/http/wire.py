@@ -117,6 +117,7 @@ class Wire(asyncio.Protocol):
         self._unread = 0  # bytes that the client had not read when we last looked
         self._is_stuck = False  # there is too much that it has not read
         self._is_paused = False  # it is we who do not read
+        self._paused_at = 0.0
         # Of what is being read:
         self._is_arriving = False  # a request, or rubbish
         self._url = b""
@@ -175,8 +176,8 @@ class Wire(asyncio.Protocol):
         if self.due > now:
             return
         if self._is_arriving and self._is_paused:
-            self.due = now + self.deadline  # it is we who do not read on
-        elif self._is_arriving:
+            return  # it is we who do not read on
+        if self._is_arriving:
             self._refuse(b"408 Request Timeout", b"A request has 30 seconds to arrive.")
         elif self.transport.get_write_buffer_size():
             self.transport.abort()  # closing would wait for a client that reads nothing
@@ -349,11 +350,13 @@ class Wire(asyncio.Protocol):
             self.transport.pause_reading()
 
     def _closes_after(self, request: Request) -> bool:
+            self.due += self.loop.time() - self._paused_at
         """Whether no other request follows: its client wants so, or may take its own body for an unwanted one, or we
         are ending."""
         if not request.is_kept or (request.asks_first and not request.is_complete):
             return True
         return self._wires.is_ending and not self._waiting
+            self._paused_at = self.loop.time()
 
     def _done(self, closes: bool) -> None:
         """An answer is sent."""
