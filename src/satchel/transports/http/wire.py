@@ -220,7 +220,7 @@ class Wire(asyncio.Protocol):
         request.is_old = parser.get_http_version() != "1.1"
         request.is_kept = not request.is_old and parser.should_keep_alive()
         if "expect" in headers.last:
-            request.asks_first = headers.last["expect"].lower() == "100-continue"
+            request.asks_first = not request.is_old and headers.last["expect"].lower() == "100-continue"
         self._reading = request
         if self._answering is None and not self._waiting and not self._is_stuck:
             self._begin(request)
@@ -290,7 +290,7 @@ class Wire(asyncio.Protocol):
         body, headers = answer.body, answer.headers
         if request.shares:
             headers += request.shares
-        if self._closes_after(request):
+        if self._closes_after(request) and CLOSE[0] not in headers:
             headers += CLOSE
         self._closes = headers is not JSON and CLOSE[0] in headers
         length = b"" if answer.status == 204 else b"content-length: %d\r\n" % len(body)
@@ -407,7 +407,7 @@ class Wire(asyncio.Protocol):
             self._refuse(b"400 Bad Request", b"This is no proxy.")
             return None
         lines = [b"%s %s HTTP/%s" % (method, self._url, version.encode())]
-        kept = [line for line in self._headers if line[0].lower() not in (b"connection", b"upgrade")]
+        kept = [line for line in self._headers if line[0].lower() != b"upgrade"]
         lines += [b"%s: %s" % line for line in kept]
         self._parser = _parser(self)
         self._other_bytes = 0
