@@ -152,6 +152,13 @@ class Wire(asyncio.Protocol):
         while rest is not None and not self.transport.is_closing():
             rest = self._take(rest)
 
+    def eof_received(self) -> bool:
+        """The client says nothing more. It may still wait for an answer, though hardly for the end of a stream."""
+        if self._finish():
+            return True
+        self._close()
+        return False
+
     def pause_writing(self) -> None:
         self._is_stuck = True
         self._unread = self.transport.get_write_buffer_size()
@@ -159,7 +166,8 @@ class Wire(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_stuck = False
-        self.reader_due = inf
+        if not self.transport.is_closing():
+            self.reader_due = inf
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
         if self._waiting:
@@ -187,7 +195,7 @@ class Wire(asyncio.Protocol):
     def end(self) -> None:
         """Close as soon as everything is answered."""
         if self._answering is None and not self._waiting:
-            self.transport.close()
+            self._close()
 
     # -- what the parser finds ----------------------------------------------------------------------------------
 
@@ -342,27 +350,27 @@ class Wire(asyncio.Protocol):
         """Read on."""
         if self._is_paused and not self.transport.is_closing():
             self._is_paused = False
+            self.due += self.loop.time() - self._paused_at
             self.transport.resume_reading()
 
     def _pause_reading(self) -> None:
         if not self._is_paused and not self.transport.is_closing():
             self._is_paused = True
+            self._paused_at = self.loop.time()
             self.transport.pause_reading()
 
     def _closes_after(self, request: Request) -> bool:
-            self.due += self.loop.time() - self._paused_at
         """Whether no other request follows: its client wants so, or may take its own body for an unwanted one, or we
         are ending."""
         if not request.is_kept or (request.asks_first and not request.is_complete):
             return True
         return self._wires.is_ending and not self._waiting
-            self._paused_at = self.loop.time()
 
     def _done(self, closes: bool) -> None:
         """An answer is sent."""
         self._answering = None
         if closes or (self._wires.is_ending and not self._waiting):
-            self.transport.close()
+            self._close()
         elif self._waiting:
             self.loop.call_soon(self._go_on)  # later, so that others get their turn
         else:
@@ -424,13 +432,32 @@ class Wire(asyncio.Protocol):
         """Say what is wrong with what came, and close."""
         if self.transport.is_closing():
             return
-        answering = self._answering
-        if answering is not None and (answering.is_begun or answering.is_complete):
-            self.transport.abort()  # whatever we said would pass for a part of the answer that is due
+        if self._finish():
             return
-        lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
-        self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
+        if self._answering is not None and self._answering.is_begun:
+            self.transport.abort()  # whatever we said would pass for a part of the stream
+            return
+        if not self._waiting:  # or it would pass for the answer to those
+            lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
+            self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
+        self._close()
+
+    def _finish(self) -> bool:
+        """Make the answer that is due the last one; whether there is such an answer. A stream is none."""
+        request = self._answering
+        if request is None or not (self._outgoing or (request.is_complete and not request.is_begun)):
+            return False
+        request.is_kept = False
+        self._closes = True  # where it is ready already
+        self._waiting.clear()
+        self._pause_reading()
+        return True
+
+    def _close(self) -> None:
+        """Close as soon as the client has read everything, or is too slow to."""
         self.transport.close()
+        self._unread = self.transport.get_write_buffer_size()
+        self.due, self.reader_due = inf, self.loop.time() + self.deadline
 
 
 def _parser(wire: Wire) -> httptools.HttpRequestParser:
