@@ -469,6 +469,17 @@ def test_at_the_end_all_that_was_asked_is_answered(tmp_path: Path) -> None:
 # -- more clients than there is room for ----------------------------------------------------------------------------
 
 
+def test_clients_that_left_do_not_take_the_room_of_others(tmp_path: Path) -> None:
+    """They look like those that only say nothing more."""
+    with Server(tmp_path, "--connections", "10") as server, server.held_up():
+        for _ in range(30):
+            with server.connect() as wire:
+                wire.send(write())
+        assert eventually(lambda: connections(server) <= 5)
+        for _ in range(5):
+            assert server.ask("GET", "/metrics").status == 200
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_without_files_clients_wait_and_are_served_later(tmp_path: Path, workers: str) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -153,8 +153,11 @@ class Wire(asyncio.Protocol):
             rest = self._take(rest)
 
     def eof_received(self) -> bool:
-        """The client says nothing more. It may still wait for an answer, though hardly for the end of a stream."""
-        if self._finish():
+        """The client says nothing more. It may still wait for an answer, though hardly for the end of a stream.
+
+        Most have left, though, and cannot be told from those that wait: they must not take the room of others.
+        """
+        if len(self._wires.open) <= self._wires.limit // 2 and self._finish():
             return True
         self._close()
         return False
