@@ -42,6 +42,8 @@ def _is_short(length: str) -> bool:
     return length.isdecimal() and len(length) <= 5 and int(length) <= SMALL
 
 
+_LONGEST = 300  # characters of a host: a name has at most 253, and there is the port
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -81,7 +83,7 @@ class Guard(Struct, frozen=True):
 
     def knows_host(self, host: str) -> bool:
         """Whether a Host is ours: one of the names, on any port, or one with exactly this port."""
-        return _is_among(host, self.hosts)
+        return len(host) <= _LONGEST and _is_among(host, self.hosts)
 
     def knows_origin(self, origin: str) -> bool:
         """Whether an Origin is named, or is a page of this machine."""

@@ -31,6 +31,8 @@ MAX_HEAD_BYTES = 64 * 1024
 
 _ENOUGH = 64 * 1024  # bytes of a body that are read before anybody asks for them
 
+_SHORT = 256  # bytes of a header or an address that is remembered; many long ones would take much memory
+
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
 
 
@@ -115,6 +117,7 @@ class Wire(asyncio.Protocol):
         self._unread = 0  # bytes that the client had not read when we last looked
         self._is_stuck = False  # there is too much that it has not read
         self._is_paused = False  # it is we who do not read
+        self._paused_at = 0.0
         # Of what is being read:
         self._is_arriving = False  # a request, or rubbish
         self._url = b""
@@ -149,6 +152,16 @@ class Wire(asyncio.Protocol):
         while rest is not None and not self.transport.is_closing():
             rest = self._take(rest)
 
+    def eof_received(self) -> bool:
+        """The client says nothing more. It may still wait for an answer, though hardly for the end of a stream.
+
+        Most have left, though, and cannot be told from those that wait: they must not take the room of others.
+        """
+        if len(self._wires.open) <= self._wires.limit // 2 and self._finish():
+            return True
+        self._close()
+        return False
+
     def pause_writing(self) -> None:
         self._is_stuck = True
         self._unread = self.transport.get_write_buffer_size()
@@ -156,7 +169,8 @@ class Wire(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_stuck = False
-        self.reader_due = inf
+        if not self.transport.is_closing():
+            self.reader_due = inf
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
         if self._waiting:
@@ -173,8 +187,8 @@ class Wire(asyncio.Protocol):
         if self.due > now:
             return
         if self._is_arriving and self._is_paused:
-            self.due = now + self.deadline  # it is we who do not read on
-        elif self._is_arriving:
+            return  # it is we who do not read on
+        if self._is_arriving:
             self._refuse(b"408 Request Timeout", b"A request has 30 seconds to arrive.")
         elif self.transport.get_write_buffer_size():
             self.transport.abort()  # closing would wait for a client that reads nothing
@@ -184,7 +198,7 @@ class Wire(asyncio.Protocol):
     def end(self) -> None:
         """Close as soon as everything is answered."""
         if self._answering is None and not self._waiting:
-            self.transport.close()
+            self._close()
 
     # -- what the parser finds ----------------------------------------------------------------------------------
 
@@ -210,13 +224,14 @@ class Wire(asyncio.Protocol):
         self._other_bytes = 0
         if self.transport.is_closing():
             return  # nobody would hear the answer
-        path, query, host = _address(self._url)
+        url = self._url
+        path, query, host = _address(url) if len(url) <= _SHORT else _address.__wrapped__(url)
         headers = _read_head(self._headers, host)
         request = Request(self, parser.get_method().decode("ascii"), path, query, headers)
         request.is_old = parser.get_http_version() != "1.1"
         request.is_kept = not request.is_old and parser.should_keep_alive()
         if "expect" in headers.last:
-            request.asks_first = headers.last["expect"].lower() == "100-continue"
+            request.asks_first = not request.is_old and headers.last["expect"].lower() == "100-continue"
         self._reading = request
         if self._answering is None and not self._waiting and not self._is_stuck:
             self._begin(request)
@@ -286,7 +301,7 @@ class Wire(asyncio.Protocol):
         body, headers = answer.body, answer.headers
         if request.shares:
             headers += request.shares
-        if self._closes_after(request):
+        if self._closes_after(request) and CLOSE[0] not in headers:
             headers += CLOSE
         self._closes = headers is not JSON and CLOSE[0] in headers
         length = b"" if answer.status == 204 else b"content-length: %d\r\n" % len(body)
@@ -338,11 +353,13 @@ class Wire(asyncio.Protocol):
         """Read on."""
         if self._is_paused and not self.transport.is_closing():
             self._is_paused = False
+            self.due += self.loop.time() - self._paused_at
             self.transport.resume_reading()
 
     def _pause_reading(self) -> None:
         if not self._is_paused and not self.transport.is_closing():
             self._is_paused = True
+            self._paused_at = self.loop.time()
             self.transport.pause_reading()
 
     def _closes_after(self, request: Request) -> bool:
@@ -356,7 +373,7 @@ class Wire(asyncio.Protocol):
         """An answer is sent."""
         self._answering = None
         if closes or (self._wires.is_ending and not self._waiting):
-            self.transport.close()
+            self._close()
         elif self._waiting:
             self.loop.call_soon(self._go_on)  # later, so that others get their turn
         else:
@@ -401,7 +418,7 @@ class Wire(asyncio.Protocol):
             self._refuse(b"400 Bad Request", b"This is no proxy.")
             return None
         lines = [b"%s %s HTTP/%s" % (method, self._url, version.encode())]
-        kept = [line for line in self._headers if line[0].lower() not in (b"connection", b"upgrade")]
+        kept = [line for line in self._headers if line[0].lower() != b"upgrade"]
         lines += [b"%s: %s" % line for line in kept]
         self._parser = _parser(self)
         self._other_bytes = 0
@@ -418,13 +435,32 @@ class Wire(asyncio.Protocol):
         """Say what is wrong with what came, and close."""
         if self.transport.is_closing():
             return
-        answering = self._answering
-        if answering is not None and (answering.is_begun or answering.is_complete):
-            self.transport.abort()  # whatever we said would pass for a part of the answer that is due
+        if self._finish():
             return
-        lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
-        self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
+        if self._answering is not None and self._answering.is_begun:
+            self.transport.abort()  # whatever we said would pass for a part of the stream
+            return
+        if not self._waiting:  # or it would pass for the answer to those
+            lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
+            self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
+        self._close()
+
+    def _finish(self) -> bool:
+        """Make the answer that is due the last one; whether there is such an answer. A stream is none."""
+        request = self._answering
+        if request is None or not (self._outgoing or (request.is_complete and not request.is_begun)):
+            return False
+        request.is_kept = False
+        self._closes = True  # where it is ready already
+        self._waiting.clear()
+        self._pause_reading()
+        return True
+
+    def _close(self) -> None:
+        """Close as soon as the client has read everything, or is too slow to."""
         self.transport.close()
+        self._unread = self.transport.get_write_buffer_size()
+        self.due, self.reader_due = inf, self.loop.time() + self.deadline
 
 
 def _parser(wire: Wire) -> httptools.HttpRequestParser:
@@ -446,7 +482,12 @@ def _address(url: bytes) -> tuple[str, str, str | None]:
 
 def _read_head(headers: list[tuple[bytes, bytes]], host: str | None) -> Head:
     """The headers of a request. If its address says which host is meant, that counts, whatever the header says."""
-    read = Head([_read_header(header) for header in headers])
+    read = Head(
+        [
+            _read_header(header) if len(header[0]) + len(header[1]) <= _SHORT else _read_header.__wrapped__(header)
+            for header in headers
+        ]
+    )
     return read if host is None else Head([(name, host if name == "host" else value) for name, value in read])
 
 

@@ -1,0 +1,510 @@
+"""What one connection may be used for, in which order, and how it ends: a request is answered once, or not at all."""
+
+import contextlib
+import os
+import re
+import resource
+import signal
+import socket
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.web import (
+    HANDSHAKE,
+    JSON,
+    Closed,
+    WebServer,
+    Wire,
+    call,
+    eventually,
+    memory_mb,
+    open_sockets,
+    request,
+    rpc,
+)
+
+DEADLINE = 1.0
+QUIET = 2.5
+HURRIED = (
+    "import sys; from satchel.transports.http import endpoint, wire; "
+    f"wire.Wire.deadline = {DEADLINE}; wire.KEEP_ALIVE = {QUIET}; endpoint.KEEP_ALIVE = 0.5; {{}}"
+    "from satchel.__main__ import main; sys.exit(main())"
+)
+PLAIN = "import asyncio, uvloop; uvloop.new_event_loop = asyncio.new_event_loop; "
+SMALL = """
+import socket
+made = wire.Wire.connection_made
+def connection_made(self, transport):
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    made(self, transport)
+wire.Wire.connection_made = connection_made
+"""  # so that it takes little for the kernel to have enough
+ORIGIN = "https://app.example.com"
+
+
+class Server(WebServer):
+    """A server with a short deadline, and with a library, so that there are streams."""
+
+    def __init__(self, folder: Path, *more: str, patch: str = "") -> None:
+        library = folder / "libraries" / "one"
+        (library / "prompts").mkdir(parents=True)
+        (library / "prompts" / "hello.md").write_text("Hello")
+        (library / "twig.toml").write_text('[library]\nname = "one"\n\n[prompts.hello]\ndescription = "Hi"\n')
+        self.store = folder / "s.db"
+        options = ("-c", "prompt-store", "-d", str(self.store), "-l", str(folder / "libraries"))
+        super().__init__(*options, *more, command=[sys.executable, "-c", HURRIED.format(patch)])
+
+    @contextlib.contextmanager
+    def held_up(self) -> Iterator[None]:
+        """Meanwhile, nothing can be written."""
+        with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as database:
+            database.execute("begin immediate")
+            yield
+            database.execute("rollback")
+
+    def has(self, title: str) -> bool:
+        with contextlib.closing(sqlite3.connect(self.store)) as database:
+            return bool(database.execute("select 1 from prompts where title = ?", (title,)).fetchall())
+
+
+@pytest.fixture(scope="module", params=["uvloop", "asyncio"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    patch = f"{PLAIN if request.param == 'asyncio' else ''}exec({SMALL!r}); "
+    with Server(tmp_path_factory.mktemp("wire"), "--allow-origin", ORIGIN, patch=patch) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever a test did, its connections are gone soon after."""
+    if "server" not in request.fixturenames:
+        yield
+        return
+    server = request.getfixturevalue("server")
+    assert server.ask("GET", "/health").status == 200
+    yield
+    with server.connect() as wire:
+        assert wire.ask("GET", "/health").status == 200
+        assert eventually(lambda: connections(server) == 1), "connections stay open"
+
+
+def connections(server: WebServer) -> int:
+    """How many clients are connected, by the kernel."""
+    port = f":{server.port:04X}"
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    # Those that we have closed, and that the kernel still has something to do for, belong to nobody.
+    return sum(line[1].endswith(port) and line[3] in ("01", "08") and line[9] != "0" for line in lines)
+
+
+def read(id: object = 1, *more: tuple[str, str]) -> bytes:
+    headers, body = call("list_prompts", id=id)
+    return request("POST", "/mcp", [*headers, *more], body)
+
+
+def write(title: str = "some", *more: tuple[str, str], size: int = 1, id: object = 1) -> bytes:
+    headers, body = call("add_prompt", {"title": title, "content": "x" * size}, id=id)
+    return request("POST", "/mcp", [*headers, *more], body)
+
+
+def new(what: str) -> str:
+    return f"{what} {time.time_ns()}"
+
+
+CLOSE = ("Connection", "close")
+NOTICE = request(
+    "POST",
+    "/mcp",
+    [JSON, ("MCP-Protocol-Version", HANDSHAKE)],
+    b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+)
+STREAM = request("GET", "/mcp/twig", [("Accept", "text/event-stream"), ("MCP-Protocol-Version", HANDSHAKE)])
+RUBBISH = b"\x00\x01 rubbish\r\n\r\n"
+
+
+# -- several requests on one connection -----------------------------------------------------------------------------
+
+
+def test_quick_ones_wait_for_the_slow_one_in_front(server: Server) -> None:
+    refused = write("never", ("Origin", "http://evil.com"), size=100_000)
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(write(id=0) + read(1) + NOTICE + refused + request("HEAD", "/mcp") + write(size=200_000, id=5))
+            assert not says_something(wire)
+        answers = [wire.read(is_head=number == 4) for number in range(6)]
+        assert [answer.status for answer in answers] == [200, 200, 202, 403, 405, 200]
+        assert [answers[number].json["id"] for number in (0, 1, 5)] == [0, 1, 5]
+        assert answers[2].header("content-length") == "0"
+
+
+def says_something(wire: Wire, patience: float = 0.3) -> bool:
+    wire.socket.settimeout(patience)
+    try:
+        return bool(wire.socket.recv(1, socket.MSG_PEEK))
+    except TimeoutError:
+        return False
+    finally:
+        wire.socket.settimeout(20)
+
+
+def test_nothing_behind_the_last_request_is_carried_out(server: Server) -> None:
+    title = new("behind")
+    for last in (read(1, CLOSE), write("last", CLOSE), read().replace(b"HTTP/1.1", b"HTTP/1.0", 1)):
+        with server.connect() as wire:
+            wire.send(write() + last + write(title))
+            assert wire.read().header("connection") is None
+            assert wire.read().all("connection") == ["close"]
+            assert wire.is_closed()
+    assert not server.has(title)
+
+
+def test_a_large_request_has_its_whole_time_after_the_one_in_front(server: Server) -> None:
+    """While we do not read on, its time stands still."""
+    large = write(size=300_000)
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(write() + large[:100_000])
+            time.sleep(DEADLINE * 0.8)
+        time.sleep(DEADLINE * 0.5)
+        wire.send(large[100_000:])
+        assert [wire.read().status for _ in range(2)] == [200, 200]
+
+
+def test_what_is_behind_a_stream_waits_for_its_end(server: Server) -> None:
+    title = new("behind a stream")
+    with server.connect() as wire:
+        wire.send(STREAM + write(title))
+        assert wire.read_head()[0] == 200
+        assert wire.read_chunk() == b": still here\n\n"
+        assert not server.has(title)
+
+
+# -- clients that ask first -----------------------------------------------------------------------------------------
+
+
+def asking(*more: tuple[str, str]) -> tuple[bytes, bytes]:
+    raw = write("asked", ("Expect", "100-continue"), *more)
+    head, end, body = raw.partition(b"\r\n\r\n")
+    return head + end, body
+
+
+def test_who_asks_first_is_told_in_its_turn(server: Server) -> None:
+    head, body = asking()
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(write() + head)
+            assert not says_something(wire)
+        assert [wire.read().status for _ in range(2)] == [200, 100]
+        wire.send(body + head + body)  # the second does not wait to be told
+        assert [wire.read().status for _ in range(2)] == [200, 200]
+        wire.send(head + body + asking(("Origin", "http://evil.com"))[0])
+        assert wire.read().status == 200
+        refused = wire.read()
+        assert (refused.status, refused.header("connection")) == (403, "close")
+        assert wire.is_closed()
+
+
+def test_http_1_0_knows_no_asking_first(server: Server) -> None:
+    head, body = asking()
+    with server.connect() as wire:
+        wire.send(head.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        assert not says_something(wire)
+        wire.send(body)
+        assert wire.read().status == 200
+        assert wire.is_closed()
+
+
+# -- wishes ---------------------------------------------------------------------------------------------------------
+
+
+def test_who_wishes_for_another_protocol_may_also_wish_to_close(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(read(1, ("Connection", "close, Upgrade"), ("Upgrade", "h2c")) + write("never"))
+        assert wire.read().header("connection") == "close"
+        assert wire.is_closed()
+
+
+def test_a_connection_is_closed_for_one_reason_at_a_time(server: Server) -> None:
+    answer = server.ask("POST", "/mcp", [JSON, CLOSE, ("Content-Length", str(1 << 30))])
+    assert (answer.status, answer.header("connection")) == (413, "close")
+
+
+def test_answers_without_a_body_say_so(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(request("OPTIONS", "/mcp", [("Origin", ORIGIN)]) + NOTICE + request("HEAD", "/health") + read(7))
+        allowed, accepted, headless, answer = (wire.read(is_head=number == 2) for number in range(4))
+        assert (allowed.status, allowed.header("content-length")) == (204, None)
+        assert (accepted.status, accepted.header("content-length")) == (202, "0")
+        assert headless.status == 405 and int(headless.header("content-length") or 0) > 0
+        assert answer.json["id"] == 7
+
+
+def test_pages_of_a_named_origin_may_read_streams(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(STREAM.replace(b"Accept:", b"Origin: %s\r\nAccept:" % ORIGIN.encode(), 1))
+        status, headers = wire.read_head()
+        assert status == 200
+        assert {("access-control-allow-origin", ORIGIN), ("vary", "origin")} <= set(headers)
+
+
+def test_a_stream_over_http_1_0_ends_with_its_connection(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(STREAM.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        status, headers = wire.read_head()
+        assert (status, dict(headers)["connection"]) == (200, "close")
+        assert "transfer-encoding" not in dict(headers)
+        assert wire._until(b"\n\n") == b": still here"
+
+
+def test_an_answer_is_the_same_whether_it_takes_a_task_or_not(server: Server) -> None:
+    """The Origin of this machine changes nothing but the way of a request through the server."""
+    prompt = server.ask("POST", "/mcp", *call("add_prompt", {"title": new("same"), "content": "x"})).tool["id"]
+    handshake = [JSON, ("MCP-Protocol-Version", HANDSHAKE)]
+    for headers, body in (
+        call("get_prompt", {"id": prompt}),
+        call("get_prompt", {"id": "none"}),
+        call("nothing"),
+        rpc("tools/list"),
+        rpc("nothing"),
+        rpc("ping", revision=HANDSHAKE),
+        (handshake, b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'),
+        (handshake, b"{"),
+    ):
+        for more in ([], [CLOSE]):
+            told = []
+            for way in ([], [("Origin", "http://localhost")]):
+                answer = server.ask("POST", "/mcp", [*headers, *more, *way], body)
+                told.append((answer.status, [line for line in answer.headers if line[0] != "date"], answer.body))
+            assert told[0] == told[1]
+
+
+# -- rubbish, and the end of what a client says ---------------------------------------------------------------------
+
+
+def test_rubbish_behind_a_request_does_not_cost_its_answer(server: Server) -> None:
+    for rubbish in (RUBBISH, b"CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
+        with server.connect() as wire:  # answered before the rubbish is looked at
+            wire.send(request("POST", "/mcp", *rpc("tools/list")) + rubbish)
+            assert wire.read().status == 200
+            assert wire.is_closed()
+        with server.connect() as wire:  # and after
+            with server.held_up():
+                wire.send(write() + rubbish)
+                time.sleep(0.1)
+            answer = wire.read()
+            assert (answer.status, answer.header("connection")) == (200, "close")
+            assert wire.is_closed()
+
+
+def test_half_a_request_behind_a_slow_one_does_not_cost_its_answer(server: Server) -> None:
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(write() + b"GET /health HT")
+            time.sleep(DEADLINE * 1.5)
+        answer = wire.read()
+        assert (answer.status, answer.header("connection")) == (200, "close")
+        assert wire.is_closed()
+
+
+def test_who_says_nothing_more_still_gets_its_answers(server: Server) -> None:
+    for raw, count in ((read(), 1), (write(), 1), (write() + read() + write(), 3)):
+        with server.connect() as wire:
+            with server.held_up():
+                wire.send(raw)
+                wire.socket.shutdown(socket.SHUT_WR)
+                time.sleep(0.1)
+            answers = [wire.read() for _ in range(count)]
+            assert [answer.status for answer in answers] == [200] * count
+            assert wire.is_closed()
+    for raw in (b"", read()[:30], read()[:-5], asking()[0]):
+        with server.connect() as wire:
+            wire.send(raw)
+            wire.socket.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(Closed):
+                assert wire.read().status == 100
+            assert wire.is_closed()
+
+
+# -- clients that leave, or never read ------------------------------------------------------------------------------
+
+
+def test_clients_may_leave_at_any_moment(server: Server) -> None:
+    title = new("left")
+    raw = write() + read() + write(title)
+    for place in range(1, len(raw), 23):
+        for linger in (False, True):
+            with server.connect() as wire:
+                wire.send(raw[:place])
+                if linger:  # nothing but a reset
+                    wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    assert not server.has(title)
+
+
+def test_a_connection_that_is_to_be_closed_does_not_wait_for_ever_for_its_client_to_read(server: Server) -> None:
+    """Also where what it has not read is little."""
+    headers, body = call("add_prompt", {"title": new("some"), "content": "x" * 14_000})
+    prompt = server.ask("POST", "/mcp", headers, body).tool["id"]
+    headers, body = call("get_prompt", {"id": prompt})
+    asked = request("POST", "/mcp", headers, body)
+    quiet = []
+    for raw, later in (
+        (request("POST", "/mcp", [*headers, CLOSE], body), b""),
+        (asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1), b""),
+        (asked + b"GET /health HT", b""),
+        (asked, RUBBISH),
+    ):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", server.port))
+        client.sendall(raw)
+        time.sleep(0.1)
+        client.sendall(later)
+        quiet.append(client)
+    assert connections(server) == 4
+    assert eventually(lambda: connections(server) == 0)
+    for client in quiet:
+        client.close()
+
+
+def test_a_quiet_connection_is_closed_in_the_end(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(read())
+        assert wire.read().status == 200
+        started = time.monotonic()
+        assert wire.is_closed()
+        assert time.monotonic() - started > QUIET * 0.8
+
+
+def test_long_headers_and_addresses_are_not_remembered(server: Server) -> None:
+    with server.connect() as wire:
+        assert wire.ask("GET", "/health", [("X-Long", "x" * 60_000)]).status == 200
+        before = memory_mb(server.process.pid)
+        for number in range(400):
+            long = f"{number}" + "x" * 60_000
+            assert wire.ask("GET", "/health", [("X-Long", long)]).status == 200
+            assert wire.ask("GET", f"/health?{long}").status == 200
+            assert wire.ask("GET", "/health", [("Host", long)]).status == 421
+    assert memory_mb(server.process.pid) < before + 20
+
+
+# -- mistakes of ours -----------------------------------------------------------------------------------------------
+
+BOOM = """
+def fail(*_):
+    raise RuntimeError("boom")
+async def break_off(self, request, scope):
+    request.begin_stream()
+    await request.send_event(b"1")
+    fail()
+endpoint.Endpoint.answer_now = fail
+endpoint.Endpoint.get = break_off
+endpoint.Endpoint._writes = fail
+"""
+
+
+def test_a_surprise_is_told_and_the_connection_stays_in_step(tmp_path: Path) -> None:
+    server = Server(tmp_path, patch=f"exec({BOOM!r}); ")
+    try:
+        with server.connect() as wire:
+            wire.send(read(1) + request("POST", "/mcp", *rpc("tools/list", id=2)) + STREAM + read(3))
+            assert wire.read().status == 500
+            assert wire.read().json["id"] == 2  # which failed in the first way, and not in the second
+            assert wire.read_head()[0] == 200
+            assert wire.read_chunk() == b"event: message\ndata: 1\n\n"
+            with pytest.raises(Closed, match="b''"):  # and not as if the stream had come to its end
+                wire.read_chunk()
+        assert server.stop() == 0
+        assert len(re.findall("surprise in", server.stderr)) >= 3
+    finally:
+        server.kill()
+
+
+# -- the end --------------------------------------------------------------------------------------------------------
+
+
+def test_at_the_end_all_that_was_asked_is_answered(tmp_path: Path) -> None:
+    head, body = asking()
+    large = write("large", size=200_000)
+    with Server(tmp_path) as server:
+        cases = {
+            "nothing": (b"", b"", []),
+            "half a head": (read()[:30], b"", []),
+            "half a body": (read()[:-5], read()[-5:], [200]),
+            "half a large body": (large[:-5], large[-5:], [200]),
+            "asked first": (head, body, [100, 200]),
+            "three": (write() + read() + write("third"), b"", [200, 200, 200]),
+            "rubbish": (write() + RUBBISH, b"", [200]),
+        }
+        stream = server.connect()
+        stream.send(STREAM + write("behind a stream"))
+        assert stream.read_head()[0] == 200
+        wires = {what: server.connect() for what in cases}
+        with server.held_up():
+            for what, wire in wires.items():
+                wire.send(cases[what][0])
+            time.sleep(0.3)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            for what, wire in wires.items():
+                with contextlib.suppress(OSError):
+                    wire.send(cases[what][1])
+        for what, wire in wires.items():
+            answers = [wire.read() for _ in cases[what][2]]
+            assert [answer.status for answer in answers] == cases[what][2], what
+            assert not answers or answers[-1].header("connection") == "close", what
+            assert wire.is_closed(), what
+            wire.close()
+        while stream.read_chunk():
+            pass
+        assert stream.read().header("connection") == "close"
+        stream.close()
+        assert server.process.wait(5) == 0
+        assert server.has("behind a stream") and server.has("third")
+
+
+# -- more clients than there is room for ----------------------------------------------------------------------------
+
+
+def test_clients_that_left_do_not_take_the_room_of_others(tmp_path: Path) -> None:
+    """They look like those that only say nothing more."""
+    with Server(tmp_path, "--connections", "10") as server, server.held_up():
+        for _ in range(30):
+            with server.connect() as wire:
+                wire.send(write())
+        assert eventually(lambda: connections(server) <= 5)
+        for _ in range(5):
+            assert server.ask("GET", "/metrics").status == 200
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_without_files_clients_wait_and_are_served_later(tmp_path: Path, workers: str) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    try:
+        server = Server(tmp_path, "--workers", workers)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    with server:
+        assert server.ask("POST", "/mcp", *call("list_prompts")).status == 200
+        wires = [server.connect() for _ in range(150)]
+        server.said("cannot take in connections")
+        for wire in wires:
+            wire.close()
+        assert eventually(lambda: server.ask("GET", "/health").status == 200)
+
+
+def test_a_frozen_or_killed_worker_holds_up_nobody_new(tmp_path: Path) -> None:
+    with Server(tmp_path, "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2)
+        assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
+        frozen = server.children()[0]
+        os.kill(frozen, signal.SIGSTOP)
+        assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
+        os.kill(frozen, signal.SIGKILL)
+        assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
+        assert eventually(lambda: len(server.children()) == 2 and frozen not in server.children())
+        assert eventually(lambda: all(open_sockets(worker) > 0 for worker in server.children()))
