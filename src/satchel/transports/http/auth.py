@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from satchel.errors import StoreError, Unauthorized
 from satchel.model import Identity, Scope
-from satchel.transports.http.guard import Headers, Refusal, values
+from satchel.transports.http.guard import Refusal
+from satchel.transports.http.heads import Headers, values
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")

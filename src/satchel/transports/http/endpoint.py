@@ -17,7 +17,8 @@ from satchel.protocol.connection import PROTOCOL_METHODS
 from satchel.protocol.posts import UNNAMED, VERSION_HEADER, Post
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.auth import Auth, for_user
-from satchel.transports.http.guard import Headers, Refusal, value
+from satchel.transports.http.guard import Refusal
+from satchel.transports.http.heads import Headers, value
 from satchel.transports.http.listeners import Listener, Listeners
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.replies import JSON, Answer, Lines

@@ -7,7 +7,7 @@ as they keep their connections: one process works, and the others have nothing t
 import socket
 
 from satchel.log import log
-from satchel.transports.http.wire import Wires
+from satchel.transports.http.wires import Wires
 
 _PATIENCE = 0.0002  # seconds that a process waits for each guest that it has, so that one with fewer goes first
 _GUESTS = 5  # beyond which it does not wait any longer

@@ -4,43 +4,13 @@ A web page in a browser on this machine may send requests here, also under a nam
 rebinding). It cannot choose the Host and Origin that the browser sends, so both are held against lists, exactly.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
 from msgspec import Struct
 
 from satchel.protocol import MAX_MESSAGE_BYTES
-
-SMALL = 32 * 1024  # bytes of a body
-
-Headers = Sequence[tuple[str, str]]  # names in lower case
-
-
-class Head(list[tuple[str, str]]):
-    """The headers of a request, which are looked at many times."""
-
-    def __init__(self, headers: Headers) -> None:
-        super().__init__(headers)
-        self.last = dict(headers)  # by name; of those sent several times, the last
-        self.has_repeats = len(self.last) != len(self)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether they say of the body what nearly all say of theirs: some JSON, neither long nor packed."""
-        last = self.last
-        return (
-            not self.has_repeats
-            and last.get("content-type") == "application/json"
-            and "content-encoding" not in last
-            and "expect" not in last
-            and _is_short(last.get("content-length", ""))
-        )
-
-
-def _is_short(length: str) -> bool:
-    """Whether a body of a length will be there in a moment."""
-    return length.isdecimal() and len(length) <= 5 and int(length) <= SMALL
-
+from satchel.transports.http.heads import Head, Headers, value, values
 
 _LONGEST = 300  # characters of a host: a name has at most 253, and there is the port
 
@@ -135,20 +105,6 @@ def check_body(headers: Headers) -> None:
 def too_large() -> Refusal:
     """The refusal of a body beyond the bound."""
     return Refusal(413, "body", f"A body has at most {MAX_MESSAGE_BYTES} bytes.", [("connection", "close")])
-
-
-def value(headers: Headers, name: str) -> str | None:
-    """The value of a header; of one that was sent several times, the last."""
-    found = values(headers, name)
-    return found[-1] if found else None
-
-
-def values(headers: Headers, name: str) -> list[str]:
-    """Every value that was sent of a header."""
-    if isinstance(headers, Head) and not headers.has_repeats:
-        found = headers.last.get(name)
-        return [] if found is None else [found]
-    return [content for key, content in headers if key == name]
 
 
 def _split(host: str) -> tuple[str, str | None]:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from satchel.protocol.wire import encode
-from satchel.transports.http.guard import Headers
+from satchel.transports.http.heads import Headers
 
 Lines = tuple[tuple[str, str], ...]  # headers to send
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.posts import Post
-from satchel.transports.http.guard import Head, Refusal, too_large
+from satchel.transports.http.guard import Refusal, too_large
+from satchel.transports.http.heads import Head
 from satchel.transports.http.replies import STREAM, Answer, Lines
 
 if TYPE_CHECKING:

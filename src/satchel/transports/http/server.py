@@ -4,13 +4,14 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 from contextlib import suppress
+
+import uvloop
 
 from satchel.log import flush, gather
 from satchel.transports.http.app import App
 from satchel.transports.http.entrance import Entrance
-from satchel.transports.http.wire import Wires
+from satchel.transports.http.wires import Wires
 
 DRAIN = 10.0  # seconds that answers in progress have when we are told to end
 _TICK = 0.1  # seconds
@@ -43,12 +44,7 @@ def run(app: App, listening: socket.socket, *, connections: int, parent: int | N
     `parent` is a pipe that closes when the supervisor is gone.
     """
     gather()
-    make_loop = None
-    if sys.platform != "win32":
-        import uvloop
-
-        make_loop = uvloop.new_event_loop
-    with asyncio.Runner(loop_factory=make_loop) as runner:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(app, listening, connections, parent))
 
 
@@ -62,9 +58,9 @@ async def _serve(app: App, listening: socket.socket, connections: int, parent: i
         loop.add_reader(parent, ending.set)
 
     def tick() -> None:
+        loop.call_later(_TICK, tick)  # first, whatever happens in this one
         wires.tick()
         flush()
-        loop.call_later(_TICK, tick)
 
     entrance = Entrance(listening, wires, is_shared=parent is not None)
     tick()

@@ -7,92 +7,25 @@ together at its end: to be woken for each of them costs a client more than to re
 """
 
 import asyncio
-import re
 from collections import deque
-from collections.abc import Coroutine
-from email.utils import formatdate
-from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 import httptools
 
-from satchel.transports.http.guard import Head
+from satchel.log import log_surprise
+from satchel.transports.http.heads import read_address, read_head
 from satchel.transports.http.replies import CLOSE, JSON, Answer, Lines, head
 from satchel.transports.http.request import Request
 
 if TYPE_CHECKING:
-    from satchel.transports.http.app import App
+    from satchel.transports.http.wires import Wires
 
 DEADLINE = 30.0  # seconds from the first byte of a request to its last
 KEEP_ALIVE = 75.0  # seconds that a quiet connection is kept
 MAX_HEAD_BYTES = 64 * 1024
 
 _ENOUGH = 64 * 1024  # bytes of a body that are read before anybody asks for them
-
-_SHORT = 256  # bytes of a header or an address that is remembered; many long ones would take much memory
-
-_ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
-
-
-class Wires:
-    """The open connections of one process, and what they share."""
-
-    def __init__(self, app: "App", limit: int) -> None:
-        self.app = app
-        self.limit = limit
-        self.loop = asyncio.get_running_loop()
-        self.open: set[Wire] = set()
-        self.tasks: set[asyncio.Task[Any]] = set()
-        self.is_ending = False
-        self.date = b""
-        self._date_until = 0.0
-        self._outbox: list[Wire] = []
-        self.tick()
-
-    def wire(self) -> "Wire":
-        """A new connection."""
-        return Wire(self)
-
-    def start(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Begin something that takes its time, and that is waited for before we end."""
-        task = self.loop.create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-
-    def send_soon(self, wire: "Wire") -> None:
-        """Let a connection send its answer together with those of others."""
-        if not self._outbox:
-            self.loop.call_soon(self._send)
-        self._outbox.append(wire)
-
-    def _send(self) -> None:
-        outbox, self._outbox = self._outbox, []
-        for wire in outbox:
-            wire.send()
-
-    def tick(self) -> None:
-        """Look after what depends on the time; called ten times a second."""
-        now = self.loop.time()
-        if now >= self._date_until:
-            self.date = b"date: %s\r\n" % formatdate(usegmt=True).encode()
-            self._date_until = now + 1
-        for wire in [wire for wire in self.open if wire.due <= now or wire.reader_due <= now]:
-            wire.look_at_the_clock(now)
-
-    def end(self) -> None:
-        """Answer what has been asked, and nothing more."""
-        self.is_ending = True
-        for wire in list(self.open):
-            wire.end()
-
-    def abort(self) -> None:
-        """End whatever is still going on."""
-        for task in self.tasks:
-            task.cancel()
-        for wire in list(self.open):
-            wire.transport.abort()
 
 
 class Wire(asyncio.Protocol):
@@ -101,7 +34,7 @@ class Wire(asyncio.Protocol):
     deadline = DEADLINE
     transport: asyncio.Transport
 
-    def __init__(self, wires: Wires) -> None:
+    def __init__(self, wires: "Wires") -> None:
         self.loop = wires.loop
         self.due = inf  # when a request has to be there, or a quiet connection is closed
         self.reader_due = inf  # when the client has to have read something
@@ -113,6 +46,7 @@ class Wire(asyncio.Protocol):
         self._waiting: deque[Request] = deque()  # behind the one that is answered
         self._outgoing = b""  # its answer, until the end of this turn of the loop
         self._closes = False  # after that
+        self._is_last = False  # nothing more is read: what was asked is answered, and that was it
         self._drained: asyncio.Future[None] | None = None  # somebody waits for the client to read
         self._unread = 0  # bytes that the client had not read when we last looked
         self._is_stuck = False  # there is too much that it has not read
@@ -123,6 +57,8 @@ class Wire(asyncio.Protocol):
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._other_bytes = 0  # since the last that was a body: an unfinished head, trailers, blank lines
+        self._piece = 0  # the size of what came last,
+        self._uncounted = 0  # and of what came when we began to count those others
 
     # -- the life of a connection -------------------------------------------------------------------------------
 
@@ -157,7 +93,7 @@ class Wire(asyncio.Protocol):
 
         Most have left, though, and cannot be told from those that wait: they must not take the room of others.
         """
-        if len(self._wires.open) <= self._wires.limit // 2 and self._finish():
+        if len(self._wires.open) <= self._wires.limit // 2 and self._conclude():
             return True
         self._close()
         return False
@@ -218,15 +154,14 @@ class Wire(asyncio.Protocol):
         parser = self._parser
         if parser.should_upgrade():
             return  # _decline takes it from here
-        if self._other_bytes > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
+        if self._other_bytes + self._uncounted > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
             self._refuse_head()
             raise ValueError("the head is too large")  # so that the parser stops
-        self._other_bytes = 0
-        if self.transport.is_closing():
+        self._other_bytes, self._uncounted = 0, self._piece
+        if self._is_last or self.transport.is_closing():
             return  # nobody would hear the answer
-        url = self._url
-        path, query, host = _address(url) if len(url) <= _SHORT else _address.__wrapped__(url)
-        headers = _read_head(self._headers, host)
+        path, query, host = read_address(self._url)
+        headers = read_head(self._headers, host)
         request = Request(self, parser.get_method().decode("ascii"), path, query, headers)
         request.is_old = parser.get_http_version() != "1.1"
         request.is_kept = not request.is_old and parser.should_keep_alive()
@@ -240,7 +175,7 @@ class Wire(asyncio.Protocol):
             self._pause_reading()
 
     def on_body(self, body: bytes) -> None:
-        self._other_bytes = 0
+        self._other_bytes, self._uncounted = 0, self._piece
         request = self._reading
         if request is None or request.is_begun:
             return  # nobody wants it any more
@@ -251,7 +186,7 @@ class Wire(asyncio.Protocol):
     def on_message_complete(self) -> None:
         request = self._reading
         if request is None:
-            return  # an upgrade
+            return  # an upgrade, or nobody wants it any more
         self._reading = None
         self._is_arriving = False
         self.due = inf
@@ -321,7 +256,7 @@ class Wire(asyncio.Protocol):
         """Send the head of an answer without a known end."""
         if request.is_gone:
             return
-        if request.is_old or self._wires.is_ending:
+        if request.is_old or self._is_ending:
             request.is_kept = False
         framing: Lines = () if request.is_old else (("transfer-encoding", "chunked"),)
         closing = () if request.is_kept else CLOSE
@@ -351,7 +286,7 @@ class Wire(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Read on."""
-        if self._is_paused and not self.transport.is_closing():
+        if self._is_paused and not self._is_last and not self.transport.is_closing():
             self._is_paused = False
             self.due += self.loop.time() - self._paused_at
             self.transport.resume_reading()
@@ -367,12 +302,16 @@ class Wire(asyncio.Protocol):
         are ending."""
         if not request.is_kept or (request.asks_first and not request.is_complete):
             return True
-        return self._wires.is_ending and not self._waiting
+        return self._is_ending and not self._waiting
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._is_last or self._wires.is_ending
 
     def _done(self, closes: bool) -> None:
         """An answer is sent."""
         self._answering = None
-        if closes or (self._wires.is_ending and not self._waiting):
+        if closes or (self._is_ending and not self._waiting):
             self._close()
         elif self._waiting:
             self.loop.call_soon(self._go_on)  # later, so that others get their turn
@@ -397,11 +336,16 @@ class Wire(asyncio.Protocol):
         """Take in some bytes; gives what is to be taken in next."""
         if not self._is_arriving and self._answering is None:
             self._expect()  # also for bytes that are no request, or they could go on for ever
-        self._other_bytes += len(data)
+        self._piece = len(data)
+        self._other_bytes += self._piece
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             return self._decline(data[upgrade.args[0] :])
+        except httptools.HttpParserCallbackError as error:
+            if not isinstance(error.__context__, ValueError):  # which is how we tell of a head that is none
+                log_surprise("a request")
+            self._refuse(b"400 Bad Request", b"This is no request.")
         except httptools.HttpParserError:
             self._refuse(b"400 Bad Request", b"This is not HTTP.")
         if self._other_bytes > MAX_HEAD_BYTES:
@@ -433,26 +377,26 @@ class Wire(asyncio.Protocol):
 
     def _refuse(self, status: bytes, message: bytes) -> None:
         """Say what is wrong with what came, and close."""
-        if self.transport.is_closing():
-            return
-        if self._finish():
+        if self.transport.is_closing() or self._conclude():
             return
         if self._answering is not None and self._answering.is_begun:
             self.transport.abort()  # whatever we said would pass for a part of the stream
             return
-        if not self._waiting:  # or it would pass for the answer to those
-            lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
-            self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
+        lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
+        self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
         self._close()
 
-    def _finish(self) -> bool:
-        """Make the answer that is due the last one; whether there is such an answer. A stream is none."""
-        request = self._answering
-        if request is None or not (self._outgoing or (request.is_complete and not request.is_begun)):
+    def _conclude(self) -> bool:
+        """Read nothing more, and close when what was asked is answered; whether anything was. A stream has no end."""
+        due, unfinished = self._answering, self._reading
+        if due is not None and not self._outgoing and (due.is_begun or not due.is_complete):
             return False
-        request.is_kept = False
-        self._closes = True  # where it is ready already
-        self._waiting.clear()
+        if self._waiting and self._waiting[-1] is unfinished:
+            self._waiting.pop()
+        if due is None and not self._waiting:
+            return False
+        self._reading = None
+        self._is_last = True
         self._pause_reading()
         return True
 
@@ -468,30 +412,3 @@ def _parser(wire: Wire) -> httptools.HttpRequestParser:
     # A client that says it will close after this request may have sent another all the same.
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     return parser
-
-
-@lru_cache(maxsize=256)
-def _address(url: bytes) -> tuple[str, str, str | None]:
-    """The path and the query of an address, and the host where it names one."""
-    absolute = _ABSOLUTE.match(url)
-    parsed = httptools.parse_url(url)
-    path = parsed.path.decode("ascii")
-    query = (parsed.query or b"").decode("latin-1")
-    return unquote(path) if "%" in path else path, query, absolute[1].decode("latin-1") if absolute else None
-
-
-def _read_head(headers: list[tuple[bytes, bytes]], host: str | None) -> Head:
-    """The headers of a request. If its address says which host is meant, that counts, whatever the header says."""
-    read = Head(
-        [
-            _read_header(header) if len(header[0]) + len(header[1]) <= _SHORT else _read_header.__wrapped__(header)
-            for header in headers
-        ]
-    )
-    return read if host is None else Head([(name, host if name == "host" else value) for name, value in read])
-
-
-@lru_cache(maxsize=1024)  # most are the same from request to request
-def _read_header(header: tuple[bytes, bytes]) -> tuple[str, str]:
-    # White space behind a value is no part of it; the parser takes away what is in front.
-    return header[0].decode("latin-1").lower(), header[1].decode("latin-1").strip(" \t")
