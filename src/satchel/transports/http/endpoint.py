@@ -81,7 +81,7 @@ class Endpoint:
         try:
             body = self._take(post, for_user(scope, self._user), _PATIENCE)
         except OutOfTime:
-            self._is_long(post.calls[0])
+            self._hand_on(post.calls[0])
             return None
         if not post.exchange.is_answered:
             return Answer(202)
@@ -148,8 +148,8 @@ class Endpoint:
             return False
         return name not in self._long or time.monotonic() > self._long[name]
 
-    def _is_long(self, call: Call) -> None:
-        """Remember for a while that something takes its time: it is answered in a thread then."""
+    def _hand_on(self, call: Call) -> None:
+        """Something took its time: for a while it is handed to a thread at once."""
         tool = self._runner.tool(call)
         self._long[call.method if tool is None else tool.name] = time.monotonic() + _MEMORY
 
@@ -189,7 +189,7 @@ class Endpoint:
         tool = self._runner.tool(call)
         seconds = time.perf_counter() - started
         if patience is not None and seconds > 10 * patience:
-            self._is_long(call)
+            self._hand_on(call)
         name = tool.name if tool is not None else ""
         self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
 
