@@ -16,7 +16,7 @@ import pytest
 from satchel.contracts import CONTRACTS, load
 from satchel.services import projects, tokens
 from satchel.storage.database import open_database
-from tests.support.web import HANDSHAKE, JSON, Answer, WebServer, call, refusal, rpc
+from tests.support.web import HANDSHAKE, JSON, Answer, WebServer, call, refusal, request, rpc
 from tests.transports.issuer import forged, jwk, pem, rsa_key
 
 ADA, BOB = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -361,6 +361,32 @@ def test_a_token_that_is_revoked_while_we_serve_is_refused_at_once(
                 assert (answer.status, answer.json["error"]) == (401, "The token was revoked.")
         assert server.ask("POST", "/mcp/tool/list_tasks", headers, b"{}").status == 401
     database.close()
+
+
+HURRIED = (
+    "import sys; from satchel.transports.http import endpoint; endpoint.KEEP_ALIVE = 0.3; "
+    "from satchel.__main__ import main; sys.exit(main())"
+)
+
+
+def test_a_stream_ends_soon_after_its_token_is_revoked(tmp_path: Path) -> None:
+    where = str(tmp_path / "s.db")
+    prepared(where)
+    database = open_database(where)
+    with database.write() as tx:
+        token, secret = tokens.create(tx, user=ADA)
+    command = [sys.executable, "-c", HURRIED]
+    with WebServer("-d", where, "--auth", "token", command=command) as server, server.connect() as wire:
+        headers, body = rpc("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        wire.send(request("POST", "/mcp", [*headers, bearer(secret)], body))
+        assert wire.read_head()[0] == 200
+        assert b"acknowledged" in wire.read_chunk()
+        assert b"still here" in wire.read_chunk()
+        with database.write() as tx:
+            tokens.revoke(tx, token.id)
+        database.close()
+        chunks = list(iter(wire.read_chunk, b""))
+        assert b'"result"' in chunks[-1]  # as any stream that ends in order
 
 
 # -- without authentication, on this machine only -------------------------------------------------------------------

@@ -242,8 +242,13 @@ class Endpoint:
             request.begin_stream()
             for message in opening():
                 await request.send_event(message)
+            asked = time.monotonic()
             while not request.is_gone:
                 messages = await listener.messages(KEEP_ALIVE)
+                if time.monotonic() - asked >= KEEP_ALIVE:
+                    if not await self._may_stay(request):
+                        break
+                    asked = time.monotonic()
                 for message in messages:
                     await request.send_event(message)
                 if listener.is_closing:
@@ -256,6 +261,16 @@ class Endpoint:
         finally:
             self._listeners.remove(listener)
             self._metrics.stream_opened(-1)
+
+    async def _may_stay(self, request: Request) -> bool:
+        """Whether a client still is who it was: its token may have expired, or been revoked."""
+        if self._auth.identify is None:
+            return True
+        try:
+            await self._threads.run(self._auth.enter, request.headers, request.query)
+            return True
+        except Refusal as refused:
+            return refused.status >= 500  # nobody can tell at the moment
 
 
 def _tell_nobody(*_: object) -> None:
