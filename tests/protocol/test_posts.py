@@ -50,7 +50,9 @@ def mismatch(arguments: object, *headers: tuple[str, str]) -> str | None:
     params = {"name": "run", "arguments": arguments, "_meta": modern_meta()}
     raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     standard = [("mcp-protocol-version", NEWEST), ("mcp-method", "tools/call"), ("mcp-name", "run")]
-    post = Post(OFFER, [*standard, *headers], raw, MIRRORED)
+    names = [name for name, _ in headers]
+    repeated = {name for name in names if names.count(name) > 1}
+    post = Post(OFFER, dict([*standard, *headers]), raw, repeated=repeated, mirrored=MIRRORED)
     if post.exchange.calls:
         return None
     error = decode(post.exchange.output()[0])["error"]
@@ -111,11 +113,11 @@ def test_a_malformed_request_is_refused_for_that_and_not_for_its_headers() -> No
     for broken in ({"id": 1.5}, {"jsonrpc": "1.0"}):
         params = {"name": "run", "arguments": {"region": "here"}, "_meta": modern_meta()}
         raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params, **broken})
-        post = Post(OFFER, [("mcp-protocol-version", NEWEST)], raw, MIRRORED)
+        post = Post(OFFER, {"mcp-protocol-version": NEWEST}, raw, mirrored=MIRRORED)
         assert (post.status(), decode(post.exchange.output()[0])["error"]["code"]) == (400, -32600)
 
 
 def test_a_notification_has_nothing_to_mirror() -> None:
     raw = encode({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run", "arguments": {"region": "here"}}})
-    post = Post(OFFER, [("mcp-protocol-version", NEWEST)], raw, MIRRORED)
+    post = Post(OFFER, {"mcp-protocol-version": NEWEST}, raw, mirrored=MIRRORED)
     assert not post.exchange.is_answered

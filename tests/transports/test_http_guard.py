@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from satchel.transports.http.guard import make_guard
+from satchel.transports.http.heads import Head
 from tests.support.web import HANDSHAKE, JSON, Answer, Closed, WebServer, Wire, call, refusal, request, rpc
 
 ALLOWED_HOSTS = ("Api.Example.com", "exact.example.com:8443")
@@ -265,7 +266,7 @@ def test_the_guard_agrees_with_the_rule_on_many_ways_to_be_nearly_right() -> Non
 def test_a_comma_too_many_allows_nobody() -> None:
     guard = make_guard(["a.example.com", ""], ["", "https://a.example.com"])
     assert not guard.knows_host("") and not guard.knows_host(":80") and not guard.knows_origin("")
-    assert guard.shares_with([("origin", "")]) is None
+    assert guard.shares_with(Head([("origin", "")])) is None
 
 
 TWICE = [

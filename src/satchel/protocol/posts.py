@@ -8,7 +8,7 @@ revision in a header; what the handshake told besides, nothing here depends on.
 import base64
 import binascii
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 
 from msgspec import structs
 
@@ -54,14 +54,21 @@ _STATUSES = {
 
 
 class Post:
-    """One POST, taken in: its exchange to settle, then its answer to send."""
+    """One POST, taken in: its exchange to settle, then its answer to send.
+
+    `given` are its headers, by names in lower case; `repeated` are those that were sent several times.
+    """
 
     def __init__(
-        self, offer: Offer, headers: Sequence[tuple[str, str]], raw: bytes, mirrored: Mirrored | None = None
+        self,
+        offer: Offer,
+        given: Mapping[str, str],
+        raw: bytes,
+        *,
+        repeated: Container[str] = (),
+        mirrored: Mirrored | None = None,
     ) -> None:
         self.calls: list[Call] = []  # to settle
-        given = dict(headers)
-        repeated = _repeated(headers) if len(given) != len(headers) else ()
         date = given.get(VERSION_HEADER)
         agreed = REVISIONS.get(date) if date is not None else UNNAMED
         self.is_per_request = False
@@ -112,12 +119,6 @@ def _meta(value: object) -> Json | None:
     params = value.get("params") if isinstance(value, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     return meta if isinstance(meta, dict) else None
-
-
-def _repeated(headers: Sequence[tuple[str, str]]) -> Container[str]:
-    """Those of MCP's headers that were sent several times."""
-    names = [name for name, _ in headers if name.startswith("mcp-")]
-    return {name for name in names if names.count(name) > 1}
 
 
 def _is_request(value: object) -> bool:

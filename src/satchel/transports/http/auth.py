@@ -9,7 +9,7 @@ from msgspec import Struct
 from satchel.errors import StoreError, Unauthorized
 from satchel.model import Identity, Scope
 from satchel.transports.http.guard import Refusal
-from satchel.transports.http.heads import Headers, values
+from satchel.transports.http.heads import Head
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
@@ -23,7 +23,7 @@ class Auth(Struct, frozen=True, kw_only=True):
     is_at_hand: bool = True  # it takes no more than a look into an embedded store
     metadata_url: str | None = None  # where clients learn which issuer to ask
 
-    def enter(self, headers: Headers, query: str) -> Scope:
+    def enter(self, headers: Head, query: str) -> Scope:
         """The scope of a request; may ask the database, or wait for an issuer's keys.
 
         Raises:
@@ -61,7 +61,7 @@ class Auth(Struct, frozen=True, kw_only=True):
         challenge = self._challenge('error="insufficient_scope"', f'scope="{" ".join(SCOPES)}"')
         return Refusal(403, "authorization", message, [("www-authenticate", challenge)])
 
-    def _project(self, headers: Headers, query: str) -> tuple[str | None, str]:
+    def _project(self, headers: Head, query: str) -> tuple[str | None, str]:
         """The project that a request names, and where it does."""
         try:
             given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project") if query else None
@@ -69,11 +69,11 @@ class Auth(Struct, frozen=True, kw_only=True):
             raise Refusal(400, "query", "The query has more fields than there is a use for.") from error
         if given:
             return given[-1], "the query ?project="
-        named = values(headers, PROJECT_HEADER)
+        named = headers.all(PROJECT_HEADER)
         return (named[-1], "the header Satchel-Project") if named else (None, "")
 
-    def _token(self, headers: Headers) -> str:
-        given = values(headers, "authorization")
+    def _token(self, headers: Head) -> str:
+        given = headers.all("authorization")
         if not given:
             raise self._unauthorized("a bearer token is needed", is_given=False)
         scheme, _, token = given[0].strip().partition(" ")

@@ -18,7 +18,7 @@ from satchel.protocol.posts import UNNAMED, VERSION_HEADER, Post
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.auth import Auth, for_user
 from satchel.transports.http.guard import Refusal
-from satchel.transports.http.heads import Headers, value
+from satchel.transports.http.heads import Head
 from satchel.transports.http.listeners import Listener, Listeners
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.replies import JSON, Answer, Lines
@@ -70,9 +70,9 @@ class Endpoint:
         self._long: dict[str, float] = {}  # tools and methods that took long lately, and until when that counts
         self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
 
-    def take_in(self, headers: Headers, raw: bytes) -> Post:
+    def take_in(self, headers: Head, raw: bytes) -> Post:
         """Read one POST."""
-        return Post(self._offer, headers, raw, self._mirrored)
+        return Post(self._offer, headers.last, raw, repeated=headers.repeated, mirrored=self._mirrored)
 
     def answer_now(self, post: Post, scope: Scope) -> Answer | None:
         """The answer where that takes less time than to hand the question on; else None."""
@@ -120,12 +120,12 @@ class Endpoint:
 
     async def get(self, request: Request, scope: Scope) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
-        headers = request.headers
-        date = value(headers, VERSION_HEADER)
+        given = request.headers.last
+        date = given.get(VERSION_HEADER)
         revision = UNNAMED if date is None else REVISIONS.get(date)
         if revision is None or not revision.is_handshake or not self._has_news:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
-        if "text/event-stream" not in (value(headers, "accept") or ""):
+        if "text/event-stream" not in given.get("accept", ""):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
         connection = Connection(self._offer.without_subscriptions(), revision)
         await self._stream(request, connection, for_user(scope, self._user), list)

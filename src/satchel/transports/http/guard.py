@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from satchel.protocol import MAX_MESSAGE_BYTES
-from satchel.transports.http.heads import Head, Headers, value, values
+from satchel.transports.http.heads import Head
 
 _LONGEST = 300  # characters of a host: a name has at most 253, and there is the port
 
@@ -20,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 class Refusal(Exception):
     """A request that gets no further: its status, what is wrong (`field`), and a sentence for people."""
 
-    def __init__(self, status: int, field: str, message: str, headers: Headers = ()) -> None:
+    def __init__(self, status: int, field: str, message: str, headers: Iterable[tuple[str, str]] = ()) -> None:
         super().__init__(message)
         self.status = status
         self.field = field
@@ -34,16 +34,16 @@ class Guard(Struct, frozen=True):
     hosts: frozenset[str]  # names, with the port where only that one is meant
     origins: frozenset[str]  # besides those of this machine
 
-    def check(self, headers: Headers) -> None:
+    def check(self, headers: Head) -> None:
         """Look at where a request says it comes from and goes to.
 
         Raises:
             Refusal: 421 for a foreign Host, 403 for a foreign Origin.
         """
-        hosts = values(headers, "host")
+        hosts = headers.all("host")
         if len(hosts) != 1 or not self.knows_host(hosts[0]):
             raise Refusal(421, "host", "This host name is not served here. Add it with --allow-host.")
-        origins = values(headers, "origin")
+        origins = headers.all("origin")
         if origins and (len(origins) != 1 or not self.knows_origin(origins[0])):
             raise Refusal(403, "origin", "Requests from this origin are not taken. Add it with --allow-origin.")
 
@@ -63,9 +63,9 @@ class Guard(Struct, frozen=True):
         name, port = _split(host.lower())
         return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
 
-    def shares_with(self, headers: Headers) -> str | None:
+    def shares_with(self, headers: Head) -> str | None:
         """The origin whose pages may read our answers: only one that was named."""
-        given = values(headers, "origin")
+        given = headers.all("origin")
         return given[0] if len(given) == 1 and given[0] in self.origins else None
 
 
@@ -83,21 +83,21 @@ def make_guard(hosts: Iterable[str], origins: Iterable[str]) -> Guard:
     return Guard(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
 
 
-def check_body(headers: Headers) -> None:
+def check_body(headers: Head) -> None:
     """Look at what a request says of its body, before the body is read.
 
     Raises:
         Refusal: 415 for anything but plain JSON, 413 for more than we take.
     """
     # What is said about the character set has no effect (RFC 8259): JSON is UTF-8.
-    if isinstance(headers, Head) and headers.is_plain:
+    if headers.is_plain:
         return
-    kinds = [kind.partition(";")[0].rstrip(" \t").lower() for kind in values(headers, "content-type")]
+    kinds = [kind.partition(";")[0].rstrip(" \t").lower() for kind in headers.all("content-type")]
     if kinds != ["application/json"]:
         raise Refusal(415, "body", "The body must be application/json.")
-    if any(coding.lower() != "identity" for coding in values(headers, "content-encoding")):
+    if any(coding.lower() != "identity" for coding in headers.all("content-encoding")):
         raise Refusal(415, "body", "The body must not be compressed.")
-    length = value(headers, "content-length") or "0"
+    length = headers.last.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_MESSAGE_BYTES:
         raise too_large()
 

@@ -1,12 +1,12 @@
 """What is sent back: whole answers, and the heads of all."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
 
 from msgspec import Struct
 
 from satchel.protocol.wire import encode
-from satchel.transports.http.heads import Headers
 
 Lines = tuple[tuple[str, str], ...]  # headers to send
 
@@ -27,7 +27,7 @@ class Answer(Struct, frozen=True):
     headers: Lines = ()
 
 
-def in_json(status: int, value: object, headers: Headers = ()) -> Answer:
+def in_json(status: int, value: object, headers: Iterable[tuple[str, str]] = ()) -> Answer:
     """A value as an answer in JSON."""
     return Answer(status, encode(value), (*JSON, *headers))
 
