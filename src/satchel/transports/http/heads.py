@@ -20,7 +20,7 @@ class Head:
 
     def __init__(self, lines: list[tuple[str, str]]) -> None:
         self._lines = lines
-        self.last = {name: value for name, value in lines}  # noqa: C416 - takes a third of the time of dict()
+        self.last = dict(lines)  # of those sent several times, the last
         self.repeated = _repeated(lines) if len(self.last) != len(lines) else frozenset()
 
     def all(self, name: str) -> list[str]:
