@@ -312,7 +312,7 @@ CONTRACT = Contract(
         "resources/read": later("methods.read_resource"),
         "completion/complete": later("completions.complete"),
     },
-    renders=frozenset({"render_prompt", "prompts/get", "resources/read", "completion/complete"}),
+    renders=frozenset({"render_prompt", "prompts/get"}),
     failures=FAILURES,
     apology=error("internal", UNABLE),
 )
