@@ -223,6 +223,8 @@ def test_it_ends_with_status_0_within_a_second_of_a_signal(server: Server, numbe
 
 
 def test_a_signal_in_mid_request_lets_the_request_finish(fixtures: Server) -> None:
+    ready = fixtures.ask("tools/list")  # a signal before it is up would end it like any process
+    assert fixtures.read()["id"] == ready
     id = fixtures.ask("tools/call", {"name": "sleep"})
     time.sleep(0.2)  # it sleeps half a second, and we want to be in there
     fixtures.process.send_signal(signal.SIGTERM)
