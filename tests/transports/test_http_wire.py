@@ -535,19 +535,3 @@ def test_a_frozen_or_killed_worker_holds_up_nobody_new(tmp_path: Path) -> None:
         assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
         assert eventually(lambda: len(server.children()) == 2 and frozen not in server.children())
         assert eventually(lambda: all(open_sockets(worker) > 0 for worker in server.children()))
-
-
-def test_workers_share_their_clients(tmp_path: Path) -> None:
-    with Server(tmp_path, "--workers", "2") as server, contextlib.ExitStack() as clients:
-
-        def guests_after(count: int) -> list[int]:
-            for _ in range(count):
-                assert clients.enter_context(server.connect()).ask("GET", "/health").status == 200
-            return [open_sockets(pid) for pid in server.children()]
-
-        assert eventually(lambda: len(server.children()) == 2)
-        alone = [open_sockets(pid) for pid in server.children()]
-        # Until both are at work, which have sockets of their own, too; the one that is first may have most so far.
-        assert eventually(lambda: all(now > then + 4 for now, then in zip(guests_after(1), alone, strict=True)))
-        before, after = guests_after(0), guests_after(40)
-        assert max(after) - min(after) <= max(max(before) - min(before), 24), (before, after)
