@@ -40,7 +40,7 @@ def titles(database: Database, **wanted: Any) -> list[str]:
     return [prompt.title for prompt in found]
 
 
-@pytest.mark.parametrize(("few", "newest"), [(300, 200), (0, 0), (300, 2)])
+@pytest.mark.parametrize(("few", "newest"), [(300, 200), (0, 0), (300, 2), (0, 1), (0, 2)])
 def test_a_page_combines_text_and_tags(
     filled: Database, few: int, newest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from satchel.storage.prompts import read_arguments
 
 _FEW = 300  # so many prompts are sorted faster than an index is walked
 _NEWEST = 200  # so many are looked through for a text before the index of texts is asked
+_MOST = 3000  # so many at most, where it seems that a page will be full with them
 
 
 def containing(
@@ -15,8 +16,8 @@ def containing(
 ) -> list[int]:
     """The numbers of the prompts with a text in title or content, and with some tags, the last updated first.
 
-    A word that is in many is in many of the newest, and then nobody has to collect all that have it. Nor where a tag
-    leaves few to look through.
+    A word that is in many is in many of the newest, and then nobody has to collect all that have it; how many of the
+    newest have it tells how many have to be looked through. Nor where a tag leaves few to look through.
     """
     sql = """
         select n.number from (
@@ -39,11 +40,15 @@ def containing(
         """
         wanted = {"text": folded, "tags": list(tags), "needed": needed, "limit": limit, "offset": offset}
         return [number for (number,) in tx.all(among, project=project, few=few, **wanted)]
-    if offset + limit <= _NEWEST:
-        values = {"text": folded, "tags": list(tags), "needed": needed, "newest": _NEWEST, "limit": offset + limit}
+    newest = _NEWEST
+    while newest <= _MOST:
+        values = {"text": folded, "tags": list(tags), "needed": needed, "newest": newest, "limit": offset + limit}
         found = [number for (number,) in tx.all(sql, project=project, **values)]
         if len(found) == offset + limit:
             return found[offset:]
+        if newest > _NEWEST or not found:
+            break
+        newest = max(_NEWEST + 1, _NEWEST * (offset + limit) * 3 // (2 * len(found)))
     return tx.prompts_containing(folded, project, limit, offset, tags=tags, needs_all=needs_all)[0]
 
 
