@@ -50,7 +50,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def oauth(issuer: Issuer) -> OAuth:
-    return OAuth(issuer.url, AUDIENCE, keys=f"{issuer.url}/keys")
+    return OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys")
 
 
 def refusal(oauth: OAuth, token: str) -> str:
@@ -123,18 +123,18 @@ def test_without_any_keys_it_is_not_the_clients_fault(issuer: Issuer, oauth: OAu
 
 def test_an_issuer_that_is_out_of_reach(issuer: Issuer, oauth: OAuth) -> None:
     token = issuer.token(KEY, "one")
-    gone = OAuth(issuer.url, AUDIENCE, keys="http://127.0.0.1:1/keys")
+    gone = OAuth(issuer.url, {AUDIENCE}, keys="http://127.0.0.1:1/keys")
     with pytest.raises(StoreFailed, match="cannot fetch"):
         gone.identify(token)
 
 
 def test_a_token_that_does_not_name_its_key_works_with_the_only_one(issuer: Issuer, clock: Clock) -> None:
     where = f"{issuer.url}/keys"
-    OAuth(issuer.url, AUDIENCE, keys=where).identify(issuer.token(KEY))
+    OAuth(issuer.url, {AUDIENCE}, keys=where).identify(issuer.token(KEY))
     issuer.publish(jwk(KEY, "one"), jwk(ec_key(), "ec"), jwk(OTHER, "enc", use="enc"))
-    OAuth(issuer.url, AUDIENCE, keys=where).identify(issuer.token(KEY))  # the only one that fits
+    OAuth(issuer.url, {AUDIENCE}, keys=where).identify(issuer.token(KEY))  # the only one that fits
     issuer.publish(jwk(KEY, "one"), jwk(OTHER, "two"))
-    assert refusal(OAuth(issuer.url, AUDIENCE, keys=where), issuer.token(KEY)) == UNKNOWN
+    assert refusal(OAuth(issuer.url, {AUDIENCE}, keys=where), issuer.token(KEY)) == UNKNOWN
 
 
 def test_two_keys_of_one_name_are_both_tried(issuer: Issuer, oauth: OAuth) -> None:
@@ -175,7 +175,7 @@ def test_a_key_that_does_not_fit_is_never_used(issuer: Issuer, oauth: OAuth, pub
 def test_a_curve_belongs_to_its_algorithm(issuer: Issuer) -> None:
     long, short = ec_key(ec.SECP384R1()), ec_key()
     issuer.publish(jwk(long, "long"), jwk(short, "short"))
-    oauth = OAuth(issuer.url, AUDIENCE, "ES384", f"{issuer.url}/keys")
+    oauth = OAuth(issuer.url, {AUDIENCE}, "ES384", f"{issuer.url}/keys")
     oauth.identify(issuer.token(long, "long", "ES384"))
     assert refusal(oauth, issuer.token(long, "short", "ES384")) == UNKNOWN
 
@@ -190,7 +190,7 @@ def test_a_private_key_that_was_published_by_mistake_is_read_as_public(issuer: I
 def test_keys_may_be_in_a_file(issuer: Issuer, tmp_path: Path, clock: Clock) -> None:
     file = tmp_path / "keys"
     file.write_text(json.dumps({"keys": [jwk(KEY, "one")]}))
-    oauth = OAuth(issuer.url, AUDIENCE, keys=str(file))
+    oauth = OAuth(issuer.url, {AUDIENCE}, keys=str(file))
     oauth.identify(issuer.token(KEY, "one"))
     file.write_bytes(pem(OTHER))
     clock.now += 601
@@ -216,9 +216,9 @@ def test_a_file_without_a_key_is_found_out_at_the_start(tmp_path: Path) -> None:
     for content in wrong:
         file.write_bytes(content)
         with pytest.raises(StoreUnusable, match="Check --oauth-keys"):
-            OAuth("https://issuer.example", AUDIENCE, keys=str(file))
+            OAuth("https://issuer.example", {AUDIENCE}, keys=str(file))
     with pytest.raises(StoreUnusable, match="No such file"):
-        OAuth("https://issuer.example", AUDIENCE, keys=str(tmp_path / "nowhere"))
+        OAuth("https://issuer.example", {AUDIENCE}, keys=str(tmp_path / "nowhere"))
 
 
 def test_threads_share_the_keys_and_one_fetches(issuer: Issuer, oauth: OAuth) -> None:
@@ -272,13 +272,13 @@ def metadata(at: Issuer, path: str = "", **more: str) -> bytes:
 
 def test_the_metadata_of_the_issuer_says_where_its_keys_are(issuer: Issuer) -> None:
     issuer.answers["/.well-known/oauth-authorization-server"] = metadata(issuer)
-    OAuth(issuer.url, AUDIENCE).identify(issuer.token(KEY, "one"))
+    OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
     assert issuer.asked == ["/.well-known/oauth-authorization-server", "/keys"]
 
 
 def test_openid_metadata_is_the_second_choice(issuer: Issuer) -> None:
     issuer.answers["/.well-known/openid-configuration"] = metadata(issuer)
-    OAuth(issuer.url, AUDIENCE).identify(issuer.token(KEY, "one"))
+    OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
     assert issuer.asked[1:] == ["/.well-known/openid-configuration", "/keys"]
 
 
@@ -287,11 +287,11 @@ def test_an_issuer_with_a_path(issuer: Issuer, slash: str) -> None:
     path = f"/realms/one{slash}"
     issuer.answers["/.well-known/oauth-authorization-server/realms/one"] = metadata(issuer, path)
     token = issuer.token(KEY, "one", iss=issuer.url + path)
-    OAuth(issuer.url + path, AUDIENCE).identify(token)
+    OAuth(issuer.url + path, {AUDIENCE}).identify(token)
 
     issuer.asked.clear()
     issuer.answers["/realms/one/.well-known/openid-configuration"] = issuer.answers.popitem()[1]
-    OAuth(issuer.url + path, AUDIENCE).identify(token)
+    OAuth(issuer.url + path, {AUDIENCE}).identify(token)
     assert issuer.asked == [
         "/.well-known/oauth-authorization-server/realms/one",
         "/realms/one/.well-known/openid-configuration",
@@ -310,7 +310,7 @@ def test_an_issuer_with_a_path(issuer: Issuer, slash: str) -> None:
 def test_metadata_that_cannot_be_trusted_is_not(issuer: Issuer, more: dict[str, str], said: str) -> None:
     issuer.answers["/.well-known/oauth-authorization-server"] = metadata(issuer, **more)
     with pytest.raises(StoreFailed, match=said):
-        OAuth(issuer.url, AUDIENCE).identify(issuer.token(KEY, "one"))
+        OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
     assert "/keys" not in issuer.asked
 
 
@@ -318,7 +318,7 @@ def test_metadata_that_is_none(issuer: Issuer) -> None:
     for odd in (b"", b"[]", b"{}", b"[" * 100_000, b'{"issuer": 7}'):
         issuer.answers["/.well-known/oauth-authorization-server"] = odd
         with pytest.raises(StoreFailed, match="names no issuer and jwks_uri"):
-            OAuth(issuer.url, AUDIENCE).identify(issuer.token(KEY, "one"))
+            OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
 
 
 # Fetching

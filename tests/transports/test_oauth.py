@@ -33,7 +33,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def oauth(issuer: Issuer) -> OAuth:
-    return OAuth(issuer.url, AUDIENCE, keys=f"{issuer.url}/keys")
+    return OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys")
 
 
 def refusal(oauth: OAuth, token: str) -> str:
@@ -201,18 +201,18 @@ def test_a_payload_that_is_no_object_is_refused(issuer: Issuer, oauth: OAuth) ->
 )
 def test_every_algorithm_with_a_public_key(issuer: Issuer, algorithm: str, key: Any, tmp_path: Path) -> None:
     issuer.publish(jwk(key, "one"))
-    oauth = OAuth(issuer.url, AUDIENCE, algorithm, f"{issuer.url}/keys")
+    oauth = OAuth(issuer.url, {AUDIENCE}, algorithm, f"{issuer.url}/keys")
     oauth.identify(issuer.token(key, "one", algorithm))
     assert refusal(oauth, issuer.token(KEY, "one")) == "the token is signed with another algorithm"
 
     (tmp_path / "key.pem").write_bytes(pem(key))
-    OAuth(issuer.url, AUDIENCE, algorithm, str(tmp_path / "key.pem")).identify(issuer.token(key, "any", algorithm))
+    OAuth(issuer.url, {AUDIENCE}, algorithm, str(tmp_path / "key.pem")).identify(issuer.token(key, "any", algorithm))
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS512", "none", "", "rs256", "ES256K"])
 def test_algorithms_that_anybody_could_sign_with_are_not_to_be_had(algorithm: str) -> None:
     with pytest.raises(StoreUnusable, match="--oauth-algorithm"):
-        OAuth("https://issuer.example", AUDIENCE, algorithm)
+        OAuth("https://issuer.example", {AUDIENCE}, algorithm)
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_algorithms_that_anybody_could_sign_with_are_not_to_be_had(algorithm: st
 )
 def test_keys_are_fetched_safely_or_not_at_all(where: str) -> None:
     with pytest.raises(StoreUnusable, match="--oauth-issuer"):
-        OAuth(where, AUDIENCE)
+        OAuth(where, {AUDIENCE})
     if "://" in where:
         with pytest.raises(StoreUnusable, match="--oauth-keys"):
-            OAuth("https://issuer.example", AUDIENCE, keys=where)
+            OAuth("https://issuer.example", {AUDIENCE}, keys=where)
 
 
 def test_without_the_library_it_says_what_to_install() -> None:

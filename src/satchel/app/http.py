@@ -5,6 +5,7 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from satchel.app import complain, opened
 from satchel.config import Http, Settings
@@ -67,14 +68,24 @@ def _serve(settings: Settings, http: Http) -> int:
         listening = server.listen(http.host, http.port)
     except OSError as error:
         return complain(f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port.", 1)
-    complain(_greeting(settings, http, listening), 0)
+
+    def greet() -> None:
+        complain(_greeting(settings, http, listening), 0)
+
     if http.workers == 1:
-        _work(settings, http, listening, None)
+        _work(settings, http, listening, ready=greet)
         return 0
-    return workers.Workers(http.workers, lambda parent: _work(settings, http, listening, parent)).run()
+    processes = workers.Workers(http.workers, listening, lambda parent: _work(settings, http, listening, parent))
+    return processes.run(greet)
 
 
-def _work(settings: Settings, http: Http, listening: socket.socket, parent: int | None) -> None:
+def _work(
+    settings: Settings,
+    http: Http,
+    listening: socket.socket,
+    parent: int | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """One process: its own store, its own libraries, the shared socket."""
     from satchel.transports.http import server
     from satchel.transports.http.app import App
@@ -99,7 +110,7 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         identify=_identify(http, database, url),
         is_at_hand=http.auth == "none" or (http.auth == "token" and not database.is_shared),
-        metadata_url=f"{url}/.well-known/oauth-protected-resource/mcp" if http.auth == "oauth" else None,
+        has_scopes=http.auth == "oauth",
     )
 
     def endpoint(contract: Contract) -> Endpoint:
@@ -138,13 +149,13 @@ def _work(settings: Settings, http: Http, listening: socket.socket, parent: int 
         listeners=listeners,
         metrics=metrics,
         issuer=http.oauth_issuer if http.auth == "oauth" else None,
-        resource=f"{url}/mcp",
+        url=url,
     )
     gc.collect()
     gc.freeze()  # what is there by now stays; it need not be looked through again and again
     gc.set_threshold(20_000, 20, 20)  # a request leaves hardly any circles behind
     watch.start(libraries, lambda: listeners.tell([Changed("libraries")]))
-    server.run(app, listening, connections=http.connections, parent=parent)
+    server.run(app, listening, connections=http.connections, parent=parent, ready=ready)
     threads.close()
     libraries.renderer.close()
     database.close()
@@ -175,14 +186,35 @@ def _wrong(http: Http) -> str | None:
         return NO_AUTH.format(host=http.host)
     if http.auth == "oauth" and http.oauth_issuer is None:
         return "--auth oauth needs --oauth-issuer URL, the issuer whose tokens are taken."
+    for origin in http.allow_origins:
+        if not _is_origin(origin):
+            return f"--allow-origin {origin}: an origin is a scheme and a host, like https://app.example.com."
+    if http.public_url is not None and not _is_origin(http.public_url, has_path=True):
+        return f"--public-url {http.public_url}: give the whole address, like https://satchel.example.com."
     return None
+
+
+def _is_origin(url: str, *, has_path: bool = False) -> bool:
+    """Whether this is what a browser says of where a page is from: a scheme and a host, perhaps with a port."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises where it is none
+    except ValueError:
+        return False
+    bare = parts._replace(path="") if has_path else parts
+    return (
+        bool(parts.scheme)
+        and bool(parts.hostname)
+        and "@" not in url
+        and bare.geturl() == f"{parts.scheme}://{parts.netloc}"
+    )
 
 
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host.lower() == "localhost"
 
 
 def _identify(http: Http, database: Database, url: str) -> Callable[[str], Identity] | None:
@@ -192,21 +224,27 @@ def _identify(http: Http, database: Database, url: str) -> Callable[[str], Ident
         from satchel.transports.oauth import OAuth
 
         assert http.oauth_issuer is not None
-        audience = http.oauth_audience or f"{url}/mcp"
-        return OAuth(http.oauth_issuer, audience, http.oauth_algorithm, http.oauth_keys).identify
+        ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]
+        audiences = ours if http.oauth_audience is None else [http.oauth_audience]
+        return OAuth(http.oauth_issuer, audiences, http.oauth_algorithm, http.oauth_keys).identify
     return None
 
 
 def _own_names(http: Http) -> list[str]:
-    """The names under which we are reached besides those of this machine."""
-    return [] if http.public_url is None else [http.public_url.partition("://")[2].partition("/")[0]]
+    """The names under which we are reached besides the usual ones of this machine."""
+    listening = [_written(http.host)] if _is_loopback(http.host) else []
+    return listening if http.public_url is None else [*listening, urlsplit(http.public_url).netloc]
 
 
 def _url(http: Http, listening: socket.socket) -> str:
     if http.public_url is not None:
         return http.public_url
-    host = f"[{http.host.strip('[]')}]" if ":" in http.host else http.host
-    return f"http://{host}:{listening.getsockname()[1]}"
+    return f"http://{_written(http.host)}:{listening.getsockname()[1]}"
+
+
+def _written(host: str) -> str:
+    """A host as it stands in a URL."""
+    return f"[{host.strip('[]')}]" if ":" in host else host
 
 
 def _greeting(settings: Settings, http: Http, listening: socket.socket) -> str:

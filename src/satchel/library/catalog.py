@@ -53,7 +53,7 @@ class Libraries:
         self._is_quiet = is_quiet  # problems are shown by whoever asks, not logged
         self.roots = tuple(os.path.abspath(root) for root in roots)
         self.renderer = Renderer()
-        self._scanning = threading.Lock()
+        self._scanning = threading.RLock()
         self._catalog: Catalog | None = None
         # By root and folder: what the file was like, what it said, and when to read it again in spite of that.
         self._parsed: dict[tuple[str, str], tuple[tuple[int, ...], Manifest, float]] = {}
@@ -70,7 +70,9 @@ class Libraries:
     def catalog(self) -> Catalog:
         """The libraries as they were when the disk was last looked at."""
         if self._catalog is None:
-            self.rescan()
+            with self._scanning:
+                if self._catalog is None:  # else another thread looked meanwhile; to look again would hide a change
+                    self.rescan()
         assert self._catalog is not None
         return self._catalog
 

@@ -28,7 +28,7 @@ from satchel.protocol.messages import (
     parse,
     readable_id,
 )
-from satchel.protocol.metadata import CAPABILITIES_KEY, VERSION_KEY, unsupported
+from satchel.protocol.metadata import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY, unsupported
 from satchel.protocol.revisions import PER_REQUEST_DATES, REVISIONS
 from satchel.protocol.wire import BadJson, decode
 
@@ -42,6 +42,8 @@ Mirrored = Mapping[str, Mapping[str, str]]
 
 # Whoever names no revision speaks that of the time before there was a header for it; nothing was agreed on, though.
 UNNAMED = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
+
+_OWN_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))  # with any of them, it is of the newest generation
 
 _STATUSES = {
     PARSE_ERROR: 400,
@@ -83,7 +85,7 @@ class Post:
             return
         self.method = value.get("method") if isinstance(value, dict) else None
         meta = _meta(value)
-        self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and VERSION_KEY in meta)
+        self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and not _OWN_KEYS.isdisjoint(meta))
         request = None
         if self.is_per_request:
             request = _request(value)

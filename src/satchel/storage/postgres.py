@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -115,6 +116,8 @@ class PostgresDatabase(Database):
     def __init__(self, address: str) -> None:
         self._address = address
         self._watchers: list[Watcher] = []
+        self._asking = threading.Lock()
+        self._asked: psycopg.Connection[Row] | None = None  # whether the database is there
         with operators_connection(address) as (connection, name):
             _check_encoding(connection, name)
             postgres_schema.bring_up(connection, name, PostgresTx)
@@ -170,13 +173,16 @@ class PostgresDatabase(Database):
 
     @property
     def schema(self) -> int:
-        with self.read() as tx:
-            row = tx.one("select max(version) from satchel_schema")
+        # On a connection of its own: where all others are busy, the database is there all the same.
+        with self._asking, _translated():
+            row = self._connection_to_ask().execute("select max(version) from satchel_schema").fetchone()
         return int(row[0]) if row else 0
 
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
+        if self._asked is not None:
+            self._asked.close()
         self._pool.close(timeout=0.5)
 
     def _enter(self, connection: psycopg.Connection[Row], scope: Scope | None) -> None:
@@ -187,6 +193,18 @@ class PostgresDatabase(Database):
         projects = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
         sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
         connection.execute(sql, [user, projects])
+
+    def _connection_to_ask(self) -> psycopg.Connection[Row]:
+        """The one that answered last time, if it still does, or a new one."""
+        if self._asked is not None:
+            try:
+                _check(self._asked)
+                return self._asked
+            except psycopg.Error:
+                self._asked.close()
+        options = _with_timeouts(self._address)
+        self._asked = psycopg.connect(self._address, connect_timeout=10, autocommit=True, options=options, **_ALIVE)
+        return self._asked
 
     def _connect_to_listen(self) -> psycopg.Connection[Any]:
         # Without the pool's time-outs: whoever listens is idle on purpose.

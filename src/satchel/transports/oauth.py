@@ -4,6 +4,7 @@ Only imported when a server is told to use OAuth.
 """
 
 import time
+from collections.abc import Collection
 from typing import Annotated, Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -48,9 +49,11 @@ class _Claims(Struct):
 class OAuth:
     """An issuer that we trust, and what its tokens must look like. Any thread may ask; asking may fetch keys."""
 
-    def __init__(self, issuer: str, audience: str, algorithm: str = "RS256", keys: str | None = None) -> None:
+    def __init__(
+        self, issuer: str, audiences: Collection[str], algorithm: str = "RS256", keys: str | None = None
+    ) -> None:
         """Raises StoreUnusable where this cannot work; the message says what, why and what next."""
-        if not issuer or not audience:
+        if not issuer or not all(audiences):
             raise StoreUnusable("OAuth needs an issuer and an audience. Check --oauth-issuer and --oauth-audience.")
         if algorithm not in ALGORITHMS:
             known = ", ".join(ALGORITHMS)
@@ -58,7 +61,7 @@ class OAuth:
                 f"tokens signed with '{algorithm}' cannot be trusted. Check --oauth-algorithm: {known}."
             )
         self._issuer = issuer
-        self._audience = audience
+        self._audiences = frozenset(audiences)
         self._algorithm = algorithm
         self._keys = Keys(issuer, algorithm, keys)
         self._jws = jwt.PyJWS([algorithm])  # knows no other algorithm
@@ -108,7 +111,7 @@ class OAuth:
         now = time.time()
         if claims.iss != self._issuer:
             raise Unauthorized("the token is of another issuer")
-        if self._audience not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud or []):
+        if self._audiences.isdisjoint([claims.aud] if isinstance(claims.aud, str) else claims.aud or []):
             raise Unauthorized("the token is for another audience")
         if claims.exp is None:
             raise Unauthorized("the token has no expiry")

@@ -49,7 +49,7 @@ class App:
         listeners: Listeners,
         metrics: Metrics,
         issuer: str | None,
-        resource: str,
+        url: str,
     ) -> None:
         self._guard = guard
         self._auth = auth
@@ -59,7 +59,7 @@ class App:
         self._threads = threads
         self._metrics = metrics
         self._issuer = issuer
-        self._resource = resource  # the URL that tokens of the issuer are for
+        self._url = url  # by which we are reached
         self.listeners = listeners
         self._checking: asyncio.Future[int | Exception] | None = None
 
@@ -92,7 +92,8 @@ class App:
             answer = await self._answer(request)
         except Refusal as refused:
             self._metrics.refused(refused.status)
-            answer = in_json(refused.status, _refusal(request.path, refused), refused.headers)
+            status = doors.status(refused) if request.path.startswith(DOOR) else refused.status
+            answer = in_json(status, _refusal(request.path, refused), self._told(request.path, refused))
         except Exception:
             log_surprise(f"{request.method} {request.path[:100]}")
             surprise = Refusal(500, "server", "Unable to complete request. Please try again.")
@@ -118,18 +119,21 @@ class App:
         if request.path == "/health":
             return await self._health()
         if request.path.startswith(METADATA):
-            return in_json(200, self._metadata())
+            return in_json(200, self._metadata(request.path[len(METADATA) :] or "/mcp"))
         return await self._answer_known(request, await self._enter(request))
 
     def _methods(self, path: str) -> tuple[str, ...] | None:
         """The methods that a path has; None where there is no such path."""
         if path in self._endpoints:
-            return ("GET", "POST")
+            return ("GET", "POST") if self._endpoints[path].has_news else ("POST",)
         if path.startswith(DOOR):
             return ("POST",)
-        if path in ("/health", "/metrics") or (self._issuer and path in (METADATA, f"{METADATA}/mcp")):
+        if path in ("/health", "/metrics") or (self._issuer and self._is_metadata(path)):
             return ("GET",)
         return None
+
+    def _is_metadata(self, path: str) -> bool:
+        return path == METADATA or (path.startswith(METADATA) and path[len(METADATA) :] in self._endpoints)
 
     async def _enter(self, request: Request) -> Scope:
         if request.expected is not None:
@@ -162,10 +166,11 @@ class App:
             async with asyncio.timeout(_PATIENCE):
                 found = await asyncio.shield(self._checking)
         except TimeoutError as error:
+            log("health: the database takes too long to answer")
             found = error
         if isinstance(found, int):
             return in_json(200, {"status": "ok", "database": "ok", "schema": found})
-        return in_json(503, {"status": "unavailable", "database": type(found).__name__})
+        return in_json(503, {"status": "unavailable", "database": "unavailable"})
 
     def _check(self) -> int | Exception:
         try:
@@ -174,9 +179,17 @@ class App:
             log(f"health: {error}")
             return error
 
-    def _metadata(self) -> dict[str, Any]:
+    def _told(self, path: str, refused: Refusal) -> Lines:
+        """The headers of a refusal; who needs a token learns where it is said whom to ask for one."""
+        if self._issuer is None:
+            return tuple(refused.headers)
+        where = f', resource_metadata="{self._url}{METADATA}{path if path in self._endpoints else "/mcp"}"'
+        return tuple((name, value + where if name == "www-authenticate" else value) for name, value in refused.headers)
+
+    def _metadata(self, path: str) -> dict[str, Any]:
+        """What a client of a path has to know to ask for a token (RFC 9728)."""
         return {
-            "resource": self._resource,
+            "resource": self._url + path,
             "authorization_servers": [self._issuer],
             "scopes_supported": list(SCOPES),
             "bearer_methods_supported": ["header"],
@@ -208,5 +221,6 @@ def _refusal(path: str, refused: Refusal) -> Any:
     if path.startswith(DOOR):
         return doors.refusal(refused)
     if path == "/mcp" or path.startswith("/mcp/"):
-        return {"jsonrpc": "2.0", "error": {"code": INVALID_REQUEST, "message": refused.message}}
+        known = {} if refused.id is None else {"id": refused.id}
+        return {"jsonrpc": "2.0", **known, "error": {"code": INVALID_REQUEST, "message": refused.message}}
     return {"error": refused.message}

@@ -14,6 +14,8 @@ from satchel.transports.http.heads import Head
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
 
+_NEEDED = f'scope="{" ".join(SCOPES)}"'
+
 
 class Auth(Struct, frozen=True, kw_only=True):
     """How this server knows its callers."""
@@ -21,7 +23,7 @@ class Auth(Struct, frozen=True, kw_only=True):
     scope: Scope  # of a caller who says nothing else
     identify: Callable[[str], Identity] | None = None  # None: on this machine, whoever asks
     is_at_hand: bool = True  # it takes no more than a look into an embedded store
-    metadata_url: str | None = None  # where clients learn which issuer to ask
+    has_scopes: bool = False  # its tokens
 
     def enter(self, headers: Head, query: str) -> Scope:
         """The scope of a request; may ask the database, or wait for an issuer's keys.
@@ -56,10 +58,12 @@ class Auth(Struct, frozen=True, kw_only=True):
             is_read_only=identity.is_read_only or self.scope.is_read_only,
         )
 
-    def forbidden(self, message: str) -> Refusal:
-        """The refusal of something that a token does not allow."""
-        challenge = self._challenge('error="insufficient_scope"', f'scope="{" ".join(SCOPES)}"')
-        return Refusal(403, "authorization", message, [("www-authenticate", challenge)])
+    def forbidden(self, message: str, id: str | int | None = None) -> Refusal:
+        """The refusal of something that a token does not allow, or that this server allows nobody."""
+        if self.identify is None:
+            return Refusal(403, "authorization", message, id=id)  # there is no token that would help
+        challenge = _challenge('error="insufficient_scope"', _NEEDED)
+        return Refusal(403, "authorization", message, [("www-authenticate", challenge)], id)
 
     def _project(self, headers: Head, query: str) -> tuple[str | None, str]:
         """The project that a request names, and where it does."""
@@ -84,12 +88,13 @@ class Auth(Struct, frozen=True, kw_only=True):
     def _unauthorized(self, description: str, *, is_given: bool) -> Refusal:
         # Who sends no token is told where to get one, and not that there was an error.
         wrong = ('error="invalid_token"', f'error_description="{description}"') if is_given else ()
+        challenge = _challenge(*wrong, *((_NEEDED,) if self.has_scopes else ()))
         message = f"{description[:1].upper()}{description[1:]}."
-        return Refusal(401, "authorization", message, [("www-authenticate", self._challenge(*wrong))])
+        return Refusal(401, "authorization", message, [("www-authenticate", challenge)])
 
-    def _challenge(self, *parts: str) -> str:
-        where = () if self.metadata_url is None else (f'resource_metadata="{self.metadata_url}"',)
-        return "Bearer " + ", ".join(('realm="satchel"', *parts, *where))
+
+def _challenge(*parts: str) -> str:
+    return "Bearer " + ", ".join(('realm="satchel"', *parts))
 
 
 def for_user(scope: Scope, user: str | None) -> Scope:

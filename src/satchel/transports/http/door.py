@@ -63,6 +63,11 @@ class Door:
         return (200, body) if is_ok else (STATUSES.get(str(code), 500), body)
 
 
+def status(refused: Refusal) -> int:
+    """The status of a refusal: this contract knows no other than 500 for what is our fault."""
+    return min(refused.status, 500)
+
+
 def refusal(refused: Refusal) -> Any:
     """A refusal of the guard in the envelope of this contract."""
     if refused.status == 404:

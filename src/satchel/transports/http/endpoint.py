@@ -57,7 +57,7 @@ class Endpoint:
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
         lists = ("tools", "prompts", "resources")
-        self._has_news = any(announces(self._offer.capabilities, what) for what in lists)
+        self.has_news = any(announces(self._offer.capabilities, what) for what in lists)
         self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
         self._threads = threads
         self._listeners = listeners
@@ -116,16 +116,15 @@ class Endpoint:
         Some clients of the handshake generation open the stream of changes only where they were given one.
         """
         is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
-        return (("mcp-session-id", new_id()),) if is_opening and self._has_news else ()
+        return (("mcp-session-id", new_id()),) if is_opening and self.has_news else ()
 
     async def get(self, request: Request, scope: Scope) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
-        given = request.headers.last
-        date = given.get(VERSION_HEADER)
+        date = request.headers.last.get(VERSION_HEADER)
         revision = UNNAMED if date is None else REVISIONS.get(date)
-        if revision is None or not revision.is_handshake or not self._has_news:
+        if revision is None or not revision.is_handshake or not self.has_news:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
-        if "text/event-stream" not in given.get("accept", ""):
+        if not _takes_events(request.headers.all("accept")):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
         connection = Connection(self._offer.without_subscriptions(), revision)
         await self._stream(request, connection, for_user(scope, self._user), list)
@@ -160,7 +159,7 @@ class Endpoint:
         """Answer a message, unless its answer is a stream; in a thread, where that may take time."""
         calls = post.calls
         if scope.is_read_only and self._writes(post):
-            raise self._auth.forbidden("Read-only: nothing may be changed.")
+            raise self._auth.forbidden("Read-only: nothing may be changed.", calls[0].id if len(calls) == 1 else None)
         if not calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
@@ -271,6 +270,12 @@ class Endpoint:
             return True
         except Refusal as refused:
             return refused.status >= 500  # nobody can tell at the moment
+
+
+def _takes_events(accepted: list[str]) -> bool:
+    """Whether a client takes a stream, by what it says that it accepts; who says nothing takes anything."""
+    kinds = [kind.partition(";")[0].strip().lower() for line in accepted for kind in line.split(",")]
+    return not accepted or not {"text/event-stream", "text/*", "*/*"}.isdisjoint(kinds)
 
 
 def _tell_nobody(*_: object) -> None:

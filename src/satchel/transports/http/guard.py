@@ -18,14 +18,25 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Refusal(Exception):
-    """A request that gets no further: its status, what is wrong (`field`), and a sentence for people."""
+    """A request that gets no further: its status, what is wrong (`field`), and a sentence for people.
 
-    def __init__(self, status: int, field: str, message: str, headers: Iterable[tuple[str, str]] = ()) -> None:
+    Where it was read before it was refused, it has an id, which the answer repeats.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        field: str,
+        message: str,
+        headers: Iterable[tuple[str, str]] = (),
+        id: str | int | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.field = field
         self.message = message
         self.headers = headers
+        self.id = id
 
 
 class Guard(Struct, frozen=True):

@@ -93,7 +93,10 @@ def _read_address(url: bytes) -> tuple[str, str, str | None]:
         raise ValueError("an address without a path")
     path = parsed.path.decode("ascii")
     query = (parsed.query or b"").decode("latin-1")
-    return unquote(path) if "%" in path else path, query, absolute[1].decode("latin-1") if absolute else None
+    # A slash that is written otherwise is not one that parts a path, or proxies and we would read it differently.
+    if "%" in path and "%2f" not in path.lower():
+        path = unquote(path)
+    return path, query, absolute[1].decode("latin-1") if absolute else None
 
 
 _known_address = lru_cache(maxsize=256)(_read_address)

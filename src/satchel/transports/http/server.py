@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 
 import uvloop
@@ -38,17 +39,26 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run(app: App, listening: socket.socket, *, connections: int, parent: int | None = None) -> None:
+def run(
+    app: App,
+    listening: socket.socket,
+    *,
+    connections: int,
+    parent: int | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """Serve until a signal comes, and finish what is at hand.
 
-    `parent` is a pipe that closes when the supervisor is gone.
+    `parent` is a pipe that closes when the supervisor is gone; `ready` is called once signals are heard.
     """
     gather()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(app, listening, connections, parent))
+        runner.run(_serve(app, listening, connections, parent, ready))
 
 
-async def _serve(app: App, listening: socket.socket, connections: int, parent: int | None) -> None:
+async def _serve(
+    app: App, listening: socket.socket, connections: int, parent: int | None, ready: Callable[[], None]
+) -> None:
     loop = asyncio.get_running_loop()
     wires = Wires(app, connections)
     ending = asyncio.Event()
@@ -64,6 +74,7 @@ async def _serve(app: App, listening: socket.socket, connections: int, parent: i
 
     entrance = Entrance(listening, wires, is_shared=parent is not None)
     tick()
+    ready()
     await ending.wait()
     if parent is not None:
         loop.remove_reader(parent)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -35,18 +36,20 @@ def shared_counts(count: int) -> Iterator[None]:
 class Workers:
     """The processes of one server."""
 
-    def __init__(self, count: int, work: Callable[[int], None]) -> None:
+    def __init__(self, count: int, listening: socket.socket, work: Callable[[int], None]) -> None:
         self._count = count
+        self._listening = listening
         self._work = work  # what a worker does, given a pipe that closes when we are gone
         self._started: dict[int, float] = {}
         self._is_stopping = False
         self._early_deaths = 0
         self._alive, self._ours = os.pipe()
 
-    def run(self) -> int:
-        """Keep the workers going until a signal comes; the exit status."""
+    def run(self, ready: Callable[[], None]) -> int:
+        """Keep the workers going until a signal comes; the exit status. `ready` is called once signals are heard."""
         for number in _ENDING:
             signal.signal(number, self._stop)
+        ready()
         while len(self._started) < self._count and not self._is_stopping:
             self._start()
         return self._mind()
@@ -103,6 +106,7 @@ class Workers:
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._is_stopping = True
+        self._listening.close()  # or whoever comes now would wait for workers that take in nobody any more
         self._tell(signal.SIGTERM)
 
     def _tell(self, number: int) -> None:
