@@ -206,6 +206,7 @@ def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: P
 
 def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> None:
     with Server("--contract", "twig", "--libraries", str(root)) as server:
+        assert len(server.request("prompts/list")["result"]["prompts"]) == 1
         wish = {"promptsListChanged": True, "toolsListChanged": True}
         id = server.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
         assert server.read()["params"]["notifications"] == {"promptsListChanged": True}
