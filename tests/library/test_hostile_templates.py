@@ -356,9 +356,10 @@ def test_an_output_full_of_escapes_takes_its_room_once(tmp_path: Path) -> None:
     write_library(tmp_path / "escapes", "[prompts.a]\n", a="{{ '\x01' * 1048576 }}")  # six mebibytes in JSON
     with Live(tmp_path) as other:
         other.warm_up("escapes:a")
-        for _ in range(10):
-            assert other.text("escapes:a") == "\x01" * MIB
+        answers = [other.get("escapes:a", is_quick=True) for _ in range(10)]
         other.assert_unharmed(3 * GROWTH)
+    texts = [answer["result"]["messages"][0]["content"]["text"] for answer in answers if "result" in answer]
+    assert set(texts) == {"\x01" * MIB}  # a busy machine may have no time for one or another of them
 
 
 def test_an_argument_may_have_the_name_of_anything_in_the_engine(live: Live, tmp_path: Path) -> None:
