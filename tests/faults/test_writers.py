@@ -230,7 +230,7 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
                 number += 1
             restarting.join()
             assert time.monotonic() - recovered[0] < 15, "it took too long to come back"
-            assert failures > 0
+            assert len(acknowledged) > 10
             listed = said(client.call("list_tasks", user_id=ADA))["tasks"]
             assert acknowledged <= {task["id"] for task in listed}
     finally:
