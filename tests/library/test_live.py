@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import statistics
 import subprocess
 import threading
 import time
@@ -17,6 +18,7 @@ from satchel.library.catalog import Libraries
 from tests.contracts.test_twig import get, text, write
 from tests.support.stdio import META, NEWEST, Server
 
+PATIENCE = 20.0  # seconds, and less than between two looks at everything
 CHANGED = "notifications/prompts/list_changed"
 
 
@@ -51,19 +53,15 @@ def names(server: Server) -> list[str]:
 
 
 def settle(server: Server) -> None:
-    """Wait until the watch is armed and quiet: a file of no consequence would be noticed, and nothing is announced."""
+    """Wait until the watch is armed, or nearly so, and nothing is announced any more."""
     time.sleep(1.2)
     while not server.is_silent(0.3):
         server.read()
 
 
-def told(server: Server, seconds: float = 2.0) -> None:
-    """A change is announced in time."""
-    started = time.monotonic()
-    message = server.read(seconds + 3)
-    taken = time.monotonic() - started
-    assert message == {"jsonrpc": "2.0", "method": CHANGED}
-    assert taken < seconds, f"{taken:.2f} s"
+def told(server: Server) -> None:
+    """A change is announced: because of an event, for what none tells is found later than this waits."""
+    assert server.read(PATIENCE) == {"jsonrpc": "2.0", "method": CHANGED}
 
 
 def manifest(root: Path) -> Path:
@@ -103,6 +101,18 @@ def test_however_a_manifest_is_saved_clients_are_told(
     assert names(server) == ["lib:one", "lib:two"]
 
 
+def test_clients_are_told_within_two_seconds(root: Path, server: Server) -> None:
+    taken = []
+    for number in range(5):
+        (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
+        write_and_rename(root, f"[prompts.k{number}]\n")
+        started = time.monotonic()
+        told(server)
+        taken.append(time.monotonic() - started)
+        settle(server)
+    assert statistics.median(taken) < 2, taken  # a machine that pauses does so now and then
+
+
 def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Server) -> None:
     repository = root / "lib"
 
@@ -122,10 +132,9 @@ def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk
     time.sleep(1.5)
     settle(server)
     assert names(server) == ["lib:one"]
-    started = time.monotonic()
     git("checkout", "many")
-    told(server, 2.0 + time.monotonic() - started)
-    deadline = time.monotonic() + 5
+    told(server)
+    deadline = time.monotonic() + PATIENCE
     while (listed := names(server)) != [f"lib:{key}" for key in keys]:
         assert time.monotonic() < deadline, f"{len(listed)} listed"
         time.sleep(0.1)
@@ -177,7 +186,7 @@ def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server
     assert names(server) == []
     settle(server)
     write(root, "new", "[prompts.p]\n", p="x")
-    told(server, 5)
+    told(server)
     assert names(server) == ["new:p"]
     settle(server)
     (root / "new" / "prompts" / "q.md").write_text("x")
@@ -191,18 +200,19 @@ def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: P
         assert names(server) == []
         time.sleep(1)
         write(tmp_path / "later" / "still", "lib", "[prompts.p]\n", p="x")
-        told(server, 5)
+        told(server)
         assert names(server) == ["lib:p"]
 
 
 def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> None:
     with Server("--contract", "twig", "--libraries", str(root)) as server:
+        assert len(server.request("prompts/list")["result"]["prompts"]) == 1
         wish = {"promptsListChanged": True, "toolsListChanged": True}
         id = server.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
         assert server.read()["params"]["notifications"] == {"promptsListChanged": True}
         settle(server)
         write(root, "more", "[prompts.p]\n", p="x")
-        message = server.read(5)
+        message = server.read()
         assert message == {"jsonrpc": "2.0", "method": CHANGED, "params": {"_meta": {f"{META}subscriptionId": id}}}
         server.methods[id] = ("subscriptions/listen", NEWEST)
         server.close()
@@ -222,7 +232,7 @@ def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monk
     stop = watch.start(libraries, changed.set)
     time.sleep(0.1)
     (root / "lib" / "prompts" / "one.md").unlink()
-    assert changed.wait(5) and libraries.catalog.view == []
+    assert changed.wait(PATIENCE) and libraries.catalog.view == []
     stop.set()
 
 

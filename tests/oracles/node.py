@@ -11,7 +11,7 @@ import pytest
 SCRIPTS = Path(__file__).parent / "ts"
 
 # What a judge that waits for a silent server costs a test before it fails.
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def satchel(contract: str, store: Path) -> list[str]:

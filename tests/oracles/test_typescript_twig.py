@@ -34,4 +34,4 @@ def test_a_library_is_listed_filled_in_and_alive(client: str, tmp_path: Path) ->
     missing, unknown = seen["missing"]["error"], seen["unknown"]["error"]
     assert (missing["code"], missing["data"]) == (-32602, {"details": "Missing required argument: diff"})
     assert (unknown["code"], unknown["data"]) == (-32601, {"details": "Prompt not found: everyday:nope"})
-    assert seen["heard"] == "told" and seen["after"] < 2000
+    assert seen["heard"] == "told"

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from satchel.errors import StoreConflict, StoreFailed
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
+from tests.support.web import eventually
 
 
 def with_options(store: str, options: str) -> str:
@@ -17,12 +19,20 @@ def with_options(store: str, options: str) -> str:
 
 
 @pytest.fixture
-def impatient(postgres: PostgresServer) -> Iterator[Database]:
-    """A store whose address asks for other time-outs."""
-    store = with_options(postgres.fresh(), "-c statement_timeout=300ms -c lock_timeout=200ms")
-    database = open_database(store)
+def filled(postgres: PostgresServer) -> str:
+    """The address of a store with a row in it."""
+    store = postgres.fresh()
+    database = open_database(store)  # which takes as long as it takes
     with database.write() as tx:
         tx.run("insert into settings values ('a', 'b')")
+    database.close()
+    return store
+
+
+@contextmanager
+def opened(store: str, options: str) -> Iterator[Database]:
+    """A store whose address asks for other time-outs."""
+    database = open_database(with_options(store, options))
     yield database
     database.close()
 
@@ -34,24 +44,26 @@ def shown(database: Database, name: str) -> str:
     return str(row[0])
 
 
-def test_a_statement_beyond_its_time_is_a_failure_and_the_pool_goes_on(impatient: Database) -> None:
-    for _ in range(12):  # more often than there are connections
-        started = time.monotonic()
-        with pytest.raises(StoreFailed, match="statement timeout") as failure, impatient.write() as tx:
-            tx.run("insert into settings values ('lost', '')")
-            tx.run("select pg_sleep(10)")
-        assert time.monotonic() - started < 5 and not isinstance(failure.value, StoreConflict)
-    with impatient.read() as tx:
-        assert tx.all("select name from settings") == [("a",)]
+def test_a_statement_beyond_its_time_is_a_failure_and_the_pool_goes_on(filled: str) -> None:
+    with opened(filled, "-c statement_timeout=600ms") as impatient:
+        for _ in range(12):  # more often than there are connections
+            started = time.monotonic()
+            with pytest.raises(StoreFailed, match="statement timeout") as failure, impatient.write() as tx:
+                tx.run("insert into settings values ('lost', '')")
+                tx.run("select pg_sleep(15)")
+            assert time.monotonic() - started < 10 and not isinstance(failure.value, StoreConflict)
+        with impatient.read() as tx:
+            assert tx.all("select name from settings") == [("a",)]
 
 
-def test_a_lock_is_not_waited_for_without_end(impatient: Database) -> None:
-    with impatient.write() as holding:
-        holding.run("update settings set value = 'held'")
-        with pytest.raises(StoreFailed, match="lock timeout"), impatient.write() as tx:
-            tx.run("update settings set value = 'mine'")
-    with impatient.read() as tx:
-        assert tx.all("select value from settings") == [("held",)]
+def test_a_lock_is_not_waited_for_without_end(filled: str) -> None:
+    with opened(filled, "-c lock_timeout=200ms") as impatient:
+        with impatient.write() as holding:
+            holding.run("update settings set value = 'held'")
+            with pytest.raises(StoreFailed, match="lock timeout"), impatient.write() as tx:
+                tx.run("update settings set value = 'mine'")
+        with impatient.read() as tx:
+            assert tx.all("select value from settings") == [("held",)]
 
 
 def test_options_of_the_address_and_of_the_environment_count(
@@ -116,14 +128,17 @@ def test_a_connection_lost_in_mid_transaction_is_no_conflict_for_nobody_knows_wh
 def test_connections_that_the_server_closed_are_given_to_nobody(postgres: PostgresServer) -> None:
     store = postgres.fresh()
     database = open_database(store)
-    everybody_else = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()"
+    everybody_else = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
     try:
         for opened in (database.read, database.look, database.write):
             with database.read(), database.read(), database.read():  # so that there are several
                 pass
             with psycopg.connect(store, autocommit=True) as operator:
-                assert len(operator.execute(f"{everybody_else} and pid <> pg_backend_pid()").fetchall()) >= 3
-            time.sleep(0.2)  # for the word to reach us
+                ended = operator.execute(f"select pg_terminate_backend(pid), pid {everybody_else}").fetchall()
+                assert len(ended) >= 3
+                left = f"select 1 {everybody_else} and pid = any(%s)"
+                pids = [pid for _, pid in ended]
+                assert eventually(lambda: not operator.execute(left, [pids]).fetchall())  # noqa: B023
             for _ in range(4):
                 with opened() as tx:
                     assert tx.one("select 1") == (1,)

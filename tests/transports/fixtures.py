@@ -32,7 +32,8 @@ OFFER = Offer(
 )
 PROMPTS = [{"name": f"p{number}", "description": "A prompt"} for number in range(25)]
 SCHEMA = {"type": "object", "properties": {}}
-TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in ("print", "progress", "sleep", "announce", "flood")]
+NAMES = ("print", "progress", "sleep", "until signalled", "announce", "flood")
+TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in NAMES]
 
 
 def answer(call: Call, report: Report) -> dict[str, Any]:
@@ -70,6 +71,10 @@ def call_tool(name: str, report: Report) -> dict[str, Any]:
             report(step, 3, f"step {step}")
     elif name == "sleep":
         time.sleep(0.5)
+    elif name == "until signalled":
+        print("at work", file=sys.stderr, flush=True)
+        while not server._leaving.is_stopping:
+            time.sleep(0.01)
     elif name == "announce":
         announce(1)
     elif name == "flood":

@@ -1,6 +1,7 @@
 """The stdio transport: purity of stdout, ends of the process, bounded lines, notifications from other threads."""
 
 import json
+import select
 import signal
 import socket
 import subprocess
@@ -16,7 +17,8 @@ import pytest
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.storage.database import open_database
-from tests.support.stdio import META, NEWEST, REVISIONS, Server, modern_meta
+from tests.support.stdio import META, NEWEST, PATIENCE, REVISIONS, Server, modern_meta
+from tests.support.web import eventually
 
 COMMAND = [sys.executable, "-m", "tests.transports.fixtures"]
 PING = b'{"jsonrpc":"2.0","id":"p","method":"ping"}'
@@ -104,7 +106,7 @@ def test_an_endless_line_is_refused_while_it_runs_and_costs_no_more_memory_than_
 def test_every_feature_answers_in_every_revision(fixtures: Server, revision: str) -> None:
     if revision != NEWEST:
         fixtures.initialize(revision)
-    assert len(fixtures.request("tools/list")["result"]["tools"]) == 5
+    assert len(fixtures.request("tools/list")["result"]["tools"]) == 6
     assert fixtures.request("prompts/get", {"name": "p", "arguments": {"a": "b"}})["result"]["messages"]
     assert fixtures.request("resources/list")["result"]["resources"]
     assert fixtures.request("resources/templates/list")["result"]["resourceTemplates"]
@@ -200,36 +202,48 @@ def test_a_server_that_leaves_ends_its_subscriptions(fixtures: Server) -> None:
     fixtures.process.send_signal(signal.SIGTERM)
     answer = fixtures.read()
     assert answer["id"] == id and answer["result"]["resultType"] == "complete"
-    assert fixtures.process.wait(5) == 0
+    assert fixtures.process.wait(PATIENCE) == 0
 
 
 # -- the end ----------------------------------------------------------------------------------------------------
 
 
-def test_it_ends_with_status_0_within_a_second_of_stdin_closing(server: Server) -> None:
-    ping(server)
-    started = time.monotonic()
-    assert server.close() == 0
-    assert time.monotonic() - started < 1
+# A machine that pauses does so now and then, and a server that is slow is so each time: who is late is tried so often.
+TRIES = 3
+
+
+def test_it_ends_with_status_0_within_a_second_of_stdin_closing(tmp_path: Path, serve: Callable[..., Server]) -> None:
+    def ending() -> float:
+        server = serve("prompt-store", str(tmp_path / "s.db"))
+        ping(server)
+        started = time.monotonic()
+        assert server.close() == 0
+        return time.monotonic() - started
+
+    assert any(ending() < 1 for _ in range(TRIES))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_with_status_0_within_a_second_of_a_signal(server: Server, number: int) -> None:
-    ping(server)
-    started = time.monotonic()
-    server.process.send_signal(number)
-    assert server.process.wait(5) == 0
-    assert time.monotonic() - started < 1
+def test_it_ends_with_status_0_within_a_second_of_a_signal(
+    tmp_path: Path, serve: Callable[..., Server], number: int
+) -> None:
+    def ending() -> float:
+        server = serve("prompt-store", str(tmp_path / "s.db"))
+        ping(server)
+        started = time.monotonic()
+        server.process.send_signal(number)
+        assert server.process.wait(PATIENCE) == 0
+        return time.monotonic() - started
+
+    assert any(ending() < 1 for _ in range(TRIES))
 
 
 def test_a_signal_in_mid_request_lets_the_request_finish(fixtures: Server) -> None:
-    ready = fixtures.ask("tools/list")  # a signal before it is up would end it like any process
-    assert fixtures.read()["id"] == ready
-    id = fixtures.ask("tools/call", {"name": "sleep"})
-    time.sleep(0.2)  # it sleeps half a second, and we want to be in there
+    id = fixtures.ask("tools/call", {"name": "until signalled"})
+    assert eventually(lambda: "at work" in fixtures.stderr)
     fixtures.process.send_signal(signal.SIGTERM)
     assert fixtures.read()["id"] == id
-    assert fixtures.process.wait(2) == 0
+    assert fixtures.process.wait(PATIENCE) == 0
 
 
 def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) -> None:
@@ -238,11 +252,10 @@ def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) 
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "flood", "_meta": modern_meta()}}
     process.stdin.write(json.dumps(call).encode() + b"\n")
     process.stdin.flush()
-    time.sleep(0.5)  # its answer is larger than the pipe, so by now it is stuck in a write
-    started = time.monotonic()
+    # Its answer is larger than the pipe: once some of it is there, it is stuck in a write, or will be.
+    assert select.select([process.stdout], [], [], PATIENCE)[0]
     process.send_signal(signal.SIGTERM)
     assert process.wait(5) == 0
-    assert time.monotonic() - started < 1.5
     with suppress(BrokenPipeError):
         process.stdin.close()
     process.stdout.close()
@@ -256,8 +269,8 @@ def satchel(store: str, *more: str) -> subprocess.Popen[bytes]:
 
 
 def ended(process: subprocess.Popen[bytes]) -> int:
-    """The exit status of a process that ends within a second or so."""
-    status = process.wait(1.5)
+    """The exit status of a process that ends sooner than SQLite gives up on a lock, which is after five seconds."""
+    status = process.wait(4.5)
     for stream in (process.stdin, process.stdout, process.stderr):
         assert stream is not None
         with suppress(BrokenPipeError):
@@ -324,7 +337,7 @@ def test_a_signal_during_the_start_ends_it_with_status_0(tmp_path: Path) -> None
         process = satchel(str(tmp_path / f"{delay}.db"))
         time.sleep(delay)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(2) in (0, -signal.SIGTERM)  # before Python has come to our code, nobody can help it
+        assert process.wait(PATIENCE) in (0, -signal.SIGTERM)  # before Python has come to our code, nobody can help it
         assert process.stderr is not None and process.stderr.read() == b""
         ended(process)
 
@@ -350,7 +363,7 @@ def test_streams_that_do_not_block_are_served_too(tmp_path: Path) -> None:
             got += ours.recv(65536)
         assert len(got) > 300_000
     ours.close()
-    assert process.wait(5) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_a_client_that_is_gone_ends_the_server_quietly() -> None:
@@ -359,7 +372,7 @@ def test_a_client_that_is_gone_ends_the_server_quietly() -> None:
     process.stdout.close()
     process.stdin.write(PING + b"\n")
     process.stdin.flush()
-    assert process.wait(5) == 0
+    assert process.wait(PATIENCE) == 0
     assert process.stderr.read() == b""
     process.stdin.close()
     process.stderr.close()
@@ -377,7 +390,7 @@ def test_a_client_that_ignores_stderr_does_not_stop_the_server(tmp_path: Path) -
         process.stdin.flush()
         assert process.stdout.readline()
     process.stdin.close()
-    assert process.wait(5) == 0
+    assert process.wait(PATIENCE) == 0
     process.stdout.close()
     process.stderr.close()
 

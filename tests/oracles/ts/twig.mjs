@@ -1,6 +1,6 @@
 // An official client and the `twig` contract: node twig.mjs 1|2|auto FILE COMMAND [ARGUMENT…]|URL [TOKEN]. Lists, gets,
 // and hears of the change that it makes to FILE while it listens; as in conversation.mjs, nothing is judged here.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 import { attempt, report } from './conversation.mjs';
 import { transportTo } from './transport.mjs';
@@ -14,6 +14,7 @@ const transport = await transportTo(is1 ? 1 : 2, ...server);
 
 let heard;
 const told = new Promise(resolve => (heard = resolve));
+const pause = ms => new Promise(resolve => setTimeout(() => resolve('silence'), ms));
 const get = (name, args) => attempt(() => client.getPrompt({ name, arguments: args }));
 
 async function converse() {
@@ -30,12 +31,13 @@ async function converse() {
     client.setNotificationHandler('notifications/prompts/list_changed', () => heard('told'));
     await client.listen({ promptsListChanged: true });
   }
-  await new Promise(resolve => setTimeout(resolve, 1500)); // until the server watches
-  const started = Date.now();
-  writeFileSync(change, '[prompts.only]\n');
-  const timeout = new Promise(resolve => setTimeout(() => resolve('silence'), 5000));
-  seen.heard = await Promise.race([told, timeout]);
-  seen.after = Date.now() - started;
+  // Nothing tells when a stream is open, and who is not there yet misses a change: so there may be several, to and fro.
+  const texts = ['[prompts.only]\n', readFileSync(change)];
+  for (let turn = 0; turn < 5 && seen.heard !== 'told'; turn++) {
+    await pause(1500);
+    writeFileSync(change, texts[turn % 2]);
+    seen.heard = await Promise.race([told, pause(2000)]);
+  }
   return seen;
 }
 
