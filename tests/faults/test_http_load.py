@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import socket
 import statistics
 import threading
 import time
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from satchel.storage.database import open_database
@@ -285,6 +287,40 @@ def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: 
     assert "surprise" not in server.stderr and "Traceback" not in server.stderr
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_greets_hears_signals(tmp_path: Path, workers: str, number: signal.Signals) -> None:
+    server = WebServer("-d", str(tmp_path / "s.db"), "--workers", workers)
+    server.process.send_signal(number)
+    assert server.process.wait(20) == 0
+    assert "Traceback" not in server.stderr
+    server.kill()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path, workers: str) -> None:
+    """Who comes while answers are being finished is refused at once, and finds another server."""
+    with WebServer("-d", str(tmp_path / "s.db"), "--workers", workers) as server, server.connect() as wire:
+        headers, body = call("list_prompts")
+        head, half = request("POST", "/mcp", headers, body)[:-20], request("POST", "/mcp", headers, body)[-20:]
+        assert server.ask("GET", "/health").status == 200
+        wire.send(head)
+        server.process.send_signal(signal.SIGTERM)
+
+        def is_refused() -> bool:
+            try:
+                socket.create_connection(("127.0.0.1", server.port), 5).close()
+            except ConnectionRefusedError:
+                return True
+            return False
+
+        assert eventually(is_refused, 8)  # it would wait for the other half for ten seconds
+        wire.send(half)
+        with contextlib.suppress(Closed):  # where it was not taken in before the signal
+            assert wire.read().status == 200
+        assert server.process.wait(20) == 0
+
+
 def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> None:
     server = WebServer("-c", "prompt-store", "-d", str(tmp_path / "s.db"))
     headers, body = call("add_prompt", {"title": "large", "content": "x" * 4_000_000})
@@ -341,6 +377,25 @@ def test_while_the_database_is_away_calls_fail_cleanly_and_then_work_again(own_p
         assert eventually(lambda: ask("list_tasks").status == 200)
         assert [task["title"] for task in ask("list_tasks").json["data"]] == ["before"]
         assert ask("add_task", title="after").status == 200
+
+
+def test_while_all_connections_are_busy_the_database_is_there(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    with WebServer("-d", store, "--workers", "1") as server, psycopg.connect(store) as operator:
+        assert server.ask("POST", "/mcp/tool/add_task", [JSON], b'{"title": "Milk"}').status == 200
+        operator.execute("lock table tasks in access exclusive mode")
+        waiting = [server.connect() for _ in range(12)]  # more than the pool has
+        for wire in waiting:
+            wire.send(request("POST", "/mcp/tool/list_tasks", [JSON], b"{}"))
+        sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        with psycopg.connect(store, autocommit=True) as looking:
+            assert eventually(lambda: looking.execute(sql).fetchone() == (10,))
+        health = server.ask("GET", "/health")
+        operator.rollback()
+        assert (health.status, health.json["database"]) == (200, "ok")
+        assert [wire.read().status for wire in waiting] == [200] * 12
+        for wire in waiting:
+            wire.close()
 
 
 def test_a_restart_in_mid_load_loses_nothing_that_was_acknowledged(own_postgres: PostgresServer) -> None:

@@ -232,9 +232,9 @@ class HttpServer:
         headers = {"Content-Type": "application/json", "Accept": BOTH, **headers_of(message, revision)}
         return Stream(self.send("POST", path, json.dumps(message).encode(), headers), message, revision)
 
-    def open(self, revision: str = "2025-11-25", *, path: str = "/mcp") -> "Stream":
+    def open(self, revision: str = "2025-11-25", *, path: str = "/mcp", accept: str = "text/event-stream") -> "Stream":
         """Open a stream of changes, in the manner of the handshake generation."""
-        headers = {"Accept": "text/event-stream", "MCP-Protocol-Version": revision}
+        headers = {"Accept": accept, "MCP-Protocol-Version": revision}
         return Stream(self.send("GET", path, headers=headers), {}, revision)
 
     def _read_errors(self) -> None:

@@ -274,14 +274,15 @@ def rpc(
     return headers, json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": told}).encode()
 
 
-def refusal(route: str, status: int, field: str, message: str) -> Any:
-    """What a refusal looks like on a route."""
+def refusal(route: str, status: int, field: str, message: str, id: int | None = None) -> Any:
+    """What a refusal looks like on a route; with the id of a request that was read."""
     if route.startswith("/mcp/tool/"):
         if status == 404:
             return {"success": False, "error": message, "code": "NOT_FOUND"}
         return {"success": False, "error": message, "code": "VALIDATION_ERROR", "details": {"field": field}}
     if route == "/mcp" or route.startswith("/mcp/"):
-        return {"jsonrpc": "2.0", "error": {"code": -32600, "message": message}}
+        known = {} if id is None else {"id": id}
+        return {"jsonrpc": "2.0", **known, "error": {"code": -32600, "message": message}}
     return {"error": message}
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -216,7 +217,7 @@ def test_a_read_only_token_reads_and_writes_nothing(served: tuple[WebServer, Sec
             headers, body = call(tool.name, revision=revision)
             answer = server.ask("POST", f"/mcp/{name}", [*headers, bearer(secrets.read_only)], body)
             if tool.name in WRITING[name]:
-                assert_forbidden(answer, f"/mcp/{name}", READ_ONLY)
+                assert_forbidden(answer, f"/mcp/{name}", READ_ONLY, id=1)
             else:
                 assert answer.status == 200 and "result" in answer.json, answer
                 reached += 1
@@ -231,9 +232,9 @@ def test_a_read_only_token_reads_and_writes_nothing(served: tuple[WebServer, Sec
     assert server.count([bearer(secrets.good)]) - before == reached
 
 
-def assert_forbidden(answer: Answer, route: str, words: str) -> None:
+def assert_forbidden(answer: Answer, route: str, words: str, id: int | None = None) -> None:
     assert (answer.status, answer.all("www-authenticate")) == (403, [FORBIDDEN]), answer
-    assert answer.json == refusal(route, 403, "authorization", words)
+    assert answer.json == refusal(route, 403, "authorization", words, id)
 
 
 def test_a_batch_with_one_write_in_it_is_refused_whole(served: tuple[WebServer, Secrets]) -> None:
@@ -418,6 +419,57 @@ def test_with_authentication_other_addresses_are_served(tmp_path: Path) -> None:
         assert server.ask("GET", "/health").status == 200
 
 
+def test_a_read_only_server_asks_nobody_for_a_better_token(tmp_path: Path) -> None:
+    with WebServer("-c", "todo", "-d", str(tmp_path / "s.db"), "--read-only") as server:
+        answer = server.ask("POST", "/mcp", *call("add_task", id=5))
+        assert (answer.status, answer.all("www-authenticate")) == (403, [])
+        assert answer.json == refusal("/mcp", 403, "authorization", READ_ONLY, id=5)
+        answer = server.ask("POST", "/mcp/tool/add_task", [JSON], b"{}")
+        assert (answer.status, answer.all("www-authenticate")) == (403, [])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "localhost", "[::1]"])
+def test_every_address_of_this_machine_is_reached_by_its_name(tmp_path: Path, host: str) -> None:
+    with WebServer("-d", str(tmp_path / "s.db"), "--host", host) as server:
+        address = (host.strip("[]"), server.port)
+        with socket.create_connection(address, 20) as client:
+            client.sendall(f"GET /health HTTP/1.1\r\nHost: {host}:{server.port}\r\nConnection: close\r\n\r\n".encode())
+            assert client.recv(100).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(
+            ("--allow-origin", one)
+            for one in ("app.example", "*", "null", "https://a.example/x", "https://", "http://a:b")
+        ),
+        *(
+            ("--public-url", one)
+            for one in ("satchel.example", "https://", "https://a.example/?x", "https://u@a.example")
+        ),
+    ],
+    ids=" ".join,
+)
+def test_an_address_that_is_none_is_told(tmp_path: Path, wrong: tuple[str, str]) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "satchel",
+        "serve",
+        "-t",
+        "http",
+        "--port",
+        "0",
+        *wrong,
+        "-d",
+        str(tmp_path / "s.db"),
+    ]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"satchel: {wrong[0]} "), done.stderr
+
+
 # -- OAuth ----------------------------------------------------------------------------------------------------------
 
 ISSUER, AUDIENCE = "https://issuer.example", "https://satchel.example/mcp"
@@ -488,8 +540,12 @@ def with_oauth(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Iterat
         yield server
 
 
-def where(server: WebServer) -> str:
-    return f'resource_metadata="http://127.0.0.1:{server.port}/.well-known/oauth-protected-resource/mcp"'
+NEEDED = 'scope="satchel:read satchel:write"'
+
+
+def where(server: WebServer, route: str = "/mcp") -> str:
+    path = route if route.startswith("/mcp") and "/tool/" not in route else "/mcp"
+    return f'resource_metadata="http://127.0.0.1:{server.port}/.well-known/oauth-protected-resource{path}"'
 
 
 @pytest.mark.parametrize("case", OAUTH, ids=[name for name, _, _ in OAUTH])
@@ -506,10 +562,8 @@ def test_only_tokens_of_the_issuer_for_us_are_let_in(
             assert answer.status not in (401, 403, 500), (route, answer)
             continue
         challenge, words = wrong(description)
-        assert (answer.status, answer.all("www-authenticate")) == (401, [f"{challenge}, {where(server)}"]), (
-            route,
-            answer,
-        )
+        told = [f"{challenge}, {NEEDED}, {where(server, route)}"]
+        assert (answer.status, answer.all("www-authenticate")) == (401, told), (route, answer)
         assert answer.json == refusal(route, 401, "authorization", words)
     reached = 0 if description is not None else sum(m == "POST" for m, _ in ROUTES) - 1
     assert server.count([bearer(signed())]) - before == reached
@@ -518,13 +572,14 @@ def test_only_tokens_of_the_issuer_for_us_are_let_in(
 def test_who_has_no_token_is_told_where_to_get_one(with_oauth: WebServer) -> None:
     answer = with_oauth.ask("POST", "/mcp", [JSON], b"{}")
     assert answer.status == 401
-    assert answer.all("www-authenticate") == [f'Bearer realm="satchel", {where(with_oauth)}']
-    for path in ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"):
+    assert answer.all("www-authenticate") == [f'Bearer realm="satchel", {NEEDED}, {where(with_oauth)}']
+    for part in ("", "/mcp", *(f"/mcp/{name}" for name in CONTRACTS)):
+        path = f"/.well-known/oauth-protected-resource{part}"
         answer = with_oauth.ask("GET", path)
         assert (answer.status, answer.json) == (
             200,
             {
-                "resource": f"http://127.0.0.1:{with_oauth.port}/mcp",
+                "resource": f"http://127.0.0.1:{with_oauth.port}{part or '/mcp'}",
                 "authorization_servers": [ISSUER],
                 "scopes_supported": ["satchel:read", "satchel:write"],
                 "bearer_methods_supported": ["header"],
@@ -533,6 +588,23 @@ def test_who_has_no_token_is_told_where_to_get_one(with_oauth: WebServer) -> Non
         )
         assert with_oauth.ask("POST", path).header("allow") == "GET"
         assert with_oauth.ask("GET", path, [("Host", "evil.com")]).status == 421
+    for part in ("/", "/mcp/", "/mcp/nothing", "/mcp/tool/add_task", "x"):
+        assert with_oauth.ask("GET", f"/.well-known/oauth-protected-resource{part}").status == 404
+
+
+def test_a_token_may_be_for_any_of_our_addresses_unless_an_audience_is_named(tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_text(json.dumps({"keys": [jwk(KEY, "one")]}))
+    oauth = ("--auth", "oauth", "--oauth-issuer", ISSUER, "--oauth-keys", str(tmp_path / "keys.json"))
+    with WebServer("-d", str(tmp_path / "s.db"), *oauth) as server:
+        ours = f"http://127.0.0.1:{server.port}"
+        for path, status in (
+            *(("/mcp", 200), ("/mcp/todo", 200), ("/mcp/satchel", 200)),
+            *(("/", 401), ("", 401), ("/mcp/", 401), ("/mcp/tool/add_task", 401), ("/mcp/nothing", 401)),
+        ):
+            headers = [JSON, bearer(signed(aud=f"{ours}{path}"))]
+            assert server.ask("POST", "/mcp/tool/list_tasks", headers, b"{}").status == status, path
+        for aud in ("https://other.example/mcp", ours.replace("http:", "https:") + "/mcp", None, []):
+            assert server.ask("POST", "/mcp/tool/list_tasks", [JSON, bearer(signed(aud=aud))], b"{}").status == 401
 
 
 def test_scopes_projects_and_subjects_of_an_issuer_count(with_oauth: WebServer) -> None:

@@ -212,6 +212,17 @@ def test_metadata_that_lacks_something_is_refused(
     assert answer.error == {"code": -32602, "message": "Invalid params", "data": {"details": complaint}}
 
 
+@pytest.mark.parametrize("headers", [{}, {VERSION: "2025-11-25"}], ids=["no version", "a version of the handshake"])
+@pytest.mark.parametrize("key", ["clientCapabilities", "clientInfo"])
+def test_metadata_of_the_newest_generation_without_a_version_is_a_bad_request(
+    server: HttpServer, key: str, headers: dict[str, str]
+) -> None:
+    for method in ("tools/list", "server/discover", "initialize"):
+        params = {"_meta": {f"{META}{key}": {}}}
+        answer = server.post({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}, headers)
+        assert (answer.status, answer.json["id"], answer.error["code"]) == (400, 7, -32602)
+
+
 def test_who_the_client_is_may_stay_unsaid(server: HttpServer) -> None:
     meta = {key: value for key, value in modern_meta().items() if not key.endswith("clientInfo")}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
@@ -383,9 +394,10 @@ def test_what_is_no_request_is_a_bad_request(
     assert answer.json.get("id") == identity
 
 
-@pytest.mark.parametrize(("verb", "allow"), [("DELETE", "GET, POST"), ("PUT", "GET, POST"), ("PATCH", "GET, POST")])
-def test_there_is_nothing_to_delete(server: HttpServer, verb: str, allow: str) -> None:
-    answer = server.fetch(verb, "/mcp", headers={VERSION: "2025-11-25", "Mcp-Session-Id": "x"})
+@pytest.mark.parametrize("verb", ["DELETE", "PUT", "PATCH"])
+@pytest.mark.parametrize(("path", "allow"), [("/mcp", "POST"), ("/mcp/twig", "GET, POST")])
+def test_there_is_nothing_to_delete(server: HttpServer, verb: str, path: str, allow: str) -> None:
+    answer = server.fetch(verb, path, headers={VERSION: "2025-11-25", "Mcp-Session-Id": "x"})
 
     assert (answer.status, answer.headers["allow"]) == (405, allow)
     assert answer.error["code"] == -32600
@@ -410,11 +422,19 @@ def test_a_get_is_of_the_handshake_generation(server: HttpServer, date: str) -> 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
-@pytest.mark.parametrize("accept", [None, "application/json"])
+@pytest.mark.parametrize("accept", [None, "", "application/json", "text/plain, application/*"])
 def test_a_get_that_takes_no_events_is_refused(server: HttpServer, accept: str | None) -> None:
     answer = server.fetch("GET", "/mcp/twig", headers={"Accept": accept, VERSION: "2025-11-25"})
 
     assert answer.status == 406
+
+
+@pytest.mark.parametrize(
+    "accept", ["*/*", "text/*;q=0.5", "application/json,TEXT/EVENT-STREAM ; q=1", "x, text/event-stream"]
+)
+def test_a_stream_is_accepted_in_every_way_that_http_has(server: HttpServer, accept: str) -> None:
+    with server.open("2025-11-25", path="/mcp/twig", accept=accept) as stream:
+        assert stream.is_silent()
 
 
 @pytest.mark.parametrize("revision", HANDSHAKES)

@@ -273,9 +273,9 @@ class Endpoint:
 
 
 def _takes_events(accepted: list[str]) -> bool:
-    """Whether a client takes a stream, by what it says that it accepts; who says nothing takes anything."""
+    """Whether a client takes a stream, by what it says that it accepts, which it must say."""
     kinds = [kind.partition(";")[0].strip().lower() for line in accepted for kind in line.split(",")]
-    return not accepted or not {"text/event-stream", "text/*", "*/*"}.isdisjoint(kinds)
+    return not {"text/event-stream", "text/*", "*/*"}.isdisjoint(kinds)
 
 
 def _tell_nobody(*_: object) -> None:
