@@ -59,7 +59,7 @@ OPTIONS = (
     _http("allow_origin", "ORIGIN", "HTTP: an origin whose web pages may call; repeatable.", is_repeated=True),
     _http("public_url", "URL", "HTTP: the address by which clients reach us, behind a proxy."),
     _http("oauth_issuer", "URL", "OAuth: the issuer whose tokens are taken."),
-    _http("oauth_audience", "TEXT", "OAuth: whom tokens must be for; default: the public URL with /mcp."),
+    _http("oauth_audience", "TEXT", "OAuth: whom tokens must be for; default: the public URL with a path of ours."),
     _http("oauth_algorithm", "NAME", "OAuth: how tokens are signed; default: RS256."),
     _http("oauth_keys", "URL|FILE", "OAuth: the keys (JWKS, or PEM); default: where the issuer says."),
 )
