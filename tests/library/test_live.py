@@ -14,7 +14,7 @@ import pytest
 import watchfiles
 
 from satchel.library import watch
-from satchel.library.catalog import Libraries
+from satchel.library.catalog import Catalog, Libraries
 from tests.contracts.test_twig import get, text, write
 from tests.support.stdio import META, NEWEST, Server
 
@@ -234,6 +234,30 @@ def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monk
     (root / "lib" / "prompts" / "one.md").unlink()
     assert changed.wait(PATIENCE) and libraries.catalog.view == []
     stop.set()
+
+
+def test_two_that_come_first_look_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the second look, of which nobody is told, would hide a change that was made after the first."""
+    libraries = Libraries([str(root)])
+    scan, looks, go_on = libraries._scan, [0], threading.Event()
+
+    def slow() -> Catalog:
+        looks[0] += 1
+        found = scan()
+        assert go_on.wait(PATIENCE)
+        return found
+
+    monkeypatch.setattr(libraries, "_scan", slow)
+    threads = [threading.Thread(target=lambda: libraries.catalog) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)  # by now both are in there, or the second comes when everything is done
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert looks == [1]
+    (root / "lib" / "prompts" / "one.md").unlink()
+    assert libraries.rescan()
 
 
 def test_the_start_answers_before_it_watches_or_renders(root: Path) -> None:
