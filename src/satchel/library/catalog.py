@@ -130,8 +130,10 @@ class Libraries:
                 with files.opened(root) as opened:
                     names = files.folders_in(opened)
             except OSError as error:
-                # Not there yet, or not ours to read; watching finds it when that changes.
-                problems.append(f"folder {root}: {error.strerror}")
+                # Watching finds it when that changes.
+                is_absent = isinstance(error, FileNotFoundError)
+                why = "not there yet; served once it is" if is_absent else error.strerror
+                problems.append(f"folder {root}: {why}")
                 continue
             folders.append(root)
             for folder in names:
