@@ -163,6 +163,17 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgre
     assert status["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": None}
 
 
+def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Command, postgres: PostgresServer) -> None:
+    owner, app = two_roles(postgres)
+    ada = "550e8400-e29b-41d4-a716-446655440000"
+    made = value(satchel(owner, "token", "create", "--user", ada, "--json"))
+    for arguments in (["create", "--user", ada], ["create"], ["revoke", made["id"]]):
+        said = failed(satchel(app, "token", *arguments))
+        assert "with the owner's address in --database" in said and "Nothing was changed" in said
+    shown = value(satchel(app, "token", "list", "--json"))
+    assert shown == value(satchel(owner, "token", "list", "--json")) and len(shown["tokens"]) == 1
+
+
 def test_a_backup_is_a_store_of_ones_own(satchel: Command, tmp_path: Path) -> None:
     store, file = str(tmp_path / "s.db"), tmp_path / "copy.db"
     done(satchel(store, "prompt", "add", "T", "needle"))
