@@ -64,7 +64,7 @@ def test_looking_at_an_old_store_does_not_migrate_it(satchel: Command, store: st
         assert (found["schema"], found["newest"]) == (1, len(MIGRATIONS))
         assert found["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": 1}
     assert "satchel database migrate" in done(satchel(store, "database", "status"))
-    assert "from schema 1 to 2" in done(satchel(store, "database", "migrate"))
+    assert "from schema 1 to 3" in done(satchel(store, "database", "migrate"))
     assert value(satchel(store, "database", "status", "--json"))["schema"] == len(MIGRATIONS)
 
 
@@ -161,6 +161,17 @@ def test_the_commands_work_as_a_role_that_owns_nothing(satchel: Command, postgre
     status = value(satchel(app, "database", "status", "--json"))
     assert status["row_security"] is True
     assert status["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": None}
+
+
+def test_a_role_that_owns_nothing_is_told_who_makes_tokens(satchel: Command, postgres: PostgresServer) -> None:
+    owner, app = two_roles(postgres)
+    ada = "550e8400-e29b-41d4-a716-446655440000"
+    made = value(satchel(owner, "token", "create", "--user", ada, "--json"))
+    for arguments in (["create", "--user", ada], ["create"], ["revoke", made["id"]]):
+        said = failed(satchel(app, "token", *arguments))
+        assert "with the owner's address in --database" in said and "Nothing was changed" in said
+    shown = value(satchel(app, "token", "list", "--json"))
+    assert shown == value(satchel(owner, "token", "list", "--json")) and len(shown["tokens"]) == 1
 
 
 def test_a_backup_is_a_store_of_ones_own(satchel: Command, tmp_path: Path) -> None:

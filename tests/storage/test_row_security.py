@@ -11,16 +11,17 @@ from psycopg import errors
 from satchel.errors import StoreFailed
 from satchel.model import Scope
 from satchel.services import projects, prompts, resources
-from satchel.storage.database import Database, open_database
-from satchel.storage.postgres_schema import DATA, READ_ONLY
+from satchel.storage.database import Database, Tx, open_database
+from satchel.storage.postgres_schema import DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
-from tests.support.roles import two_roles
+from tests.support.roles import role_of, two_roles
 from tests.support.stdio import Server
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
 OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values")
-SHARED = ("projects", "prompts", "prompt_tags", "resources")
+SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources")
+SAME_FOR_ALL = {"settings", "tokens", "satchel_schema"}  # the role only reads them
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +146,9 @@ def test_a_scope_with_projects_sees_only_those(app: psycopg.Connection[Any], tab
         "update prompts set project = :b",
         "insert into prompt_tags values (:of_b, :b, 'x')",
         "insert into prompt_tags values (:of_b, :a, 'x')",
+        "insert into prompt_texts values (:of_b, 'x', 'x', 1)",
+        "insert into prompt_texts values (:of_b, 'x', 'x', 1) on conflict (prompt) do update set title = 'x'",
+        "update prompt_texts set prompt = :of_b",
         "update resources set project = :b",
     ],
 )
@@ -174,6 +178,27 @@ def test_without_settings_nothing_is_visible_neither_before_nor_after_a_transact
         become(app, ADA)
         assert app.execute("select count(*) from tasks").fetchall() == [(2,)]
         app.commit()
+
+
+def test_without_settings_no_table_of_the_schema_shows_or_loses_a_row(
+    roles: tuple[str, str], app: psycopg.Connection[Any]
+) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        sql = """
+            select relname from pg_class
+            where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+        """  # tables and whatever else shows rows
+        tables = {name for (name,) in owner.execute(sql).fetchall()}
+        assert tables > SAME_FOR_ALL
+        for table in tables - SAME_FOR_ALL:
+            assert owner.execute(f"select count(*) > 0 from {table}".encode()).fetchall() == [(True,)], table
+    for table in tables - SAME_FOR_ALL:
+        assert app.execute(f"select * from {table}".encode()).fetchall() == [], table
+        assert app.execute(f"delete from {table}".encode()).rowcount == 0, table
+    for table in SAME_FOR_ALL:
+        with pytest.raises(errors.InsufficientPrivilege):
+            app.execute(f"delete from {table}".encode())
+        app.rollback()
 
 
 def owners(database: Database, scope: Scope | None) -> set[str]:
@@ -215,6 +240,56 @@ def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
         assert [tx.prompts_containing("needle", other, 5, 0)[1] for other in range(5) if other != number] == [0] * 4
 
 
+def test_the_function_behind_search_tells_of_a_project_what_its_policy_shows(
+    roles: tuple[str, str], app: psycopg.Connection[Any]
+) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        sql = "select projects.name, p.number, project from prompts p join projects on projects.number = project"
+        of = {name: (prompt, project) for name, prompt, project in owner.execute(sql).fetchall()}
+
+    def found(name: str, text: str) -> list[Any]:
+        sql = "select number from satchel_prompts_containing(%s, %s)"
+        return [number for (number,) in app.execute(sql, [of[name][1], text]).fetchall()]
+
+    for text in ("needle", "ee"):
+        for _ in range(2):  # unset the first time, and '' the second
+            assert found("a", text) == found("b", text) == []
+            for allowed, names in (("*", "ab"), ("a", "a"), ("b,a", "ab"), ("b,c", "b"), ("c", ""), ("", "")):
+                become(app, ADA, allowed)
+                visible = {number for (number,) in app.execute("select number from prompts").fetchall()}
+                assert {*found("a", text), *found("b", text)} == visible == {of[name][0] for name in names}
+            app.commit()
+
+
+def test_both_roles_find_the_same_in_the_same_order(postgres: PostgresServer) -> None:
+    stores = [open_database(address) for address in two_roles(postgres)]
+    scope = Scope(project="p", projects=("p", "q"))
+    with stores[0].write() as tx:
+        for project in ("p", "q"):
+            projects.add(tx, project)
+    contents = ("100% sure", "100 sure", r"C:\temp", "C:temp", "snake_case", "snakeXcase", "Straße", "ꙮ", "x'); --")
+    for number, content in enumerate(contents * 2):
+        with stores[0].write() as tx:
+            tags = ["even"] if number % 2 == 0 else ["odd"]
+            prompts.add(tx, Scope(project="pq"[number % 2]), title=f"T {number}", content=content, tags=tags)
+            prompts.add(tx, Scope(project="p"), title=f"U {number}", content=content, tags=[*tags, "all"])
+    queries = ["0%", "00% s", "%", "_", "\\", r":\t", "e_c", "strasse", "ss", "ꙮ", "'); --", "t 1", "nowhere", "zz"]
+    ways: list[Callable[[Tx, str], Any]] = [
+        lambda tx, query: prompts.search(tx, scope, query, limit=3, offset=1),
+        lambda tx, query: prompts.page(tx, scope, query=query, limit=30),
+        lambda tx, query: prompts.page(tx, scope, query=query, tags=["even", "all"], tags_mode="all", limit=30),
+        lambda tx, query: tx.prompts_containing(query, 1, 3, 1, tags=["odd", "no"]),
+        lambda tx, query: tx.prompts_containing(query, 1, 30, 0, tags=["even", "all"], needs_all=True),
+    ]
+    answers = []
+    for store in stores:
+        with store.read(scope) as tx:
+            answers.append([[way(tx, query) for query in queries] for way in ways])
+        store.close()
+    assert answers[1] == answers[0]
+    assert [page.total for page in answers[0][0]] == [3] * 11 + [4, 0, 0]
+
+
 FORBIDDEN = [
     "alter table tasks disable row level security",
     "alter table tasks no force row level security",
@@ -223,6 +298,10 @@ FORBIDDEN = [
     "create policy all_of_them on tasks using (true)",
     "create table mine (x text)",
     "create function mine() returns int language sql as 'select 1'",
+    "alter table prompt_texts disable row level security",
+    "drop policy prompt_texts_allowed on prompt_texts",
+    "alter function satchel_prompts_containing set search_path = pg_temp",
+    "delete from settings",
     "drop table tasks",
     "truncate tasks",
     "insert into tokens (id, hash, owner, is_read_only, created_at) values ('x', 'x', 'x', 0, '')",
@@ -249,7 +328,7 @@ def test_a_wall_that_is_switched_off_by_the_session_is_an_error_and_no_hole(app:
 
 
 def test_a_temporary_view_is_not_run_as_the_owner(app: psycopg.Connection[Any]) -> None:
-    """The function that looks behind the wall runs as the owner, and must not find a caller's own `tasks`."""
+    """The functions that look behind the wall run as the owner, and must not find a caller's own tables."""
     app.execute("create table pg_temp.seen (who text)")
     app.execute("grant all on pg_temp.seen to public")
     app.execute(
@@ -258,6 +337,15 @@ def test_a_temporary_view_is_not_run_as_the_owner(app: psycopg.Connection[Any]) 
     )
     app.execute("create view pg_temp.tasks as select pg_temp.spy() as id")
     assert app.execute("select satchel_is_task('x')").fetchall() == [(False,)]
+    for table in ("projects", "prompts", "prompt_texts"):
+        columns = "1 as number, 1 as project, 1 as prompt, 'needle' as content, 'x' as title, 'x' as updated_at"
+        app.execute(f"create view pg_temp.{table} as select pg_temp.spy() as name, {columns}".encode())
+    app.execute("create function pg_temp.strpos(text, text) returns int language sql as 'select length(pg_temp.spy())'")
+    app.execute("set search_path = pg_temp, public")
+    become(app, ADA, "a")
+    for text in ("needle", "ee"):
+        sql = "select count(*) from generate_series(1, 9) as project, satchel_prompts_containing(project, %s)"
+        assert app.execute(sql, [text]).fetchall() == [(1,)]
     assert app.execute("select * from pg_temp.seen").fetchall() == []
 
 
@@ -273,8 +361,11 @@ def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Conne
     with psycopg.connect(roles[0]) as owner:
         tables = owner.execute("select tablename from pg_tables where schemaname = 'public'").fetchall()
         assert {name for (name,) in tables} == {*DATA, *READ_ONLY}, "a new table belongs in DATA or READ_ONLY"
-        function = "select has_function_privilege('public', 'satchel_is_task(text)', 'execute')"
-        assert owner.execute(function).fetchall() == [(False,)]
+        definers = "select oid::regprocedure::text, proacl::text from pg_proc where prosecdef"
+        found = dict(owner.execute(definers).fetchall())
+        assert found.keys() == {name.replace(", ", ",") for name in FUNCTIONS}
+        names = [role_of(address) for address in roles]
+        assert set(found.values()) == {f"{{{names[0]}=X/{names[0]},{names[1]}=X/{names[0]}}}"}
 
 
 # -- the contracts say the same to both roles -------------------------------------------------------------------

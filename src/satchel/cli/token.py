@@ -8,7 +8,7 @@ import click
 
 from satchel import clock
 from satchel.cli.store import Session, command
-from satchel.errors import WrongArgument
+from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Timestamp, Token
 from satchel.services import tokens, users
 
@@ -30,6 +30,7 @@ def create(
     session: Session, owner: str | None, is_read_only: bool, names: tuple[str, ...], expires: str | None
 ) -> None:
     """Make a token, and show its secret this once."""
+    _check_owner(session)
     user = _user(session) if owner is None else owner
     with session.database.write() as tx:
         expires_at = None if expires is None else moment(expires, tx.now)
@@ -73,6 +74,7 @@ def list_(session: Session) -> None:
 @command(in_project=False)
 def revoke(session: Session, id: str) -> None:
     """Revoke a token: from the next request on it is refused."""
+    _check_owner(session)
     with session.database.write() as tx:
         token, now = tokens.revoke(tx, id), tx.now
     session.say(f"Revoked token {token.id} of user {token.owner}.", shown(token, now))
@@ -100,6 +102,15 @@ def shown(token: Token, now: Timestamp) -> dict[str, Any]:
 
 def _granted(token: Token) -> dict[str, Any]:
     return {"id": token.id, "user": token.owner, "read_only": token.is_read_only, "projects": token.projects}
+
+
+def _check_owner(session: Session) -> None:
+    """Say who makes and revokes tokens, to a role that may only read them."""
+    if session.database.is_walled:
+        raise StoreFailed(
+            "the application role may list tokens, not make or revoke them: run this with the owner's address in "
+            "--database or SATCHEL_DATABASE"
+        )
 
 
 def _user(session: Session) -> str:

@@ -120,6 +120,7 @@ class Database:
     """An open store, safe to use from several threads."""
 
     is_shared = False  # between machines, so that nothing in it is about this one
+    is_walled = False  # our role owns nothing, and row-level security holds it
 
     def read(self, scope: Scope | None = None, patience: float | None = None) -> AbstractContextManager[Tx]:
         """A transaction that sees one moment and changes nothing.

@@ -48,8 +48,9 @@ _OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedE
 class PostgresTx(Tx):
     """A transaction on one connection of the pool."""
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, is_walled: bool = False) -> None:
         self._connection = connection
+        self._is_walled = is_walled
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         with _translated():
@@ -75,7 +76,8 @@ class PostgresTx(Tx):
         self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
     ) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
-        sql = _SEARCH.format(_LIKE if len(folded) >= 3 else _POSITION, _TAGGED if tags else "")
+        hits = _HITS.format(_LIKE if len(folded) >= 3 else _POSITION)
+        sql = _SEARCH.format(_HITS_BEHIND_WALL if self._is_walled else hits, _TAGGED if tags else "")
         pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
         values = {
             "project": project,
@@ -93,13 +95,12 @@ class PostgresTx(Tx):
 
 
 _SEARCH = """
-    with hits as materialized (
-        select p.number, p.updated_at from prompt_texts t join prompts p on p.number = t.prompt
-        where p.project = :project and ({}) {}
-    )
+    with hits as materialized (select p.number, p.updated_at from {} {})
     select (select count(*) from hits),
-        array(select number from hits order by updated_at desc, number desc limit :limit offset :offset)
+        array(select number from hits order by updated_at collate "C" desc, number desc limit :limit offset :offset)
 """
+_HITS = "prompt_texts t join prompts p on p.number = t.prompt where p.project = :project and ({})"
+_HITS_BEHIND_WALL = "satchel_prompts_containing(:project, :text) p where true"  # the same question, see migrations
 _LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
 _POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
 _TAGGED = """
@@ -122,8 +123,8 @@ class PostgresDatabase(Database):
             _check_encoding(connection, name)
             postgres_schema.bring_up(connection, name, PostgresTx)
             row = connection.execute("select row_security_active('tasks')").fetchone()
-            self._has_walls = row == (True,)  # our role owns nothing
-            if self._has_walls:
+            self.is_walled = row == (True,)
+            if self.is_walled:
                 postgres_schema.check_grants(connection, name)
             connection.execute("select name from projects limit 1")
         self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
@@ -142,11 +143,11 @@ class PostgresDatabase(Database):
             # Count and page come from one snapshot.
             _prepare(connection, psycopg.IsolationLevel.REPEATABLE_READ, is_read_only=True)
             self._enter(connection, scope)
-            yield PostgresTx(connection)
+            yield PostgresTx(connection, is_walled=self.is_walled)
 
     def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
         # What row-level security is to show is told for a transaction, so there has to be one.
-        return self.read(scope) if self._has_walls else self._look()
+        return self.read(scope) if self.is_walled else self._look()
 
     @contextmanager
     def _look(self) -> Iterator[Tx]:
@@ -163,7 +164,7 @@ class PostgresDatabase(Database):
         with _translated(), self._pool.connection() as connection:
             _prepare(connection, None, is_read_only=False)
             self._enter(connection, scope)
-            tx = PostgresTx(connection)
+            tx = PostgresTx(connection, is_walled=self.is_walled)
             yield tx
             tx.tell_changes()
 
@@ -187,7 +188,7 @@ class PostgresDatabase(Database):
 
     def _enter(self, connection: psycopg.Connection[Row], scope: Scope | None) -> None:
         """Say what row-level security is to show; for this transaction only, because connections are shared."""
-        if not self._has_walls:
+        if not self.is_walled:
             return
         user = scope.user if scope is not None and scope.user is not None else ""
         projects = "*" if scope is None or scope.projects is None else ",".join(scope.projects)

@@ -14,10 +14,13 @@ Connection = psycopg.Connection[Any]
 
 # What an application role reads and writes, and what it only reads. New tables of a migration belong in one of them.
 DATA = (
-    *("settings", "projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
+    *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
 )
-READ_ONLY = ("tokens", "satchel_schema")
+READ_ONLY = ("settings", "tokens", "satchel_schema")
+
+# What it may call, and nobody else: these look behind the wall.
+FUNCTIONS = ("satchel_is_task(text)", "satchel_prompts_containing(bigint, text)")
 
 _MIGRATION_LOCK = 0x53415443
 
@@ -33,9 +36,8 @@ _LACKING = """
     select name from unnest(%s::text[]) as name
         where not coalesce(has_table_privilege(to_regclass(name), 'SELECT'), false)
     union all
-    select 'satchel_is_task' where not coalesce(
-        has_function_privilege(to_regprocedure('satchel_is_task(text)'), 'EXECUTE'), false
-    )
+    select split_part(name, '(', 1) from unnest(%s::text[]) as name
+        where not coalesce(has_function_privilege(to_regprocedure(name), 'EXECUTE'), false)
 """
 
 
@@ -85,7 +87,7 @@ def check_grants(connection: Connection, name: str) -> None:
     Raises:
         StoreUnusable: it was not, or only to what an older schema had.
     """
-    lacking = [what for (what,) in connection.execute(_LACKING, [[*DATA, *READ_ONLY]]).fetchall()]
+    lacking = [what for (what,) in connection.execute(_LACKING, [[*DATA, *READ_ONLY], [*FUNCTIONS]]).fetchall()]
     if lacking:
         raise StoreUnusable(
             f"this role may not use {', '.join(lacking)} of the store {name}. Run `satchel database migrate --role "
@@ -134,7 +136,7 @@ def _grants(schema: str, role: str) -> list[sql.Composed]:
         "role": sql.Identifier(role),
         "data": sql.SQL(", ").join(sql.Identifier(schema, table) for table in DATA),
         "read_only": sql.SQL(", ").join(sql.Identifier(schema, table) for table in READ_ONLY),
-        "is_task": sql.Identifier(schema, "satchel_is_task"),
+        "functions": sql.SQL(", ").join(sql.Identifier(schema, name.partition("(")[0]) for name in FUNCTIONS),
     }
     return [
         sql.SQL(text).format(**words)
@@ -143,8 +145,8 @@ def _grants(schema: str, role: str) -> list[sql.Composed]:
             "revoke all on {data}, {read_only} from {role}",
             "grant select, insert, update, delete on {data} to {role}",
             "grant select on {read_only} to {role}",
-            "revoke execute on function {is_task} from public",
-            "grant execute on function {is_task} to {role}",
+            "revoke execute on function {functions} from public",
+            "grant execute on function {functions} to {role}",
         )
     ]
 
