@@ -34,10 +34,13 @@ class Identity(Struct, frozen=True, kw_only=True):
 class Changed(Struct, frozen=True, array_like=True):
     """Something in the store is no longer what it was; for whoever shows it."""
 
-    # A list of a project; one prompt (by name) or resource (by URI) of it; a task (by number) of an owner; the
-    # libraries on disk; or everything, where nobody can tell.
-    what: Literal["prompts", "resources", "projects", "prompt", "resource", "task", "libraries", "everything"]
-    project: int | None = None
+    # A list of a project; one prompt (by name) or resource (by URI) of it; a project itself: that it is there, or what
+    # it holds; a task (by number) of an owner, in a project or in none; what libraries on disk list; one template of
+    # theirs (by the name of its prompt); or everything, where nobody can tell.
+    what: Literal[
+        "prompts", "resources", "prompt", "resource", "project", "task", "libraries", "template", "everything"
+    ]
+    project: str | None = None  # by name, as who listens knows it: one that is made anew has another number
     owner: str | None = None
     key: str | None = None
 

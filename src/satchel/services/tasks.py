@@ -53,7 +53,7 @@ def add(
     folded = rules.fold_tags(tags)
     if folded:
         rows.set_tags(tx, user, task.number, folded)
-    _tell(tx, user, task.number)
+    tx.changed(Changed("task", project, user, str(task.number)))
     if blocked_by:
         _put_blockers(tx, scope, task.number, blocked_by)
         return _full(tx, scope, task.number)
@@ -194,6 +194,8 @@ def update(
         place: int | UnsetType | None = projects.named(tx, scope, project).number
     else:
         place = project
+    if project is not UNSET:
+        _tell(tx, user, seen.number)  # where it was, too
     if blocked_by is not UNSET:
         tx.lock(f"blockers of {user}")  # or two updates make a circle of which each sees half
     try:
@@ -295,8 +297,12 @@ def _keep_text(tx: Tx, task: Task) -> None:
 
 def _tell(tx: Tx, user: str, number: int, *, with_waiting: bool = False) -> None:
     """Tell of a task, and of those that wait for it where they may begin or have to wait again."""
-    for changed in (number, *(blocks.waiting(tx, user, number) if with_waiting else ())):
-        tx.changed(Changed("task", owner=user, key=str(changed)))
+    concerned = [number, *(blocks.waiting(tx, user, number) if with_waiting else ())]
+    for one, is_placed, project in rows.places(tx, user, concerned):
+        if is_placed and project is None:  # in one that this transaction may not know the name of
+            tx.changed(Changed("everything", owner=user))
+        else:
+            tx.changed(Changed("task", project, user, str(one)))
 
 
 def _full(tx: Tx, scope: Scope, number: int) -> FullTask:

@@ -140,6 +140,15 @@ def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) ->
     return [found[number] for number in numbers if number in found]
 
 
+def places(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, bool, str | None]]:
+    """Of some of an owner's tasks, whether they are in a project, and its name, which row-level security may hide."""
+    sql = """
+        select t.number, t.project is not null, (select name from projects p where p.number = t.project)
+        from tasks t where t.owner || '' = :owner and t.number in :numbers order by t.number
+    """
+    return [(number, bool(is_placed), name) for number, is_placed, name in tx.all(sql, owner=owner, numbers=numbers)]
+
+
 def listed(tx: Tx, owner: str, allowed: Allowed = None) -> list[Task]:
     """An owner's tasks, the newest first."""
     sql = """
