@@ -191,11 +191,12 @@ class FullTask(Task, frozen=True, kw_only=True):
     due: str | None = None  # YYYY-MM-DD
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be done before it
     open_blockers: tuple[int, ...] = ()  # those that are not done yet
+    waits_elsewhere: bool = False  # for tasks of projects that are not open to who asks, and are told to him no nearer
 
     @property
     def is_ready(self) -> bool:
         """Whether it can be begun: it is not done, and waits for nothing."""
-        return not self.is_completed and not self.open_blockers
+        return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
 
 
 class TagCount(Struct, frozen=True):
