@@ -34,10 +34,13 @@ class Identity(Struct, frozen=True, kw_only=True):
 class Changed(Struct, frozen=True, array_like=True):
     """Something in the store is no longer what it was; for whoever shows it."""
 
-    # A list of a project; one prompt (by name) or resource (by URI) of it; a task (by number) of an owner; the
-    # libraries on disk; or everything, where nobody can tell.
-    what: Literal["prompts", "resources", "projects", "prompt", "resource", "task", "libraries", "everything"]
-    project: int | None = None
+    # A list of a project; one prompt (by name) or resource (by URI) of it; a project itself: that it is there, or what
+    # it holds; a task (by number) of an owner, in a project or in none; what libraries on disk list; one template of
+    # theirs (by the name of its prompt); or everything, where nobody can tell.
+    what: Literal[
+        "prompts", "resources", "prompt", "resource", "project", "task", "libraries", "template", "everything"
+    ]
+    project: str | None = None  # by name, as who listens knows it: one that is made anew has another number
     owner: str | None = None
     key: str | None = None
 
@@ -188,11 +191,12 @@ class FullTask(Task, frozen=True, kw_only=True):
     due: str | None = None  # YYYY-MM-DD
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be done before it
     open_blockers: tuple[int, ...] = ()  # those that are not done yet
+    waits_elsewhere: bool = False  # for tasks of projects that are not open to who asks, and are told to him no nearer
 
     @property
     def is_ready(self) -> bool:
         """Whether it can be begun: it is not done, and waits for nothing."""
-        return not self.is_completed and not self.open_blockers
+        return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
 
 
 class TagCount(Struct, frozen=True):

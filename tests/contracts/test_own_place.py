@@ -108,8 +108,10 @@ def test_the_nearest_folder_that_is_a_project_counts(start: Callable[..., Server
     assert place(start(inner)) == ("outer", f"the repository {outer}")
     (inner / ".satchel").write_text("marked")
     assert place(start(inner))[0] == "marked"
-    (outer / ".satchel").write_text("")  # an empty one means its folder
+    (outer / ".satchel").write_text("nothing-of-that-name\n")
     (inner / ".satchel").unlink()
+    assert place(start(inner)) == ("outer", f"the repository {outer}")  # beside such a file, too
+    (outer / ".satchel").write_text("")  # an empty one means its folder
     assert place(start(inner)) == ("outer", f"the file {outer / '.satchel'}")
 
 
@@ -219,6 +221,10 @@ def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpServer]
     assert http_place(server, "/mcp/satchel?project=a&project=outer")[0] == "outer"
     listed = server.call("list_prompts", {"project": "repo"}, path="/mcp?project=marked")
     assert listed["structuredContent"]["project"] == "repo"
+    # What is empty is not said.
+    assert http_place(server, "/mcp?project=") == http_place(server, Satchel_Project="") == ("default", "the default")
+    assert http_place(server, "/mcp?project=", Satchel_Project="told") == ("told", "the header Satchel-Project")
+    assert http_place(server, "/mcp?project=marked&project=")[0] == "marked"
     flagged = http("--project", "flagged")
     assert http_place(flagged) == ("flagged", "the flag --project")
     assert http_place(flagged, "/mcp?project=marked")[0] == "marked"
@@ -234,7 +240,7 @@ def store_with_two(store: str) -> str:
     return store
 
 
-QUERIES = ["nope", "", "%00", "%ff%fe", "a" * 5000, "%F0%9F%92%A3", "'--"]
+QUERIES = ["nope", "%00", "%ff%fe", "a" * 5000, "%F0%9F%92%A3", "'--"]
 
 
 def test_over_http_a_project_that_is_not_there_is_told(store_with_two: str) -> None:

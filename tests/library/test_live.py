@@ -15,6 +15,7 @@ import watchfiles
 
 from satchel.library import watch
 from satchel.library.catalog import Catalog, Libraries
+from satchel.model import Changed
 from tests.contracts.test_twig import get, text, write
 from tests.support.stdio import META, NEWEST, Server
 
@@ -218,6 +219,20 @@ def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> N
         server.close()
 
 
+def test_what_changed_on_disk_is_told_by_list_and_by_prompt(root: Path) -> None:
+    libraries = Libraries([str(root)])
+    assert libraries.rescan() == [] and libraries.rescan() == []
+    (root / "lib" / "prompts" / "one.md").write_text("another text")
+    assert libraries.rescan() == [Changed("template", key="lib:one")]
+    in_place(root, "# a remark, and all is a line further down\n[prompts.one]\n")
+    assert libraries.rescan() == []
+    in_place(root, '[prompts.one]\ndescription = "First"\n')
+    assert libraries.rescan() == [Changed("libraries"), Changed("template", key="lib:one")]
+    (root / "lib" / "prompts" / "one.md").unlink()
+    assert libraries.rescan() == [Changed("libraries"), Changed("template", key="lib:one")]
+    assert libraries.rescan() == []
+
+
 def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def deaf(*_: object, **__: object) -> Iterator[set[object]]:
         while True:
@@ -229,7 +244,7 @@ def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monk
     libraries = Libraries([str(root)])
     assert len(libraries.catalog.view) == 1
     changed = threading.Event()
-    stop = watch.start(libraries, changed.set)
+    stop = watch.start(libraries, lambda _changes: changed.set())
     time.sleep(0.1)
     (root / "lib" / "prompts" / "one.md").unlink()
     assert changed.wait(PATIENCE) and libraries.catalog.view == []

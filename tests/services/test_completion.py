@@ -23,8 +23,6 @@ def filled(database: Database) -> Database:
         prompts.add(tx, Scope(project="web"), title="Review elsewhere", content="x", tags=["rustic"])
         resources.add(tx, ADA, name="a", uri="file:///b/README", content=lambda _: "x")
         resources.add(tx, ADA, name="b", uri="readme:x", content=lambda _: "x")
-        tasks.add(tx, ADA, title="T", tags=["home", "at-home", "work"])
-        tasks.add(tx, BOB, title="T", tags=["homeless"])
     return database
 
 
@@ -36,7 +34,6 @@ def test_names_that_start_come_before_names_that_contain(filled: Database) -> No
         assert completion.prompt_names(tx, ADA, "REV").values == ("code-review", "review")
         assert completion.prompt_tags(tx, ADA, "RUST").values == ("rust", "trust")
         assert completion.prompt_tags(tx, ADA, "").values == ("go", "rust", "trust")
-        assert completion.task_tags(tx, ADA, "home").values == ("home", "at-home")
         assert completion.resource_uris(tx, ADA, "readme").values == ("readme:x", "file:///b/README")
         assert completion.prompt_names(tx, ADA, "%") == Completion((), False)
 
@@ -58,6 +55,13 @@ def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
         containing = [number for number in wanted if "2" in number and number not in starting]
         assert completion.open_tasks(tx, ADA, "#2").values == (*starting, *containing)
         assert completion.open_tasks(tx, ADA, "").values == tuple(wanted)
+
+
+def test_a_confined_scope_completes_no_tasks_of_other_projects(filled: Database) -> None:
+    confined = Scope(user=ADA.user, project="web", projects=("web",))
+    with filled.write() as tx:
+        _, inside, nowhere = (tasks.add(tx, ADA, title="T", project=name).number for name in ("tools", "web", None))
+        assert completion.open_tasks(tx, confined, "").values == (str(nowhere), str(inside))
 
 
 def test_a_hundred_are_given_and_more_is_told(database: Database) -> None:

@@ -86,7 +86,7 @@ def test_a_prompt_keeps_its_arguments(database: Database) -> None:
         assert prompts.update(tx, HERE, prompt.id, title="U").arguments == (TOPIC, TONE)
         tx.changes.clear()
         assert prompts.update(tx, HERE, prompt.id, arguments=[TONE]).arguments == (TONE,)
-        assert Changed("prompts", projects.current(tx, HERE).number) in tx.changes
+        assert Changed("prompts", HERE.project) in tx.changes
         assert prompts.update(tx, HERE, prompt.id, arguments=()).arguments == ()
 
 

@@ -271,8 +271,9 @@ def test_a_token_of_some_projects_opens_no_other(served: tuple[WebServer, Secret
     not_that = "This token does not open that project."
     assert add("", secrets.only_a, f"{mark} none").status == 200
     assert add("?project=a", secrets.only_a, f"{mark} a").status == 200
+    assert add("?project=", secrets.only_a, f"{mark} empty").status == 200
     assert add("?project=b", secrets.good, f"{mark} b").status == 200
-    for query in ("b", "default", "", "A", "a%20", "a,b", "%00", "nothing"):
+    for query in ("b", "default", "A", "a%20", "a,b", "%00", "nothing"):
         assert_forbidden(add(f"?project={query}", secrets.only_a, f"{mark} {query}"), "/mcp", not_that)
     assert_forbidden(add("?project=a&project=b", secrets.only_a, f"{mark} x"), "/mcp", not_that)
     for route in ("/mcp/todo", "/mcp/tool/list_tasks", "/mcp/twig", "/metrics"):
@@ -283,7 +284,7 @@ def test_a_token_of_some_projects_opens_no_other(served: tuple[WebServer, Secret
     def marked(query: str, secret: str) -> set[str]:
         return {title for title in titles(server, query, secret) if title.startswith(mark)}
 
-    of_a, of_b = {f"{mark} none", f"{mark} a"}, {f"{mark} b"}
+    of_a, of_b = {f"{mark} none", f"{mark} a", f"{mark} empty"}, {f"{mark} b"}
     for secret in (secrets.good, secrets.a_and_b):
         assert marked("?project=a", secret) == of_a and marked("?project=b", secret) == of_b
     assert marked("", secrets.only_a) == marked("?project=b&project=a", secrets.only_a) == of_a

@@ -16,7 +16,7 @@ from satchel.errors import StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Changed, Identity, Scope
-from satchel.services import projects, tokens, users
+from satchel.services import tokens, users
 from satchel.storage.database import Database
 
 NO_AUTH = """\
@@ -116,10 +116,11 @@ def _work(
     def endpoint(contract: Contract) -> Endpoint:
         store, shelf = contract.reads_store, contract.reads_libraries
 
-        def listening_to(scope: Scope) -> int | None:
+        def watch_all() -> None:
             if shelf:
                 _ = libraries.catalog  # or a change before the first look at the disk would be none
-            return watched.project(scope) if store else None
+            if store:
+                watched.begin()
 
         return Endpoint(
             contract,
@@ -128,7 +129,7 @@ def _work(
             listeners=listeners,
             metrics=metrics,
             auth=auth,
-            watched=listening_to,
+            watch=watch_all,
             user=local if contract.acts_as_user else None,
             is_embedded=contract.reads_store and not database.is_shared,
             is_ready=lambda: not shelf or libraries.is_read,
@@ -154,7 +155,7 @@ def _work(
     gc.collect()
     gc.freeze()  # what is there by now stays; it need not be looked through again and again
     gc.set_threshold(20_000, 20, 20)  # a request leaves hardly any circles behind
-    watch.start(libraries, lambda: listeners.tell([Changed("libraries")]))
+    watch.start(libraries, listeners.tell)
     server.run(app, listening, connections=http.connections, parent=parent, ready=ready)
     threads.close()
     libraries.renderer.close()
@@ -171,13 +172,12 @@ class _Watch:
         self._is_watching = False
         self._lock = threading.Lock()
 
-    def project(self, scope: Scope) -> int | None:
-        """The number of a scope's project, once the store is watched."""
+    def begin(self) -> None:
+        """Watch, unless we do already."""
         with self._lock:
             if not self._is_watching:
                 self._database.watch(self._tell)
                 self._is_watching = True
-        return projects.number(self._database, scope)
 
 
 def _wrong(http: Http) -> str | None:

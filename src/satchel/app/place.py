@@ -11,7 +11,8 @@ _LONGEST = 300  # bytes of a mark that are read: a name has at most 255 characte
 def named_above(folder: str) -> list[tuple[str, str]]:
     """The names that the folders from here up suggest, the nearest first, each with the reason.
 
-    A file `.satchel` names a project by its first line; without one, its folder does. So does the root of a repository.
+    A file `.satchel` names a project by its first line; without one, its folder does. So does the root of a repository,
+    after such a file in the same folder.
     """
     names: list[tuple[str, str]] = []
     while True:
@@ -19,7 +20,7 @@ def named_above(folder: str) -> list[tuple[str, str]]:
         own = os.path.basename(folder)
         if os.path.isfile(mark):
             names.append((_first_line(mark) or own, f"the file {mark}"))
-        elif os.path.exists(os.path.join(folder, ".git")):
+        if os.path.exists(os.path.join(folder, ".git")):
             names.append((own, f"the repository {folder}"))
         parent = os.path.dirname(folder)
         if parent == folder:

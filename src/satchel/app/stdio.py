@@ -73,7 +73,7 @@ def _placed(database: "Database", scope: Scope) -> Scope:
 
     folder = place.here()
     for name, why in place.named_above(folder) if folder is not None else ():
-        if projects.number(database, Scope(project=name)) is not None:
+        if projects.is_there(database, name):
             return structs.replace(scope, project=name, why=why)
     return scope
 
@@ -89,21 +89,18 @@ def _watching(
             return
         from satchel.contracts.news import news
 
-        project: int | None = None
-
         def hear(changes: list[Changed]) -> None:
-            for change in news(contract, changes, scope, project):
+            for change in news(contract, changes, scope):
                 announce(change)
 
         try:
             if database is not None:
-                project = projects.number(database, scope)
                 database.watch(hear)
         except StoreError as error:  # calls are served all the same
             log(f"changes of the store will not be told: {error}")
         if libraries is not None:
             from satchel.library import watch
 
-            watch.start(libraries, lambda: hear([Changed("libraries")]))
+            watch.start(libraries, hear)
 
     return begin

@@ -9,12 +9,17 @@ from satchel.protocol import Change
 EVERYTHING = Change("everything")
 
 
-def news(contract: Contract, changes: Iterable[Changed], scope: Scope, project: int | None) -> list[Change]:
-    """The changes as a client of a scope sees them, whose project has this number; nothing of others is told."""
+def news(contract: Contract, changes: Iterable[Changed], scope: Scope) -> list[Change]:
+    """The changes as a client of a scope sees them; of other users, and of projects not open to it, nothing is told."""
     told: dict[Change, None] = {}
     for change in changes:
+        if change.owner not in (None, scope.user) or not _is_open(scope, change.project):
+            continue
         if change.what == "everything" and contract.reads_store:
             return [EVERYTHING]
-        if change.project in (None, project) and change.owner in (None, scope.user):
-            told.update(dict.fromkeys(contract.changes(change, scope)))
+        told.update(dict.fromkeys(contract.changes(change, scope)))
     return list(told)
+
+
+def _is_open(scope: Scope, project: str | None) -> bool:
+    return project is None or scope.projects is None or project in scope.projects

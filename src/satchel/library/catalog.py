@@ -3,7 +3,8 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Raw, Struct
 
@@ -11,6 +12,7 @@ from satchel.library import files
 from satchel.library.manifest import MAX_MANIFEST, NAME, LibraryPrompt, Manifest, Problem, parse
 from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
 from satchel.log import log
+from satchel.model import Argument, Changed
 
 PROMPTS = "prompts"
 _ANOTHER_TRY = 25.0  # seconds, so that the look at everything every half minute finds it due
@@ -25,6 +27,7 @@ class Library(Struct, frozen=True):
     folder: str
     prompts: tuple[LibraryPrompt, ...]
     listed: tuple[LibraryPrompt, ...]  # those whose file is there
+    marks: tuple[tuple[int, ...] | None, ...]  # what changes with the text of each of those
     problems: tuple[Problem, ...]
     is_broken: bool  # its manifest cannot be read; what it holds is what it held when that was good
 
@@ -40,6 +43,21 @@ class Catalog(Struct, frozen=True):
     def view(self) -> list[tuple[str, LibraryPrompt]]:
         """What clients see listed: full name and prompt."""
         return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.listed]
+
+    def since(self, before: "Catalog") -> list[Changed]:
+        """What is another than before, for whoever shows it: the list, and each prompt by its own."""
+        was, now = before._shown(), self._shown()
+        changes = [Changed("libraries")] if _listing(was) != _listing(now) else []
+        both = {**was, **now}
+        return changes + [Changed("template", key=name) for name in both if was.get(name) != now.get(name)]
+
+    def _shown(self) -> dict[str, tuple[str | None, tuple[Argument, ...], tuple[int, ...] | None]]:
+        """By full name: what the list says, and what changes with the text. Not where it is declared."""
+        return {
+            f"{library.name}:{prompt.key}": (prompt.description, prompt.arguments, mark)
+            for library in self.libraries
+            for prompt, mark in zip(library.listed, library.marks, strict=True)
+        }
 
 
 class ContentMissing(Exception):
@@ -76,14 +94,14 @@ class Libraries:
         assert self._catalog is not None
         return self._catalog
 
-    def rescan(self) -> bool:
-        """Look at the disk again; says whether what clients see listed has changed."""
+    def rescan(self) -> list[Changed]:
+        """Look at the disk again; says what is another than before."""
         with self._scanning:
             before = self._catalog
             after = self._scan()
             self._catalog = after
             self._tell(after)
-            return before is not None and before.view != after.view
+            return after.since(before) if before is not None else []
 
     def entries(self, shaped: Callable[[str, LibraryPrompt], Raw]) -> list[Raw]:
         """What clients see listed, in the form they see it; made once for each state of the disk."""
@@ -166,20 +184,24 @@ class Libraries:
         except OSError:
             return None  # gone while we looked
         present: frozenset[str] = frozenset()
+        listed: tuple[LibraryPrompt, ...] = ()
+        marks: tuple[tuple[int, ...] | None, ...] = ()
         try:
             with files.opened(root, folder, PROMPTS) as opened:
                 present = files.files_in(opened)
                 folders.append(os.path.join(root, folder, PROMPTS))
+                listed = tuple(prompt for prompt in manifest.prompts if f"{prompt.key}.md" in present)
+                marks = tuple(files.signature(opened, f"{prompt.key}.md") for prompt in listed)
         except OSError:
             pass  # then none of its prompts has a file
-        listed = tuple(prompt for prompt in manifest.prompts if f"{prompt.key}.md" in present)
         missing = [
             Problem(NAME, prompt.line, f"prompt {prompt.key}: there is no file {PROMPTS}/{prompt.key}.md")
             for prompt in manifest.prompts
             if f"{prompt.key}.md" not in present
         ]
         problems = (*manifest.problems, *missing)
-        return Library(library_name(folder), root, folder, manifest.prompts, listed, problems, manifest.is_broken)
+        name = library_name(folder)
+        return Library(name, root, folder, manifest.prompts, listed, marks, problems, manifest.is_broken)
 
     def _manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
         """What the manifest of a library says, or said when it was last good."""
@@ -216,6 +238,10 @@ class Libraries:
             if line not in self._told and not self._is_quiet:
                 log("library " + "".join(one if one.isprintable() else "?" for one in line))
         self._told = frozenset(lines)
+
+
+def _listing(shown: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [(name, description, arguments) for name, (description, arguments, _) in shown.items()]
 
 
 def library_name(folder: str) -> str:

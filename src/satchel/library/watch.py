@@ -7,24 +7,25 @@ from collections.abc import Callable
 
 from satchel.library.catalog import Libraries
 from satchel.log import log
+from satchel.model import Changed
 
 _STEP, _DEBOUNCE = 60, 400  # milliseconds of quiet that end a burst, and the most that a burst may take
 _LOOK = 500  # how often we look whether the folders are still the same ones
 _NET = 30.0  # seconds between looks at everything, for what no event tells
 
 
-def start(libraries: Libraries, changed: Callable[[], None]) -> threading.Event:
-    """Watch in a thread of its own, and call `changed` whenever the listed view has changed. The event ends it."""
+def start(libraries: Libraries, hear: Callable[[list[Changed]], None]) -> threading.Event:
+    """Watch in a thread of its own, and tell what is another than before. The event ends it."""
     stop = threading.Event()
-    threading.Thread(target=_run, args=(libraries, changed, stop), name="satchel-watch", daemon=True).start()
+    threading.Thread(target=_run, args=(libraries, hear, stop), name="satchel-watch", daemon=True).start()
     return stop
 
 
-def _run(libraries: Libraries, changed: Callable[[], None], stop: threading.Event) -> None:
+def _run(libraries: Libraries, hear: Callable[[list[Changed]], None], stop: threading.Event) -> None:
     complaint = ""
     while not stop.is_set():
         try:
-            _watch(libraries, changed, stop)
+            _watch(libraries, hear, stop)
         except Exception as error:
             # A folder vanished between looking and watching, or the system has no more watches to give. Until that has
             # passed, looking again and again must do.
@@ -32,15 +33,16 @@ def _run(libraries: Libraries, changed: Callable[[], None], stop: threading.Even
                 complaint = str(error)
                 log(f"watching: {type(error).__name__}: {error}")
             stop.wait(_LOOK / 1000)
-            _look(libraries, changed)
+            _look(libraries, hear)
 
 
-def _look(libraries: Libraries, changed: Callable[[], None]) -> None:
-    if libraries.rescan():
-        changed()
+def _look(libraries: Libraries, hear: Callable[[list[Changed]], None]) -> None:
+    changes = libraries.rescan()
+    if changes:
+        hear(changes)
 
 
-def _watch(libraries: Libraries, changed: Callable[[], None], stop: threading.Event) -> None:
+def _watch(libraries: Libraries, hear: Callable[[list[Changed]], None], stop: threading.Event) -> None:
     """Watch the folders there are now, until others are there."""
     from watchfiles import watch  # it takes 60 ms, and nobody waits for this thread
 
@@ -48,7 +50,7 @@ def _watch(libraries: Libraries, changed: Callable[[], None], stop: threading.Ev
     identities = _identities(libraries.roots, folders)
     if not folders:
         stop.wait(_LOOK / 1000)
-        _look(libraries, changed)
+        _look(libraries, hear)
         return
     looked = 0.0  # never, as far as what happened before the watch was armed is concerned
     # Each folder alone: a link inside a library must not make us watch the whole disk.
@@ -66,7 +68,7 @@ def _watch(libraries: Libraries, changed: Callable[[], None], stop: threading.Ev
         is_time = time.monotonic() - looked > _NET
         if events or is_time or _identities(libraries.roots, folders) != identities:
             looked = time.monotonic()
-            _look(libraries, changed)
+            _look(libraries, hear)
         now = libraries.catalog.folders
         if now != folders or _identities(libraries.roots, now) != identities:
             return

@@ -66,19 +66,9 @@ def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     )
 
 
-def task_tags(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Tags of the user's tasks."""
-    user = owner(scope)
-    return _completed(
-        text.lower(),
-        lambda start, limit: rows.task_tags(tx, user, start=start, containing="", limit=limit),
-        lambda folded, limit: rows.task_tags(tx, user, start="", containing=folded, limit=limit),
-    )
-
-
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Numbers of the user's tasks that are not done, the newest first."""
-    numbers = task_rows.open_numbers(tx, owner(scope), _OPEN_TASKS)
+    """Numbers of the user's tasks that are not done, the newest first, as far as the scope may enter their projects."""
+    numbers = task_rows.open_numbers(tx, owner(scope), _OPEN_TASKS, scope.projects)
     return _sorted_out(map(str, numbers), text.removeprefix("#"))
 
 

@@ -60,14 +60,14 @@ def require(database: Database, scope: Scope) -> None:
     if scope.project != DEFAULT_PROJECT:
         raise NotFound("project", scope.project, scope)
     with database.write() as tx:
-        rows.add(tx, DEFAULT_PROJECT)
+        if rows.add(tx, DEFAULT_PROJECT):
+            _tell(tx, DEFAULT_PROJECT)
 
 
-def number(database: Database, scope: Scope) -> int | None:
-    """The number of the project of a scope, by which changes tell where they happened; None where it is not there."""
-    with database.read(scope) as tx:
-        project = rows.by_name(tx, scope.project) if rules.is_storable(scope.project) else None
-    return project.number if project else None
+def is_there(database: Database, name: str) -> bool:
+    """Whether there is a project of a name."""
+    with database.read() as tx:
+        return rules.is_storable(name) and rows.by_name(tx, name) is not None
 
 
 def near(database: Database, name: str) -> str | None:
@@ -87,9 +87,8 @@ def add(tx: Tx, name: str) -> Project:
     scope = Scope(project=name)
     if not rows.add(tx, name):
         raise Taken("project", "name", name, scope)
-    project = current(tx, scope)
-    _tell(tx, project.number)
-    return project
+    _tell(tx, name)
+    return current(tx, scope)
 
 
 def listed(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, Contents]]:
@@ -122,9 +121,9 @@ def rename(tx: Tx, old: str, new: str) -> Project:
         raise Taken("project", "name", new, scope) from violation
     if not is_renamed:
         raise NotFound("project", old, Scope(project=old))
-    project = current(tx, scope)
-    _tell(tx, project.number)
-    return project
+    _tell(tx, old)
+    _tell(tx, new)
+    return current(tx, scope)
 
 
 def delete(tx: Tx, name: str) -> None:
@@ -133,12 +132,11 @@ def delete(tx: Tx, name: str) -> None:
     Raises:
         NotFound: there is no such project.
     """
-    number = rows.delete(tx, name)
-    if number is None:
+    if not rows.delete(tx, name):
         raise NotFound("project", name, Scope(project=name))
-    _tell(tx, number)
+    _tell(tx, name)
 
 
-def _tell(tx: Tx, project: int) -> None:
-    for what in ("projects", "prompts", "resources"):
-        tx.changed(Changed(what, project))
+def _tell(tx: Tx, name: str) -> None:
+    for what in ("project", "prompts", "resources"):
+        tx.changed(Changed(what, name))

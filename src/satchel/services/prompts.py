@@ -76,7 +76,7 @@ def add(
     except Violation as violation:
         raise _refusal(violation, scope, title) from violation
     rows.set_tags(tx, project, number, rules.fold_tags(tags))
-    tx.changed(Changed("prompts", project))
+    _tell_list(tx, scope)
     return _indexed(tx, scope, project, id)
 
 
@@ -97,7 +97,7 @@ def add_named(tx: Tx, scope: Scope, *, name: str, content: str, description: str
         raise _refusal(violation, scope, name) from violation
     if number is None:
         raise Taken("prompt", "name", name, scope)
-    tx.changed(Changed("prompts", project))
+    _tell_list(tx, scope)
     return _indexed(tx, scope, project, id)
 
 
@@ -210,7 +210,7 @@ def update(
     if tags is not UNSET:
         rows.set_tags(tx, project, number, rules.fold_tags(tags))
     if title is not UNSET or description is not UNSET or arguments is not UNSET:
-        tx.changed(Changed("prompts", project))
+        tx.changed(Changed("prompts", scope.project))
     prompt = _indexed(tx, scope, project, id)
     if prompt.arguments and (content is not UNSET or arguments is not UNSET):
         rules.check_template(prompt.content)  # as it is now, whoever else changed the other half of it
@@ -228,8 +228,8 @@ def delete(tx: Tx, scope: Scope, id: str) -> None:
     if name is None:
         current(tx, scope)  # the project may be what is gone
         raise NotFound("prompt", id, scope)
-    tx.changed(Changed("prompts", project))
-    tx.changed(Changed("prompt", project, key=name))
+    _tell_list(tx, scope)
+    tx.changed(Changed("prompt", scope.project, key=name))
 
 
 def listed(tx: Tx, scope: Scope, *, limit: int, offset: int) -> Page:
@@ -293,8 +293,14 @@ def _indexed(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
     """A prompt just written, after making it findable by what it says now."""
     prompt = _get(tx, scope, project, id)
     rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
-    tx.changed(Changed("prompt", project, key=prompt.name))
+    tx.changed(Changed("prompt", scope.project, key=prompt.name))
     return prompt
+
+
+def _tell_list(tx: Tx, scope: Scope) -> None:
+    """Tell that the project has a prompt more, or less."""
+    tx.changed(Changed("prompts", scope.project))
+    tx.changed(Changed("project", scope.project))
 
 
 def _get(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:

@@ -50,7 +50,8 @@ def add(
         if holder is not None:
             raise Taken("resource", "uri", uri, scope, holder=holder.name)
         raise Taken("resource", "name", name, scope)
-    _tell(tx, project, uri)
+    tx.changed(Changed("project", scope.project))
+    _tell(tx, scope, uri)
     return named(tx, scope, name)
 
 
@@ -160,7 +161,7 @@ def update(
         if rows.update(
             tx, project, seen, mime_type=becomes, description=cleaned, content=given, version=expected_version
         ):
-            _tell(tx, project, seen.uri)
+            _tell(tx, scope, seen.uri)
             return named(tx, scope, name)
         # Somebody changed it or removed it since we looked: look again.
 
@@ -176,12 +177,13 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     uri = rows.delete(tx, project, name)
     if uri is None:
         raise NotFound("resource", name, scope)
-    _tell(tx, project, uri)
+    tx.changed(Changed("project", scope.project))
+    _tell(tx, scope, uri)
 
 
-def _tell(tx: Tx, project: int, uri: str) -> None:
-    tx.changed(Changed("resources", project))  # lists tell the size
-    tx.changed(Changed("resource", project, key=uri))
+def _tell(tx: Tx, scope: Scope, uri: str) -> None:
+    tx.changed(Changed("resources", scope.project))  # lists tell the size
+    tx.changed(Changed("resource", scope.project, key=uri))
 
 
 def _checked(content: Content, mime_type: str) -> str | bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from satchel import clock
 from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
@@ -53,7 +53,7 @@ def add(
     folded = rules.fold_tags(tags)
     if folded:
         rows.set_tags(tx, user, task.number, folded)
-    _tell(tx, user, task.number)
+    tx.changed(Changed("task", project, user, str(task.number)))
     if blocked_by:
         _put_blockers(tx, scope, task.number, blocked_by)
         return _full(tx, scope, task.number)
@@ -100,7 +100,7 @@ def page(
         text=query.casefold() if query else None,
     )
     numbers = pages.numbers(tx, owner(scope), wanted, limit + 1, offset)
-    return tuple(rows.full(tx, owner(scope), numbers[:limit])), len(numbers) > limit
+    return tuple(_known(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
 def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
@@ -137,9 +137,9 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> FullTask:
     elif id is not None:
         task = rows.by_id(tx, owner(scope), id)
         numbers = [task.number] if task else []
-    found = rows.full(tx, owner(scope), numbers, scope.projects)
+    found = _known(tx, scope, numbers)
     if not found:
-        found = rows.full(tx, owner(scope), rows.titled(tx, owner(scope), text), scope.projects)
+        found = _known(tx, scope, rows.titled(tx, owner(scope), text, scope.projects))
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
     return found[0]
@@ -151,7 +151,7 @@ def near(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], .
     user = owner(scope)
     known = rows.newest_open(tx, user, 2 * _NEIGHBOURS)
     number = _number(text)
-    same = rows.titled(tx, user, text)
+    same = rows.titled(tx, user, text, scope.projects)
     if same:
         ordered = [(one, text) for one in same]  # several of this title, or it would have been found
     elif number is not None:
@@ -194,6 +194,8 @@ def update(
         place: int | UnsetType | None = projects.named(tx, scope, project).number
     else:
         place = project
+    if project is not UNSET:
+        _tell(tx, user, seen.number)  # where it was, too
     if blocked_by is not UNSET:
         tx.lock(f"blockers of {user}")  # or two updates make a circle of which each sees half
     try:
@@ -277,6 +279,12 @@ def _put_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> N
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
     wanted = sorted(set(blockers))
     possible = [number for number in wanted if 0 < number <= _LARGEST_NUMBER]
+    if scope.projects is not None:
+        # What the scope does not see it can neither wait for nor take away.
+        [before] = rows.full(tx, owner(scope), [task])
+        seen = rows.among(tx, owner(scope), [*possible, *before.blocked_by], scope.projects)
+        possible = [number for number in possible if number in seen]
+        possible += [number for number in before.blocked_by if number not in seen]
     try:
         put = set(blocks.put(tx, owner(scope), task, possible))
     except Violation as violation:  # one of them was deleted while we put them
@@ -295,13 +303,35 @@ def _keep_text(tx: Tx, task: Task) -> None:
 
 def _tell(tx: Tx, user: str, number: int, *, with_waiting: bool = False) -> None:
     """Tell of a task, and of those that wait for it where they may begin or have to wait again."""
-    for changed in (number, *(blocks.waiting(tx, user, number) if with_waiting else ())):
-        tx.changed(Changed("task", owner=user, key=str(changed)))
+    concerned = [number, *(blocks.waiting(tx, user, number) if with_waiting else ())]
+    for one, is_placed, project in rows.places(tx, user, concerned):
+        if is_placed and project is None:  # in one that this transaction may not know the name of
+            tx.changed(Changed("everything", owner=user))
+        else:
+            tx.changed(Changed("task", project, user, str(one)))
 
 
 def _full(tx: Tx, scope: Scope, number: int) -> FullTask:
-    [task] = rows.full(tx, owner(scope), [number])
+    [task] = _known(tx, scope, [number])
     return task
+
+
+def _known(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[FullTask]:
+    """Some of the user's tasks as the scope may know them: of those that they wait for, only what is open to it."""
+    found = rows.full(tx, owner(scope), numbers, scope.projects)
+    blockers = sorted({number for task in found for number in task.blocked_by})
+    if scope.projects is None or not blockers:
+        return found
+    seen = rows.among(tx, owner(scope), blockers, scope.projects)
+    return [
+        replace(
+            task,
+            blocked_by=tuple(number for number in task.blocked_by if number in seen),
+            open_blockers=tuple(number for number in task.open_blockers if number in seen),
+            waits_elsewhere=not seen.issuperset(task.open_blockers),
+        )
+        for task in found
+    ]
 
 
 def _number(text: str) -> int | None:

@@ -79,22 +79,5 @@ def prompt_tags(tx: Tx, project: int, *, start: str, containing: str, limit: int
     return _firsts(tx.all(sql, project=project, start=start, end=end, containing=containing, limit=limit, most=most))
 
 
-def task_tags(tx: Tx, owner: str, *, start: str, containing: str, limit: int) -> list[str]:
-    """Tags of an owner's tasks that start with one text and contain another."""
-    sql = """
-        with recursive steps (tag, step) as (
-            select min(tag), 1 from task_tags where owner = :owner and tag >= :start and tag < :end
-            union all
-            select (select min(t.tag) from task_tags t
-                where t.owner = :owner and t.tag > steps.tag and t.tag < :end), steps.step + 1
-            from steps where steps.tag is not null and steps.step < :most
-        )
-        select tag from steps where tag is not null and instr(tag, :containing) > 0 order by tag limit :limit
-    """
-    most = limit if not containing else _TAGS
-    end = start + _BEHIND_ALL
-    return _firsts(tx.all(sql, owner=owner, start=start, end=end, containing=containing, limit=limit, most=most))
-
-
 def _firsts(rows: list[Row]) -> list[str]:
     return [first for (first,) in rows]

@@ -52,10 +52,9 @@ def rename(tx: Tx, old: str, new: str) -> bool:
     return tx.one(sql, old=old, new=new, now=tx.now) is not None
 
 
-def delete(tx: Tx, name: str) -> int | None:
-    """Remove a project with all that is in it; its number, or None where it was not there."""
-    row = tx.one("delete from projects where name = :name returning number", name=name)
-    return row[0] if row else None
+def delete(tx: Tx, name: str) -> bool:
+    """Remove a project with all that is in it; says whether it was there."""
+    return tx.one("delete from projects where name = :name returning number", name=name) is not None
 
 
 def _project(row: Row) -> Project:

@@ -78,13 +78,17 @@ def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task 
     return _task(row) if row else None
 
 
-def titled(tx: Tx, owner: str, title: str) -> list[int]:
+def titled(tx: Tx, owner: str, title: str, allowed: Allowed = None) -> list[int]:
     """The numbers of an owner's tasks with exactly this title; two are as good as many."""
     sql = """
         select number from tasks
-        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title = :title limit 2
+        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title = :title
+            and (not :is_confined or project is null
+                or project in (select number from projects where name in :allowed))
+        limit 2
     """
-    return [number for (number,) in tx.all(sql, owner=owner, title=title)]
+    found = tx.all(sql, owner=owner, title=title, is_confined=allowed is not None, allowed=allowed or ())
+    return [number for (number,) in found]
 
 
 def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, str]]:
@@ -110,13 +114,28 @@ def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
     return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit)]
 
 
-def open_numbers(tx: Tx, owner: str, limit: int) -> list[int]:
-    """The numbers of an owner's newest tasks that are not done, the newest first; read from an index alone."""
-    sql = """
+def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
+    """The numbers of an owner's newest tasks that are not done, the newest first; all are read from an index alone."""
+    everywhere = """
         select number from tasks where owner = :owner and completed_at is null
         order by created_at desc, number desc limit :limit
     """
-    return [number for (number,) in tx.all(sql, owner=owner, limit=limit)]
+    confined = """
+        select number from tasks where owner = :owner and completed_at is null
+            and (project is null or project in (select number from projects where name in :allowed))
+        order by created_at desc, number desc limit :limit
+    """
+    sql = everywhere if allowed is None else confined
+    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, allowed=allowed or ())]
+
+
+def among(tx: Tx, owner: str, numbers: Sequence[int], allowed: tuple[str, ...]) -> set[int]:
+    """Those of some numbers that are an owner's tasks in no other than the allowed projects."""
+    sql = """
+        select number from tasks where owner || '' = :owner and number in :numbers
+            and (project is null or project in (select number from projects where name in :allowed))
+    """
+    return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), allowed=allowed)}
 
 
 def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[FullTask]:
@@ -138,6 +157,15 @@ def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) ->
     rows = tx.all(sql, owner=owner, numbers=list(numbers), is_confined=allowed is not None, allowed=allowed or ())
     found = {row[0]: _full(row) for row in rows}
     return [found[number] for number in numbers if number in found]
+
+
+def places(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, bool, str | None]]:
+    """Of some of an owner's tasks, whether they are in a project, and its name, which row-level security may hide."""
+    sql = """
+        select t.number, t.project is not null, (select name from projects p where p.number = t.project)
+        from tasks t where t.owner || '' = :owner and t.number in :numbers order by t.number
+    """
+    return [(number, bool(is_placed), name) for number, is_placed, name in tx.all(sql, owner=owner, numbers=numbers)]
 
 
 def listed(tx: Tx, owner: str, allowed: Allowed = None) -> list[Task]:

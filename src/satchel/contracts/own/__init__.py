@@ -18,7 +18,7 @@ from satchel.contracts.contract import Body, Contract, Schema, Sources, Tool
 from satchel.contracts.own import inputs
 from satchel.contracts.own.answers import PROMPT, RESOURCE, TASK, in_project, many
 from satchel.contracts.own.failures import FAILURES, UNABLE, Missed, error
-from satchel.contracts.own.uris import PROJECT_URI, TASK_URI, prompt_uri
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI, prompt_uri
 from satchel.errors import NotFound
 from satchel.model import Changed, Scope
 from satchel.protocol import Change
@@ -97,20 +97,24 @@ def near_projects(run: Callable[..., Body]) -> Callable[..., Body]:
 
 def changes(changed: Changed, scope: Scope) -> list[Change]:
     """A change of the store, or of libraries, as clients see it."""
-    glance = Change("resource", PROJECT_URI + scope.project)
+    name = changed.key or ""
     if changed.what == "libraries":
         return [Change("prompts")]
-    if changed.what == "prompts":
-        return [Change("prompts"), glance]
-    if changed.what == "resources":
-        return [Change("resources"), glance]
-    if changed.what == "prompt":
-        return [Change("resource", prompt_uri(changed.key or ""))]
-    if changed.what == "resource":
-        return [Change("resource", changed.key)]
+    if changed.what == "template":  # whichever way the letters of its library were written
+        return [Change("resource", uri) for uri in sorted({prompt_uri(name), PROMPT_URI + name})]
+    # Tasks and projects are read from anywhere, all else in its own project only.
+    glance = [] if changed.project is None else [Change("resource", PROJECT_URI + changed.project)]
     if changed.what == "task":
-        return [Change("resource", f"{TASK_URI}{changed.key}"), glance]
-    return [glance]
+        return [Change("resource", TASK_URI + name), *glance]
+    if changed.what == "project":
+        return glance
+    if changed.project != scope.project:
+        return []
+    if changed.what == "prompts":
+        return [Change("prompts")]
+    if changed.what == "resources":
+        return [Change("resources")]
+    return [Change("resource", prompt_uri(name) if changed.what == "prompt" else name)]
 
 
 CONTRACT = Contract(

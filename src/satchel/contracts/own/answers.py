@@ -7,6 +7,8 @@ from msgspec import Struct
 from satchel.contracts.contract import Reply, Schema
 from satchel.model import Argument, FullTask, Listed, Prompt, Resource
 
+ELSEWHERE = "a task of a project that is not open here"
+
 _SHORT = 200  # characters of a description that a list shows
 
 
@@ -173,9 +175,15 @@ def task_line(task: FullTask) -> str:
         parts.append(f"@{task.project}")
     if task.tags:
         parts.append(f"[{', '.join(task.tags)}]")
-    if task.open_blockers:
-        parts.append("blocked by " + ", ".join(f"#{number}" for number in task.open_blockers))
+    if waits_for(task):
+        parts.append("blocked by " + ", ".join(waits_for(task)))
     return " ".join(parts)
+
+
+def waits_for(task: FullTask) -> list[str]:
+    """What is to be done before a task can begin."""
+    numbers = [f"#{number}" for number in task.open_blockers]
+    return [*numbers, ELSEWHERE] if task.waits_elsewhere else numbers
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ def of_prompt(sources: Sources, scope: Scope, name: str, argument: str, text: st
     if declared is None:
         raise invalid_params(f"Prompt '{name}' has no argument {argument}")
     used = values.recalled(sources.tx, scope, memory_of(found, scope), argument, text)
+    if argument == "project" and scope.projects is not None:
+        used = tuple(name for name in used if name in scope.projects)
     known = completion.Completion((*matching(declared.values, text), *used), False)
     if argument == "project":
         return joined(known, completion.projects(sources.tx, scope, text))

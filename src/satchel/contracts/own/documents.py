@@ -1,6 +1,6 @@
 """What the store holds as documents: a task with what it needs, a project at a glance."""
 
-from satchel.contracts.own.answers import task_line
+from satchel.contracts.own.answers import ELSEWHERE, task_line, waits_for
 from satchel.errors import NotFound
 from satchel.model import FullTask, Scope
 from satchel.protocol.wire import encode
@@ -23,8 +23,10 @@ def task_document(tx: Tx, scope: Scope, task: FullTask) -> str:
     page = [f"# Task #{task.number}: {task.title}", "\n".join(f"- {fact}" for fact in facts)]
     if task.description is not None:
         page.append(task.description)
-    if task.blocked_by:
-        lines = [task_line(one) for number in task.blocked_by[:_MOST] if (one := _other(tx, scope, number))]
+    lines = [task_line(one) for number in task.blocked_by[:_MOST] if (one := _other(tx, scope, number))]
+    if task.waits_elsewhere:
+        lines.append(ELSEWHERE)
+    if lines:
         page.append("## To be done first\n\n" + "\n".join(f"- {line}" for line in lines))
     documents = _documents(tx, scope, task.project)
     if documents:
@@ -35,9 +37,10 @@ def task_document(tx: Tx, scope: Scope, task: FullTask) -> str:
 def start_document(tx: Tx, scope: Scope, task: FullTask) -> str:
     """A task as the beginning of a conversation about it."""
     page = ["Work on this task.", task_document(tx, scope, task).rstrip()]
-    if task.open_blockers:
-        waits = ", ".join(f"#{number}" for number in task.open_blockers)
-        page.append(f"It waits for {waits}: see to that first, or tell me why it can begin anyway.")
+    if waits_for(task):
+        page.append(
+            f"It waits for {', '.join(waits_for(task))}: see to that first, or tell me why it can begin anyway."
+        )
     page.append("Read the documents that matter with read_resource.")
     page.append(f"When it is done, call complete_task with task {task.number}; note what comes up with add_task.")
     return "\n\n".join(page) + "\n"

@@ -45,8 +45,11 @@ def arguments_of(found: Found) -> tuple[Argument, ...]:
 
 
 def memory_of(found: Found, scope: Scope) -> str:
-    """The name under which the values of a prompt's arguments are remembered."""
-    return f"{scope.project}/{found.name}" if isinstance(found, Prompt) else found[0]
+    """The name under which the values of a prompt's arguments are remembered.
+
+    Those of a library are the same wherever it is used, except to a scope that may not know what was said elsewhere.
+    """
+    return found[0] if isinstance(found, tuple) and scope.projects is None else f"{scope.project}/{key_of(found)}"
 
 
 def rendered(sources: Sources, scope: Scope, found: Found, given: dict[str, str]) -> str:

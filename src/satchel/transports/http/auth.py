@@ -66,14 +66,14 @@ class Auth(Struct, frozen=True, kw_only=True):
         return Refusal(403, "authorization", message, [("www-authenticate", challenge)], id)
 
     def _project(self, headers: Head, query: str) -> tuple[str | None, str]:
-        """The project that a request names, and where it does."""
+        """The project that a request names, and where it does; an empty name is none."""
         try:
-            given = parse_qs(query, keep_blank_values=True, max_num_fields=20).get("project") if query else None
+            given = parse_qs(query, max_num_fields=20).get("project") if query else None
         except ValueError as error:
             raise Refusal(400, "query", "The query has more fields than there is a use for.") from error
         if given:
             return given[-1], "the query ?project="
-        named = headers.all(PROJECT_HEADER)
+        named = [name for name in headers.all(PROJECT_HEADER) if name]
         return (named[-1], "the header Satchel-Project") if named else (None, "")
 
     def _token(self, headers: Head) -> str:

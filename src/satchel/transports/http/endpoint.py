@@ -12,7 +12,7 @@ from satchel.contracts.runner import Runner
 from satchel.contracts.schema import mirrored
 from satchel.errors import OutOfTime
 from satchel.model import Changed, Scope
-from satchel.protocol import REVISIONS, Call, Connection, ProtocolError
+from satchel.protocol import REVISIONS, Call, Change, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
 from satchel.protocol.posts import UNNAMED, VERSION_HEADER, Post
 from satchel.protocol.subscriptions import announces
@@ -47,7 +47,7 @@ class Endpoint:
         listeners: Listeners,
         metrics: Metrics,
         auth: Auth,
-        watched: Callable[[Scope], int | None],
+        watch: Callable[[], None],
         user: str | None,
         is_embedded: bool,
         is_ready: Callable[[], bool],
@@ -68,7 +68,7 @@ class Endpoint:
         self._is_quick = is_embedded and not contract.reads_libraries  # which may render for half a second
         self._is_ready = is_ready  # what is read besides the store
         self._long: dict[str, float] = {}  # tools and methods that took long lately, and until when that counts
-        self._watched = watched  # the number of a scope's project, once changes are watched for; None: it has none
+        self._watch = watch  # sees to it that changes are watched for
 
     def take_in(self, headers: Head, raw: bytes) -> Post:
         """Read one POST."""
@@ -228,10 +228,10 @@ class Endpoint:
         self, request: Request, connection: Connection, scope: Scope, opening: Callable[[], list[bytes]]
     ) -> None:
         """Tell of changes until the client leaves or we do."""
-        project = await self._threads.run(self._watched, scope)
+        await self._threads.run(self._watch)
 
-        def seen(changes: list[Changed]) -> Any:
-            return news(self._contract, changes, scope, project)
+        def seen(changes: list[Changed]) -> list[Change]:
+            return news(self._contract, changes, scope)
 
         listener = Listener(connection, seen)
         request.when_gone(listener.close)

@@ -35,16 +35,18 @@ class Listener:
         self._woken.set()
 
     async def messages(self, patience: float) -> list[bytes]:
-        """Wait for something to tell; nothing after `patience` seconds."""
-        if not self._woken.is_set():
-            try:
-                async with asyncio.timeout(patience):
+        """Wait for something that this client asked to hear of; nothing after `patience` seconds, or at the end."""
+        try:
+            async with asyncio.timeout(patience):
+                while True:
                     await self._woken.wait()
-            except TimeoutError:
-                return []
-        self._woken.clear()
-        waiting, self._waiting = self._waiting, {}
-        return [message for change in waiting for message in self.connection.announce(change)]
+                    self._woken.clear()
+                    waiting, self._waiting = self._waiting, {}
+                    messages = [message for change in waiting for message in self.connection.announce(change)]
+                    if messages or self.is_closing:
+                        return messages
+        except TimeoutError:
+            return []
 
 
 class Listeners:
