@@ -80,8 +80,8 @@ def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task 
 
 def titled(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
     """The numbers of an owner's first tasks with exactly this title."""
-    # The title joined to nothing, or SQLite puts it into substr too, and no longer knows what the index is of. The number
-    # plus nothing, or an engine may go through all tasks in the order of their numbers.
+    # The title joined to nothing, or SQLite puts it into substr too, and no longer knows what the index is of. The
+    # number plus nothing, or an engine may go through all tasks in the order of their numbers.
     sql = """
         select number from tasks
         where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
