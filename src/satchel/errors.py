@@ -29,7 +29,14 @@ class WrongArgument(Refused):
     """An argument is missing, of the wrong type, or out of bounds."""
 
     def __init__(
-        self, field: str, rule: str, *, limit: object = None, value: object = None, kind: str | None = None
+        self,
+        field: str,
+        rule: str,
+        *,
+        limit: object = None,
+        value: object = None,
+        kind: str | None = None,
+        place: str | None = None,
     ) -> None:
         super().__init__(f"{field}: {rule}")
         self.kind = kind  # of the thing that it is an argument about, where a rule of that thing is offended
@@ -37,6 +44,7 @@ class WrongArgument(Refused):
         self.rule = rule  # the JSON Schema keyword that it offends, or maxBytes
         self.limit = limit  # what the keyword demands
         self.value = value  # what was given; for an item of a list, the item
+        self.place = place or field  # where in the argument, as in arguments[0].name
 
 
 class NotFound(Refused):

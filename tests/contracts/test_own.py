@@ -15,7 +15,7 @@ from satchel.contracts import load
 from satchel.protocol.pages import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.own import ID, TIME, answered, check, make_library, ok, refusal, result_of, text
+from tests.support.own import HINT, ID, TIME, answered, check, make_library, ok, refusal, result_of, text
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 MEND = "Ask the user to mend the file in the library."
@@ -39,10 +39,8 @@ def client(store: str, shelf: Path, serve: Callable[..., Server]) -> Server:
     return serve("satchel", store, NEWEST, "--libraries", str(shelf))
 
 
-def wrong(message: str, argument: str | None = None, hint: str | None = None) -> dict[str, Any]:
-    error = {"code": "invalid_argument", "message": message}
-    if hint is not None:
-        error["hint"] = hint
+def wrong(message: str, argument: str | None = None, hint: str = HINT) -> dict[str, Any]:
+    error = {"code": "invalid_argument", "message": message, "hint": hint}
     return error if argument is None else {**error, "argument": argument}
 
 
@@ -88,7 +86,13 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
         "isError": False,
     }
     whole = {"project": "default", "prompt": {**prompt, "content": content}}
-    for reference in ("thank-you", "Thank you", " Thank you ", added["structuredContent"]["prompt"]["id"]):
+    for reference in (
+        "thank-you",
+        " thank-you ",
+        "Thank you",
+        " Thank you ",
+        added["structuredContent"]["prompt"]["id"],
+    ):
         got = result_of(client, "get_prompt", {"prompt": reference})
         assert got["structuredContent"] == whole
         assert [one["text"] for one in got["content"]] == [
@@ -166,7 +170,7 @@ def test_who_mistypes_is_told_the_nearest(client: Server) -> None:
     )
     ok(client, "add_task", title="Water the roses")
     assert refusal(client, "complete_task", task="Water the rose") == missing(
-        "Task Water the rose does not exist.", "Did you mean #1 Water the roses?", "#1 Water the roses"
+        "Task Water the rose does not exist.", "Did you mean #1 Water the roses?", "#1"
     )
     assert refusal(client, "list_tags", project="gardn") == missing(
         "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
@@ -207,7 +211,7 @@ def test_prompts_are_filled_in(client: Server) -> None:
     )
     assert refusal(client, "render_prompt", prompt="filled", arguments={"a": None})["argument"] == "a"
     assert refusal(client, "render_prompt", prompt="filled", arguments={"a": 1}) == wrong(
-        "Each of arguments must be a text without NUL.", "arguments"
+        "arguments.a must be a text.", "arguments", "Put it into quotes."
     )
 
 
@@ -244,7 +248,8 @@ def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path) -> None:
 def test_a_template_is_shorter_than_a_text(client: Server) -> None:
     long = "x" * (64 * 1024 + 1)
     ok(client, "add_prompt", title="Long", content=long)
-    too_long = wrong("content has at most 65536 bytes.", "content")
+    hint = "A template is shorter than other texts: shorten it, or declare no arguments."
+    too_long = wrong("content has at most 65536 bytes.", "content", hint)
     assert refusal(client, "add_prompt", title="T", content=long, arguments=[{"name": "a"}]) == too_long
     assert refusal(client, "update_prompt", prompt="long", arguments=[{"name": "a"}]) == too_long
     assert ok(client, "get_prompt", prompt="long")["prompt"]["version"] == 1
@@ -263,6 +268,23 @@ def test_prompts_of_libraries_are_read_but_not_changed(client: Server) -> None:
     )
     assert refusal(client, "update_prompt", prompt="desk:letter", title="x") == no
     assert refusal(client, "delete_prompt", prompt="desk:letter") == no
+
+
+def test_reading_and_changing_mean_the_same_prompt(client: Server) -> None:
+    ok(client, "add_prompt", title="desk:plain", content="mine")
+    for reference in ("desk:plain", " desk:plain "):
+        assert ok(client, "get_prompt", prompt=reference)["prompt"]["content"] == "Just so."
+        assert ok(client, "render_prompt", prompt=reference)["name"] == "desk:plain"
+        no = wrong(
+            "Prompt 'desk:plain' is of a library and cannot be changed here.",
+            "prompt",
+            "The stored prompt of this title is called 'desk-plain': use that name.",
+        )
+        assert refusal(client, "update_prompt", prompt=reference, content="x") == no
+        assert refusal(client, "delete_prompt", prompt=reference) == no
+    assert ok(client, "get_prompt", prompt="desk-plain")["prompt"]["content"] == "mine"
+    assert ok(client, "update_prompt", prompt="desk-plain", content="x")["prompt"]["version"] == 2
+    assert ok(client, "delete_prompt", prompt="desk-plain")["deleted"] == "desk-plain"
 
 
 def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
@@ -406,7 +428,7 @@ def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
         "structuredContent": {"project": "default", "resource": resource},
         "isError": False,
     }
-    for reference in ("notes.md", "satchel://resource/notes.md"):
+    for reference in ("notes.md", " notes.md ", "satchel://resource/notes.md"):
         read = result_of(client, "read_resource", {"resource": reference})
         assert read["structuredContent"] == {"project": "default", "resource": {**resource, "text": "# Grüß"}}
         assert [one["text"] for one in read["content"]] == [
@@ -483,8 +505,55 @@ def test_pages_of_documents(client: Server, limit: int) -> None:
         one["name"] for page in pages(client, "list_resources", "resources", limit=limit, query="ODD") for one in page
     ]
     assert odd == ["n1", "n3", "n5"]
-    assert text(client, "list_resources", query="resource/n4") == "- n4 (satchel://resource/n4, 1 bytes): text/plain"
+    assert text(client, "list_resources", query="resource/n4") == "- n4 (satchel://resource/n4, 1 byte): text/plain"
     assert text(client, "list_resources", query="zzz") == "No resources in project 'default'."
+
+
+def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:
+    ok(client, "add_prompt", title="Hello", content="Wörld")
+    ok(client, "add_task", title="Dig", project="garden")
+    for uri, project, version in [
+        ("satchel://prompt/hello", "default", 1),
+        ("satchel://prompt/desk:plain", "default", 0),
+        ("satchel://task/1", "garden", 1),
+        ("satchel://project/garden", "garden", 0),
+    ]:
+        [page] = plain(client.request("resources/read", {"uri": uri})["result"])["contents"]
+        size = len(page["text"].encode())
+        about = f", version {version}" if version else ""
+        resource = {"name": uri, "uri": uri, "mime_type": page["mimeType"], "size": size, "version": version}
+        assert result_of(client, "read_resource", {"resource": f" {uri} "}) == {
+            "content": [
+                {"type": "text", "text": page["text"]},
+                {"type": "text", "text": f"[resource {uri}{about}, {size} bytes of {page['mimeType']}]"},
+            ],
+            "structuredContent": {"project": project, "resource": {**resource, "text": page["text"]}},
+            "isError": False,
+        }
+    ok(client, "add_prompt", title="There", content="x", project="garden")
+    there = ok(client, "read_resource", resource="satchel://prompt/there", project="garden")
+    assert (there["project"], there["resource"]["text"]) == ("garden", "x")
+
+
+def test_what_the_server_cannot_make_is_told(client: Server) -> None:
+    ok(client, "add_prompt", title="Hello", content="x")
+    everything = "Use list_tasks with status all to see what there is."
+    assert refusal(client, "read_resource", resource="satchel://prompt/helo") == missing(
+        "Prompt 'helo' does not exist in project 'default'.", "Did you mean hello?", "hello"
+    )
+    assert refusal(client, "read_resource", resource="satchel://task/9") == missing(
+        "Task 9 does not exist.", everything
+    )
+    assert refusal(client, "read_resource", resource="satchel://project/gardn") == missing(
+        "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
+    )
+    for uri in ("satchel://task/", "satchel://prompt/%20", "satchel://project/%00", "satchel://nothing/1"):
+        assert refusal(client, "read_resource", resource=uri) == missing(
+            f"Resource '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
+        )
+    ok(client, "add_task", title="Dig")
+    ok(client, "add_resource", name="mine", uri="satchel://task/1", content="goes first")
+    assert ok(client, "read_resource", resource="satchel://task/1")["resource"]["text"] == "goes first"
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------
@@ -556,7 +625,16 @@ def test_a_task_is_meant_by_number_id_or_title(client: Server) -> None:
     ok(client, "add_task", title="Same")
     for reference in (1, "1", "#1", " #1 ", id, id.upper(), "First"):
         assert ok(client, "update_task", task=reference, priority="low")["task"]["number"] == 1, reference
-    assert refusal(client, "complete_task", task="Same")["near"] == ["#2 Same", "#3 Same"]
+    several = wrong("Several tasks have the title 'Same': #2 and #3.", None, "Say which by its number, as in #2.")
+    assert refusal(client, "complete_task", task="Same") == {**several, "near": ["#2", "#3"]}
+    assert refusal(client, "add_task", title="x", blocked_by=["Same"]) == {**several, "near": ["#2", "#3"]}
+    for _ in range(2):
+        ok(client, "add_task", title="Same")
+    error = refusal(client, "delete_task", task=" Same ")
+    assert (error["message"], error["near"]) == (
+        "Several tasks have the title 'Same': #2, #3, #4 and more.",
+        ["#2", "#3", "#4"],
+    )
     for reference in (
         99,
         "99",
@@ -565,16 +643,46 @@ def test_a_task_is_meant_by_number_id_or_title(client: Server) -> None:
         2**63,
         -1,
         "0",
-        "",
         "１",
         str(10**30),
         "00000000-0000-4000-8000-000000000000",
     ):
-        error = refusal(client, "complete_task", task=reference)
-        assert error["code"] == "not_found", reference
+        # A number beside this one is not what was meant.
+        nothing = missing(f"Task {reference} does not exist.", "Use list_tasks with status all to see what there is.")
+        for tool in ("complete_task", "delete_task"):
+            assert refusal(client, tool, task=reference) == nothing
+    for reference in ("", " "):
+        empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of one.")
+        assert refusal(client, "complete_task", task=reference) == empty
     for reference in (1.5, True, None, [1], {"number": 1}, 10**30):
         error = refusal(client, "complete_task", task=reference)
         assert error == wrong("task must be the number or UUID of a task.", "task"), reference
+
+
+def test_what_is_near_can_be_given_instead(client: Server) -> None:
+    for title in ("Eins", "Zwei", "Drei", "Vier", "vier\nmal", "Vier"):
+        ok(client, "add_task", title=title)
+    error = refusal(client, "complete_task", task="viar")
+    hint = "Did you mean #4 Vier or #6 Vier?"
+    assert error == missing("Task viar does not exist.", hint, "#4", "#6")
+    assert ok(client, "complete_task", task=error["near"][0])["task"]["number"] == 4
+    assert refusal(client, "delete_task", task="vier mall")["hint"] == "Did you mean #5 vier mal or #4 Vier or #6 Vier?"
+    for tool, argument, new in [
+        ("get_prompt", "prompt", {"title": "Code review", "content": "x"}),
+        ("read_resource", "resource", {"name": "code-review", "content": "x"}),
+    ]:
+        ok(client, f"add_{argument}", new)
+        assert refusal(client, tool, {argument: "Code-reviw"})["near"] == ["code-review"]
+        assert ok(client, tool, {argument: "code-review"})
+
+
+def test_a_line_stays_a_line(client: Server) -> None:
+    ok(client, "add_task", title="One\r\ntwo\u2028three", description="a\nb")
+    ok(client, "add_prompt", title="One\ntwo", content="x")
+    assert text(client, "list_tasks") == "#1 One two three @default\n   a b"
+    assert text(client, "list_prompts", query="one") == "- one-two: One two"
+    assert text(client, "complete_task", task=1) == "Completed #1 One two three (done) @default, version 2"
+    assert text(client, "delete_task", task=1) == "Deleted #1 One two three"
 
 
 def test_what_waits_is_not_ready(client: Server) -> None:
@@ -655,17 +763,21 @@ def test_tasks_are_found_by_project_tags_and_text(client: Server) -> None:
     "due", ["tomorrow", "2026-02-30", "2026-1-1", "20261201", "2026-12-01T10:00", "２０２６-12-01"]
 )
 def test_a_day_is_a_day(client: Server, due: str) -> None:
-    expected = wrong("due must be a day like 2026-11-30.", "due")
+    expected = wrong("due must be a day like 2026-11-30.", "due", "Leave it out where there is none.")
     assert refusal(client, "add_task", title="x", due=due) == expected
     assert ok(client, "list_tasks", status="all")["tasks"] == []
 
 
 # -- wrong arguments --------------------------------------------------------------------------------------------
 
+DECLARED = 'For example {"name": "who", "required": true}.'
+FEWER = "Ask for fewer; next_cursor leads to the rest."
+UNKEPT = "Leave out what is no character: NUL, and halves of others."
+
 WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("add_prompt", {}, wrong("title is missing.", "title")),
+    ("add_prompt", {}, wrong("title is missing.", "title", "Give title: a short line for people.")),
     ("add_prompt", {"title": "x"}, wrong("content is missing.", "content")),
-    ("add_prompt", {"title": 1, "content": "x"}, wrong("title must be a text without NUL.", "title")),
+    ("add_prompt", {"title": 1, "content": "x"}, wrong("title must be a text.", "title", "Put it into quotes.")),
     ("add_prompt", {"title": "  ", "content": "x"}, wrong("title must not be empty.", "title")),
     ("add_prompt", {"title": "x" * 201, "content": "x"}, wrong("title has at most 200 characters.", "title")),
     ("add_prompt", {"title": "x", "content": " \n"}, wrong("content must not be empty.", "content")),
@@ -710,18 +822,18 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "add_prompt",
         {"title": "x", "content": "x", "tags": [1]},
-        wrong("Each of tags must be a text without NUL.", "tags"),
+        wrong("tags[0] must be a text.", "tags", "Put it into quotes."),
     ),
     ("add_prompt", {"title": "x", "content": "x", "tags": ["a"] * 101}, wrong("tags has at most 100 entries.", "tags")),
     (
         "add_prompt",
         {"title": "x", "content": "x", "arguments": [{}]},
-        wrong("Each of arguments must be an object with name.", "arguments"),
+        wrong("arguments[0] must be an object with name.", "arguments", DECLARED),
     ),
     (
         "add_prompt",
         {"title": "x", "content": "x", "arguments": [{"name": None}]},
-        wrong("Each of arguments must be an object with name.", "arguments"),
+        wrong("arguments[0] must be an object with name.", "arguments", DECLARED),
     ),
     (
         "add_prompt",
@@ -736,15 +848,56 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "add_prompt",
         {"title": "x", "content": "x", "arguments": [{"name": "a", "values": ["x" * 201]}]},
-        wrong("arguments has at most 200 characters.", "arguments"),
+        wrong("arguments[0].values[0] has at most 200 characters.", "arguments", "Shorten it."),
     ),
     (
         "add_prompt",
-        {"title": "x", "content": "x", "arguments": [{"name": "a", "values": [1]}]},
-        wrong("Each of arguments must be a text without NUL.", "arguments"),
+        {"title": "x", "content": "x", "arguments": [{"name": "b"}, {"name": "a", "values": ["x", 1]}]},
+        wrong("arguments[1].values[1] must be a text.", "arguments", "Put it into quotes."),
+    ),
+    *(
+        ("add_prompt", {"title": "x", "content": "x", "arguments": given}, wrong(message, "arguments", hint))
+        for given, message, hint in [
+            ({"who": "Ann"}, "arguments must be a list.", f"For example [{DECLARED[12:-1]}]."),
+            (["who"], "arguments[0] must be an object.", DECLARED),
+            ([{"name": "a", "required": "yes"}], "arguments[0].required must be true or false.", "Without quotes."),
+            ([{"name": "a", "values": "x"}], "arguments[0].values must be a list.", 'For example ["one", "two"].'),
+            ([{"name": 5}], "arguments[0].name must be a text.", "Put it into quotes."),
+            ([{"name": "a"}, {"name": "\0"}], "arguments[1].name must be a text without NUL.", UNKEPT),
+            ([{"name": "a", "\0": 1}], "The names in arguments[0] must be texts without NUL.", UNKEPT),
+            (
+                [{"name": "a", "values": ["x"] * 101}],
+                "arguments[0].values has at most 100 entries.",
+                "Leave some out.",
+            ),
+        ]
+    ),
+    (
+        "update_prompt",
+        {"prompt": "x", "arguments": ["who"]},
+        wrong("arguments[0] must be an object.", "arguments", DECLARED),
+    ),
+    (
+        "render_prompt",
+        {"prompt": "x", "arguments": ["who"]},
+        wrong("arguments must be an object.", "arguments", 'For example {"who": "Ann"}.'),
+    ),
+    (
+        "render_prompt",
+        {"prompt": "x", "arguments": {"k" * 500: 1}},
+        wrong(f"arguments.{'k' * 90}... must be a text.", "arguments", "Put it into quotes."),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "name": "start-task"},
+        wrong(
+            "name cannot be start-task: that is a prompt of the server itself.",
+            "name",
+            "Choose another, or leave it out: one is made from the title.",
+        ),
     ),
     ("list_prompts", {"limit": 0}, wrong("limit is at least 1.", "limit")),
-    ("list_prompts", {"limit": 201}, wrong("limit is at most 200.", "limit")),
+    ("list_prompts", {"limit": 201}, wrong("limit is at most 200.", "limit", FEWER)),
     ("list_prompts", {"limit": "5"}, wrong("limit must be a whole number.", "limit")),
     ("list_prompts", {"limit": 2**70}, wrong("limit is at most 200.", "limit")),
     ("list_prompts", {"match": "some"}, wrong("match must be one of any, all.", "match")),
@@ -792,6 +945,30 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         wrong("content has at most 4194304 bytes.", "content"),
     ),
     ("read_resource", {"resource": "x" * 2001}, wrong("resource has at most 2000 characters.", "resource")),
+    *(
+        (tool, {argument: reference, **more}, wrong(f"{argument} must not be empty.", argument, hint))
+        for argument, tools, hint in [
+            ("prompt", ["get_prompt", "render_prompt", "delete_prompt"], "Give prompt: the name, title or id of one."),
+            ("resource", ["read_resource", "delete_resource"], "Give resource: the name or URI of one."),
+            ("task", ["complete_task", "delete_task"], "Give task: the number or UUID of one."),
+        ]
+        for tool in tools
+        for reference, more in [("", {}), (" \n", {"project": "garden"})]
+    ),
+    (
+        "add_task",
+        {"title": "x", "blocked_by": ["1", " "]},
+        wrong(
+            "blocked_by[1] must not be empty.",
+            "blocked_by",
+            "Give blocked_by: numbers or UUIDs of tasks, or an empty list.",
+        ),
+    ),
+    (
+        "add_task",
+        {"title": "x", "blocked_by": [1.5]},
+        wrong("blocked_by[0] must be the number or UUID of a task.", "blocked_by", 'For example 4, or "#4".'),
+    ),
     ("add_task", {"title": "x" * 501}, wrong("title has at most 500 characters.", "title")),
     (
         "add_task",
@@ -835,7 +1012,11 @@ def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
 
 @pytest.mark.parametrize("tool", ["list_prompts", "list_resources", "list_tasks"])
 def test_cursors_that_nobody_gave_out(client: Server, tool: str) -> None:
-    expected = wrong("cursor is none that was given out: use next_cursor of the page before.", "cursor")
+    expected = wrong(
+        "cursor is none that was given out: use next_cursor of the page before.",
+        "cursor",
+        "Ask again without it for the first page.",
+    )
     for place in (0, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", ""):
         forged = base64.b64encode(f"satchel:{place}".encode()).decode()
         for cursor in (forged, "nope", "ä", forged + "\n"):
@@ -852,7 +1033,7 @@ def test_null_and_what_nobody_knows_count_as_absent(client: Server) -> None:
     nothing = {"name": None, "description": None, "tags": None, "arguments": None, "project": None, "mood": "good"}
     assert ok(client, "add_prompt", title="x", content="y", **nothing)["prompt"]["name"] == "x"
     assert ok(client, "list_tasks", status=None, limit=None, cursor=None)["tasks"] == []
-    assert refusal(client, "add_prompt", title=None, content="x") == wrong("title must be a text without NUL.", "title")
+    assert refusal(client, "add_prompt", title=None, content="x") == wrong("title must be a text.", "title")
 
 
 def test_unknown_tools_are_refused_by_the_protocol(client: Server) -> None:
@@ -883,7 +1064,7 @@ def test_projects_are_listed_with_the_current_one_and_why(client: Server) -> Non
             {
                 "type": "text",
                 "text": "The current project is 'default' (the default).\n"
-                "- default: 0 prompts, 0 resources\n- garden: 1 prompts, 0 resources",
+                "- default: 0 prompts, 0 resources\n- garden: 1 prompt, 0 resources",
             }
         ],
         "structuredContent": {
@@ -930,7 +1111,11 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> N
         projects.delete(tx, "default")
     database.close()
     assert refusal(client, "list_prompts")["message"] == "Project 'default' does not exist."
-    assert ok(client, "list_projects")["projects"] == []
+    assert result_of(client, "list_projects", {}) == {
+        "content": [{"type": "text", "text": "There is no project 'default' (the default, which names no project)."}],
+        "structuredContent": {"project": "default", "why": "the default, which names no project", "projects": []},
+        "isError": False,
+    }
     assert refusal(client, "add_task", title="x")["code"] == "not_found"
 
 

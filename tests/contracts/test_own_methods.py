@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from satchel import __version__
-from satchel.contracts.own import INSTRUCTIONS
 from satchel.contracts.own.uris import PROMPT_URI, named_by, prompt_uri
 from satchel.model import Argument, Scope
 from satchel.services import projects, prompts, resources, tasks
@@ -79,6 +78,11 @@ def wrong(details: str) -> dict[str, Any]:
 
 # -- what it is -------------------------------------------------------------------------------------------------
 
+INSTRUCTIONS = (
+    "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before asking the "
+    "user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in errors under `near` "
+    "are what was probably meant. Pass expected_version from what you read when you update."
+)
 CAPABILITIES = {
     "tools": {"listChanged": False},
     "prompts": {"listChanged": True},
@@ -186,6 +190,8 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
                         "text": f"Work on this task.\n\n{TASK_PAGE}\n"
                         "It waits for #1: see to that first, or tell me why it can begin anyway.\n\n"
                         "Read the documents that matter with read_resource.\n\n"
+                        'Its project is not the current one: pass project: "garden" to read_resource, list_resources, '
+                        "render_prompt, add_task.\n\n"
                         "When it is done, call complete_task with task 2; note what comes up with add_task.\n",
                     },
                 }
@@ -193,14 +199,47 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
         }
     assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
     assert ask("prompts/get", name="start-task", arguments={"task": ""}) == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task", arguments={"task": "plan"})["error"] == {
+        "code": -32602,
+        "message": "Task 'plan' not found",
+        "data": {"name": "plan", "near": ["#2"]},
+    }
     for other in ("3", "Secret", "99"):
         assert ask("prompts/get", name="start-task", arguments={"task": other})["error"]["code"] == -32602
 
 
+def test_start_task_says_which_of_several_tasks(filled: str, ask: Callable[..., Any]) -> None:
+    ask("tools/call", name="add_task", arguments={"title": "Dig"})
+    assert ask("prompts/get", name="start-task", arguments={"task": "Dig"})["error"] == {
+        "code": -32602,
+        "message": "Several tasks have the title 'Dig': #1 and #4.",
+        "data": {"name": "Dig", "near": ["#1", "#4"]},
+    }
+
+
+def test_what_start_task_names_can_be_read(filled: str, ask: Callable[..., Any]) -> None:
+    read = {"resource": "beds", "project": "garden"}  # as its text says
+    assert ask("tools/call", name="read_resource", arguments=read)["content"][0]["text"] == "Three beds"
+    ask("tools/call", name="add_task", arguments={"title": "Here"})
+    [message] = ask("prompts/get", name="start-task", arguments={"task": "Here"})["messages"]
+    assert "pass project" not in message["content"]["text"]
+
+
+def test_no_new_prompt_is_hidden_behind_start_task(store: str, ask: Callable[..., Any]) -> None:
+    for title, name in [("Start Task", "start-task-2"), ("start task", "start-task-3")]:
+        added = ask("tools/call", name="add_prompt", arguments={"title": title, "content": title})
+        assert added["structuredContent"]["prompt"]["name"] == name
+        assert ask("prompts/get", name=name)["messages"][0]["content"]["text"] == title
+    assert [one["name"] for one in ask("prompts/list")["prompts"]][:3] == ["start-task", "start-task-2", "start-task-3"]
+
+
 def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, ask: Callable[..., Any]) -> None:
-    client = ask.client  # type: ignore[attr-defined]
-    arguments = {"title": "Start task", "content": "mine"}
-    answered(client, "tools/call", {"name": "add_prompt", "arguments": arguments})
+    assert ask("prompts/list")["prompts"][0] == START
+    database = open_database(store)
+    with database.write() as tx:
+        prompts.add(tx, Scope(), title="Start task", content="mine")  # as another contract does it
+    database.close()
     assert [one for one in ask("prompts/list")["prompts"] if one["name"] == "start-task"] == [START]
     assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
     read = ask("resources/read", uri="satchel://prompt/start-task")

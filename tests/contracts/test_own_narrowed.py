@@ -81,6 +81,72 @@ def test_read_only_changes_nothing(start: Callable[..., Ask]) -> None:
     assert plain(call(ask, "list_tasks")["result"])["structuredContent"]["tasks"][0]["version"] == 1
 
 
+def started(ask: Ask) -> str:
+    [message] = ask("prompts/get", {"name": "start-task", "arguments": {"task": "1"}})["result"]["messages"]
+    return message["content"]["text"]
+
+
+def prompts_of(ask: Ask) -> list[str]:
+    return [one["name"] for one in ask("prompts/list", {})["result"]["prompts"]]
+
+
+def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask]) -> None:
+    writer = start()
+    call(writer, "add_prompt", title="Broken", content="{{ x", arguments=[{"name": "x"}])
+    call(writer, "add_task", title="Drink")
+    page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"
+    reading = "Read the documents that matter with read_resource.\n\n"
+    done = "When it is done, call complete_task with task 1; note what comes up with add_task.\n"
+    assert started(writer) == f"{page}{reading}{done}"
+    assert prompts_of(writer) == ["start-task", "broken"]
+
+    ask = start("--read-only", "--toolsets", "prompts")
+    assert prompts_of(ask) == ["broken"]
+    params: dict[str, Any] = {"name": "start-task", "arguments": {"task": "1"}}
+    assert ask("prompts/get", params)["error"]["message"] == "Prompt 'start-task' not found"
+    params = {"ref": {"type": "ref/prompt", "name": "start-task"}, "argument": {"name": "task", "value": ""}}
+    assert ask("completion/complete", params)["error"]["message"] == "Prompt 'start-task' not found"
+    error = plain(call(ask, "render_prompt", prompt="Broken")["result"])["structuredContent"]["error"]
+    assert error["hint"] == "Ask the user to mend its content."
+
+    assert started(start("--toolsets", "tasks")) == f"{page}{done}"
+    assert started(start("--read-only")) == f"{page}{reading}When it is done, tell me.\n"
+    ask = start("--toolsets", "resources")
+    error = plain(call(ask, "read_resource", resource="satchel://task/7")["result"])["structuredContent"]["error"]
+    assert error == {
+        "code": "not_found",
+        "message": "Task 7 does not exist.",
+        "hint": "Look at what was named once more.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            ["--read-only"],
+            "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before "
+            "asking the user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in "
+            "errors under `near` are what was probably meant.",
+        ),
+        (
+            ["--toolsets", "prompts"],
+            "Satchel keeps the user's prompts across projects. Look here before asking the user for a saved prompt. "
+            "Names in errors under `near` are what was probably meant. Pass expected_version from what you read when "
+            "you update.",
+        ),
+        (
+            ["--read-only", "--toolsets", "tasks,resources"],
+            "Satchel keeps the user's documents (resources) and tasks across projects. Look here before asking the "
+            "user for a project document or what to do next (list_tasks: ready). Names in errors under `near` are what "
+            "was probably meant.",
+        ),
+    ],
+)
+def test_the_instructions_follow_what_is_there(start: Callable[..., Ask], flags: list[str], expected: str) -> None:
+    assert start(*flags)("server/discover", {})["result"]["instructions"] == expected
+
+
 def test_both_at_once(start: Callable[..., Ask]) -> None:
     ask = start("--read-only", "--toolsets", "tasks")
     assert listed(ask) == ["list_tasks", "list_projects"]
@@ -94,6 +160,9 @@ def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None
                 assert (answer.status == 403) is tool.writes, (contract, tool.name)
         door = server.fetch("POST", "/mcp/tool/add_task", b'{"title": "x"}', {"Content-Type": "application/json"})
         assert door.status == 403
+        # Our own has no such tools: decision 14.
+        answer = server.ask("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, path="/mcp/satchel")
+        assert answer.error == {"code": -32602, "message": "Unknown tool: add_task"}
         assert ok(server, "list_tasks", status="all")["tasks"] == []
 
 

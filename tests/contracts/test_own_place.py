@@ -253,7 +253,10 @@ def test_over_http_a_project_that_is_not_there_is_told(store_with_two: str) -> N
             assert server.call("add_task", {"title": "x"}, path=path)["isError"] is True
             assert server.ask("prompts/list", path=path).error["code"] == -32602
             assert server.ask("resources/read", {"uri": "x:y"}, path=path).error["code"] == -32602
-            assert server.call("list_projects", path=path)["isError"] is False
+            listed = server.call("list_projects", path=path)
+            assert listed["isError"] is False
+            assert listed["structuredContent"]["why"] == "the query ?project=, which names no project"
+            assert listed["content"][0]["text"].startswith("There is no project '")
             with server.listen({"promptsListChanged": True}, path=path) as stream:
                 assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
 

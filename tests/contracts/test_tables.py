@@ -6,9 +6,12 @@ import pytest
 
 from satchel import errors
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.own.failures import Missed, Unrenderable
+from satchel.contracts.contract import Reply
+from satchel.contracts.own import complaints
+from satchel.contracts.own.failures import Missed, Several, Unrenderable
 from satchel.contracts.schema import json_schema
 from satchel.model import Scope
+from tests.support.own import CODES, HINT
 
 SCOPE = Scope()
 
@@ -24,6 +27,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
+    Several: [Several(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
     Missed: [Missed(errors.NotFound("prompt", "7", SCOPE), ("8",))],
     Unrenderable: [Unrenderable("It cannot be filled in.", "Mend it.")],
 }
@@ -43,6 +47,39 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
             for error in SAMPLES[kind]:
                 body = contract.failure(tool, error)
                 assert body and b"secret" not in msgspec.json.encode(body)
+
+
+def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
+    contract = load("satchel")
+    rules = {(field or "x", rule) for field, rule in complaints._SENTENCES} | {("x", "nobody thought of it")}
+    samples = [
+        *(error for many in SAMPLES.values() for error in many),
+        *(errors.NotFound(kind, "7", SCOPE) for kind in ("prompt", "resource", "task", "project")),
+        *(errors.Forbidden(kind, "7", SCOPE) for kind in ("task", "project")),
+        *(errors.WrongArgument(field, rule, limit=1, value="x") for field, rule in rules),
+        *(
+            errors.WrongArgument(field, "type", limit=limit, value=value)
+            for field in ("x", "task", "blocked_by", "arguments")
+            for limit in ("string", "text", "integer", "boolean", "array", "object", "object with name")
+            for value in (None, "x", {})
+        ),
+        errors.WrongArgument("prompt", "readOnly", value="x"),
+        errors.WrongArgument("prompt", "readOnly", value="x", limit="y"),
+        errors.WrongArgument("x", "anyOf", limit=("x", "y")),
+        errors.WrongArgument("x", "enum", limit=["x", "y"]),
+        errors.WrongArgument("x", "required", limit=("x", "y"), kind="argument"),
+        errors.WrongArgument("content", "dependentRequired", limit=("text", "binary")),
+        errors.WrongArgument("content", "maxBytes", limit=64 * 1024),
+    ]
+    replies = [contract.apology, *(contract.failure(contract.tools[0], sample) for sample in samples)]
+    seen = set()
+    for reply in replies:
+        assert isinstance(reply, Reply) and isinstance(reply.structured, dict)
+        error = reply.structured["error"]
+        assert error["hint"] == HINT and error["message"].endswith("."), error
+        assert "{" not in error["message"] and error["hint"].count("{") == error["hint"].count("}")
+        seen.add(error["code"])
+    assert seen == {*CODES, "internal"}
 
 
 UNABLE = "Unable to complete request. Please try again."

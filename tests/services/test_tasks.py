@@ -193,8 +193,27 @@ def test_near_gives_what_was_meant(database: Database) -> None:
             "Write the letter",
             "Write the latter",
         ]
-        assert len(tasks.near(tx, ADA, 4711)) == 3
+        for reference in (4711, "#4711", "0", "-1", "9" * 30, "00000000-0000-4000-8000-000000000000"):
+            assert tasks.near(tx, ADA, reference) == (), reference
         assert tasks.near(tx, ADA, "nothing like it") == tasks.near(tx, ADA, "x" * 5000) == ()
+
+
+def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> None:
+    with database.write() as tx:
+        projects.add(tx, "closed")
+        first = tasks.add(tx, ADA, title="Vier", project="closed").number
+        for title in ("vier", "Vier", "VIER", "Vier", "Vier", "Four"):
+            tasks.add(tx, ADA, title=title)
+        assert tasks.near(tx, ADA, "viar") == ((first + 3, "VIER"), (first, "Vier"), (first + 2, "Vier"))
+        assert tasks.titled(tx, ADA, " Vier ") == ((first, first + 2, first + 4), True)
+        assert tasks.titled(tx, ADA, "Four") == ((first + 6,), False)
+        confined = Scope(user=ADA.user, projects=("open",))
+        assert tasks.near(tx, confined, "viar")[1:] == ((first + 2, "Vier"), (first + 4, "Vier"))
+        assert tasks.titled(tx, confined, "Vier") == ((first + 2, first + 4, first + 5), False)
+        for number in (4, 5):
+            tasks.delete(tx, ADA, first + number)
+        # What a token cannot see is no reason to call a title ambiguous.
+        assert tasks.find(tx, confined, "Vier").number == first + 2
 
 
 def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database) -> None:

@@ -25,6 +25,7 @@ class Like(str):
 
 
 ID = Like("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HINT = Like(r"(?s)[A-Z].{5,}[.?]")
 TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
@@ -45,8 +46,9 @@ def check(tool: str, result: dict[str, Any]) -> None:
     if result["isError"]:
         error = structured["error"]
         assert structured.keys() == {"error"} and error["code"] in CODES, structured
-        hint = f" {error['hint']}" if "hint" in error else ""
-        assert result["content"] == [{"type": "text", "text": f"{error['code']}: {error['message']}{hint}"}]
+        assert error["hint"] == HINT, error
+        said = f"{error['code']}: {error['message']} {error['hint']}"
+        assert result["content"] == [{"type": "text", "text": said}]
     else:
         assert isinstance(structured["project"], str)
 

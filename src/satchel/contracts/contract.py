@@ -33,6 +33,7 @@ class Sources(Struct, frozen=True):
     tx: Tx
     libraries: "Libraries"
     later: list[Callable[[Tx], None]] = []  # to be done in a transaction of its own once there is an answer
+    tools: frozenset[str] = frozenset()  # that whoever asks may call
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -71,7 +72,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     failures: Mapping[type[SatchelError], Callable[[Any], Body]] = {}  # of tools; total; the most specific row counts
     apology: Body = ""  # for a surprise in the code of a tool
     refusal: Callable[[Tool], Schema] = lambda _tool: {}  # what a failure of a tool looks like
-    instructions: str | None = None
+    instructions: Callable[[tuple[Tool, ...]], str] | None = None  # for those who may call these tools
     reads_store: bool = True
     reads_libraries: bool = False
     renders: frozenset[str] = frozenset()  # tools and methods that fill in templates, and may take half a second for it

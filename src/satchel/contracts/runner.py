@@ -32,19 +32,21 @@ class Runner:
         self._database = database
         self._libraries = libraries
         self._tools = {tool.name: tool for tool in contract.tools}
+        self._callable = frozenset(self._tools)
+        self._reading = frozenset(tool.name for tool in contract.tools if not tool.writes)
         self._tool_list: list[dict[str, Any]] | None = None
 
     @property
     def offer(self) -> Offer:
         """What clients are told of this server."""
-        methods = set(self._contract.methods)
+        methods, instructions = set(self._contract.methods), self._contract.instructions
         if self._tools:
             methods |= {"tools/list", "tools/call"}
         return Offer(
             server={"name": self._contract.server_name, "version": __version__},
             capabilities=self._contract.capabilities,
             methods=frozenset(methods),
-            instructions=self._contract.instructions,
+            instructions=None if instructions is None else instructions(self._contract.tools),
         )
 
     def tool(self, call: Call) -> Tool | None:
@@ -115,7 +117,7 @@ class Runner:
     def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report, patience: float | None) -> Body:
         later: list[Callable[[Tx], None]] = []
         with self._opened(tool, scope, patience) as tx:
-            source = self._source(tx, later)
+            source = self._source(tx, scope, later)
             body = tool.run(source, scope, arguments, report) if tool.reports else tool.run(source, scope, arguments)
         self._do(later, scope)
         return body
@@ -133,7 +135,7 @@ class Runner:
                 return method(self._libraries, scope, call.params)
             later: list[Callable[[Tx], None]] = []
             with self._database.read(scope, patience) as tx:
-                result = method(self._source(tx, later), scope, call.params)
+                result = method(self._source(tx, scope, later), scope, call.params)
             self._do(later, scope)
             return result
         except (ProtocolError, OutOfTime):
@@ -142,8 +144,10 @@ class Runner:
             log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") from None
 
-    def _source(self, tx: Tx, later: list[Callable[[Tx], None]]) -> Tx | Sources:
-        return tx if self._libraries is None else Sources(tx, self._libraries, later)
+    def _source(self, tx: Tx, scope: Scope, later: list[Callable[[Tx], None]]) -> Tx | Sources:
+        if self._libraries is None:
+            return tx
+        return Sources(tx, self._libraries, later, self._reading if scope.is_read_only else self._callable)
 
     def _do(self, later: list[Callable[[Tx], None]], scope: Scope) -> None:
         """What may be done once there is an answer; nobody waits for it to succeed."""

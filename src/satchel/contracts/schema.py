@@ -184,7 +184,8 @@ def _without_none(limits: dict[str, Any]) -> Schema:
 _PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 
 
-def _check_type(schema: Schema, value: Any, name: str) -> None:
+def _check_type(schema: Schema, value: Any, name: str, place: str | None = None) -> None:
+    place = place or name
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:
@@ -194,23 +195,23 @@ def _check_type(schema: Schema, value: Any, name: str) -> None:
     if kind == "integer":
         is_right = is_right and not isinstance(value, bool)
     if not is_right or (kind == "string" and not _is_storable(value)):
-        raise WrongArgument(name, "type", limit=kind)
-    for item in value if kind == "array" else ():
-        _check_type(schema["items"], item, name)
+        raise WrongArgument(name, "type", limit=kind, value=value, place=place)
+    for index, item in enumerate(value) if kind == "array" else ():
+        _check_type(schema["items"], item, name, f"{place}[{index}]")
     if kind == "object":
-        _check_members(schema, value, name)
+        _check_members(schema, value, name, place)
 
 
-def _check_members(schema: Schema, value: dict[str, Any], name: str) -> None:
+def _check_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> None:
     for member in schema.get("required", ()):
         if member not in value:
-            raise WrongArgument(name, "type", limit=f"object with {member}")
+            raise WrongArgument(name, "type", limit=f"object with {member}", value=value, place=place)
     for member, content in value.items():
         expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
         if not _is_storable(member):
-            raise WrongArgument(name, "type", limit="object")
+            raise WrongArgument(name, "type", limit="object", value=value, place=place)
         if expected and content is not None:
-            _check_type(expected, content, name)
+            _check_type(expected, content, name, f"{place}.{member}")
 
 
 def _as_texts(value: Any) -> Any:

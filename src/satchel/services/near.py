@@ -12,11 +12,14 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def nearest_few(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The names most like the one that was typed, whatever their case, the best first."""
+    """The names most like the one that was typed, whatever their case, the best first; in whatever order they come."""
     import difflib  # only for whoever mistyped
 
     if len(name) > _LONGEST:
         return ()
-    folded = {known.casefold(): known for known in names if len(known) <= _LONGEST}
+    folded: dict[str, set[str]] = {}
+    for known in names:
+        if len(known) <= _LONGEST:
+            folded.setdefault(known.casefold(), set()).add(known)
     near = difflib.get_close_matches(name.casefold(), folded, n=count)
-    return tuple(folded[one] for one in near)
+    return tuple(known for one in near for known in sorted(folded[one]))[:count]

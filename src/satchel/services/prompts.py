@@ -41,8 +41,11 @@ def add(
     description: str | None = None,
     arguments: Sequence[Argument] = (),
     name: str | None = None,
+    avoiding: str | None = None,
 ) -> Prompt:
     """Keep a new prompt; its name is made from the title where none is given. With arguments it is a template.
+
+    The name that is made is not the one to avoid.
 
     Raises:
         WrongArgument: name, tags or arguments cannot be such, or the content is too long for a template.
@@ -60,7 +63,7 @@ def add(
     names = slugs.candidates(title, id) if name is None else iter([name])
     try:
         while number is None:
-            chosen = next(names, None)
+            chosen = next((one for one in names if one != avoiding), None)
             if chosen is None:
                 raise Taken("prompt", "name", str(name), scope)
             number = rows.add(
@@ -134,10 +137,11 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
         NotFound: the project has no such prompt.
     """
     project = current(tx, scope).number
-    id = clock.parse_id(reference)
+    text = reference.strip()
+    id = clock.parse_id(text)
     prompt = (
-        rows.by_name(tx, project, reference)
-        or rows.by_title(tx, project, reference.strip())
+        rows.by_name(tx, project, text)
+        or rows.by_title(tx, project, text)
         or (rows.by_id(tx, project, id) if id else None)
     )
     if prompt is None:

@@ -113,7 +113,8 @@ def find(tx: Tx, scope: Scope, reference: str) -> Resource:
         NotFound: the project has no such resource.
     """
     project = current(tx, scope).number
-    resource = rows.by_name(tx, project, reference) or rows.by_uri(tx, project, reference)
+    text = reference.strip()
+    resource = rows.by_name(tx, project, text) or rows.by_uri(tx, project, text)
     if resource is None:
         raise NotFound("resource", reference, scope)
     return resource

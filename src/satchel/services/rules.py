@@ -114,18 +114,23 @@ def check_arguments(arguments: Sequence[Argument]) -> None:
     if len(arguments) > MAX_ARGUMENTS:
         raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind="prompt")
     seen: set[str] = set()
-    for argument in arguments:
+    for index, argument in enumerate(arguments):
+        values = f"arguments[{index}].values"
         if not re.fullmatch(_ARGUMENT, argument.name):
             raise WrongArgument("arguments", "pattern", limit=_ARGUMENT, value=argument.name, kind="prompt")
         if argument.name in seen:
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt")
         seen.add(argument.name)
         if len(argument.values) > MAX_VALUES:
-            raise WrongArgument("arguments", "maxItems", limit=MAX_VALUES, value=argument.name, kind="prompt")
+            raise WrongArgument(
+                "arguments", "maxItems", limit=MAX_VALUES, value=argument.name, kind="prompt", place=values
+            )
         for text in (argument.description or "", *argument.values):
             check_text("arguments", text)
-        if any(len(value) > MAX_VALUE for value in argument.values):
-            raise WrongArgument("arguments", "maxLength", limit=MAX_VALUE, value=argument.name, kind="prompt")
+        for number, value in enumerate(argument.values):
+            if len(value) > MAX_VALUE:
+                place = f"{values}[{number}]"
+                raise WrongArgument("arguments", "maxLength", limit=MAX_VALUE, value=value, kind="prompt", place=place)
 
 
 def check_template(content: str) -> None:

@@ -21,6 +21,7 @@ Filter = pages.Filter
 
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
+_NEAR = 3  # that are told
 
 
 def add(
@@ -139,30 +140,37 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> FullTask:
         numbers = [task.number] if task else []
     found = _known(tx, scope, numbers)
     if not found:
-        found = _known(tx, scope, rows.titled(tx, owner(scope), text, scope.projects))
+        found = _known(tx, scope, rows.titled(tx, owner(scope), text, 2, scope.projects))
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
 
+def titled(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
+    """The numbers of the user's first tasks with exactly this title, and whether there are more."""
+    numbers = rows.titled(tx, owner(scope), title.strip(), _NEAR + 1, scope.projects)
+    return tuple(numbers[:_NEAR]), len(numbers) > _NEAR
+
+
 def near(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
-    """The numbers and titles of up to three tasks that somebody may have meant."""
+    """The numbers and titles of up to three tasks that somebody may have meant who mistyped a title.
+
+    Whoever gives a number or an id did not mean the next one: beside deleting, a guess would be dangerous.
+    """
     text = str(reference).strip()
+    if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None:
+        return ()
     user = owner(scope)
     known = rows.newest_open(tx, user, 2 * _NEIGHBOURS)
-    number = _number(text)
-    same = rows.titled(tx, user, text, scope.projects)
-    if same:
-        ordered = [(one, text) for one in same]  # several of this title, or it would have been found
-    elif number is not None:
-        ordered = sorted(known, key=lambda task: abs(task[0] - number))
-    else:
-        for spelling in {text, text.lower(), text[:1].upper() + text[1:]}:
-            known += rows.beside_title(tx, user, spelling, _NEIGHBOURS)
-        titles = {title: number for number, title in known}
-        ordered = [(titles[title], title) for title in nearest_few(text, titles)]
-    allowed = {task.number for task in rows.full(tx, user, [number for number, _ in ordered[:3]], scope.projects)}
-    return tuple(task for task in ordered[:3] if task[0] in allowed)
+    for spelling in dict.fromkeys((text, text.lower(), text[:1].upper() + text[1:])):
+        known += rows.beside_title(tx, user, spelling, _NEIGHBOURS)
+    if scope.projects is not None:
+        allowed = {task.number for task in rows.full(tx, user, [number for number, _ in known], scope.projects)}
+        known = [task for task in known if task[0] in allowed]
+    titles: dict[str, set[int]] = {}
+    for number, title in known:
+        titles.setdefault(title, set()).add(number)
+    return tuple((number, title) for title in nearest_few(text, titles) for number in sorted(titles[title]))[:_NEAR]
 
 
 def update(

@@ -78,28 +78,30 @@ def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task 
     return _task(row) if row else None
 
 
-def titled(tx: Tx, owner: str, title: str, allowed: Allowed = None) -> list[int]:
-    """The numbers of an owner's tasks with exactly this title; two are as good as many."""
+def titled(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
+    """The numbers of an owner's first tasks with exactly this title."""
+    # The title joined to nothing, or SQLite puts it into substr too, and no longer knows what the index is of. The
+    # number plus nothing, or an engine may go through all tasks in the order of their numbers.
     sql = """
         select number from tasks
-        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title = :title
+        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
             and (not :is_confined or project is null
                 or project in (select number from projects where name in :allowed))
-        limit 2
+        order by number + 0 limit :limit
     """
-    found = tx.all(sql, owner=owner, title=title, is_confined=allowed is not None, allowed=allowed or ())
-    return [number for (number,) in found]
+    values = {"is_confined": allowed is not None, "allowed": allowed or ()}
+    return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **values)]
 
 
 def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, str]]:
     """The tasks whose titles stand before and behind a title, in the order of their beginnings."""
     before = """
         select number, title from tasks where owner = :owner and substr(title, 1, 60) < substr(:title, 1, 60)
-        order by substr(title, 1, 60) desc limit :limit
+        order by substr(title, 1, 60) desc, number desc limit :limit
     """
     behind = """
         select number, title from tasks where owner = :owner and substr(title, 1, 60) >= substr(:title, 1, 60)
-        order by substr(title, 1, 60) limit :limit
+        order by substr(title, 1, 60), number limit :limit
     """
     values = {"owner": owner, "title": title, "limit": limit}
     return [(number, title) for number, title in tx.all(before, **values) + tx.all(behind, **values)]

@@ -5,7 +5,8 @@ prompts, resources, tasks, projects         the tools
 methods      prompts and resources of MCP   completions  what a half-typed argument may become
 uris         the URIs of our own
 rendering    prompts filled in              documents    tasks and projects as pages
-failures     what goes wrong, in one shape  cursors      where the next page begins
+failures     what goes wrong, in one shape  complaints   what is wrong with an argument
+reading      what URIs of our own mean      cursors      where the next page begins
 """
 
 from collections.abc import Callable
@@ -17,19 +18,13 @@ from msgspec import Struct
 from satchel.contracts.contract import Body, Contract, Schema, Sources, Tool
 from satchel.contracts.own import inputs
 from satchel.contracts.own.answers import PROMPT, RESOURCE, TASK, in_project, many
-from satchel.contracts.own.failures import FAILURES, UNABLE, Missed, error
+from satchel.contracts.own.failures import FAILURES, SEE_LOG, UNABLE, Missed, Several, error
 from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI, prompt_uri
 from satchel.errors import NotFound
 from satchel.model import Changed, Scope
 from satchel.protocol import Change
 from satchel.services import projects as all_projects
 from satchel.services.near import nearest_few
-
-INSTRUCTIONS = (
-    "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before asking the "
-    "user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in errors under `near` "
-    "are what was probably meant. Pass expected_version from what you read when you update."
-)
 
 _TEXT: Schema = {"type": "string"}
 _COUNTED: Schema = {"type": "object", "required": ["name"]}
@@ -66,7 +61,7 @@ def tool(
         description=description,
         input=takes,
         output=None,
-        run=near_projects(run),
+        run=helped(run),
         writes=writes,
         toolset=toolset,
         at_least_one=at_least_one,
@@ -80,19 +75,48 @@ def tool(
     )
 
 
-def near_projects(run: Callable[..., Body]) -> Callable[..., Body]:
-    """A tool that tells, of a project that is not there, which may have been meant."""
+def helped(run: Callable[..., Body]) -> Callable[..., Body]:
+    """A tool that tells of a project that is not there which may have been meant, and points to no tool that is not."""
 
     def running(sources: Sources, scope: Scope, arguments: Struct) -> Body:
         try:
             return run(sources, scope, arguments)
         except NotFound as missing:
-            if missing.kind != "project" or isinstance(missing, Missed):
+            if isinstance(missing, Several) or (isinstance(missing, Missed) and missing.near):
                 raise
+            if missing.kind != "project":
+                if f"list_{missing.kind}s" in sources.tools:
+                    raise
+                raise Missed(missing, (), hint="Look at what was named once more.") from missing
             known = [project.name for project, _ in all_projects.listed(sources.tx, scope)]
             raise Missed(missing, nearest_few(missing.key, known)) from missing
 
     return running
+
+
+_KEPT = {  # by toolset: what it keeps, and what to look for there
+    "prompts": ("prompts", "a saved prompt"),
+    "resources": ("documents (resources)", "a project document"),
+    "tasks": ("tasks", "what to do next (list_tasks: ready)"),
+}
+
+
+def instructions(tools: tuple[Tool, ...]) -> str:
+    """What a model should know before it calls any of these tools."""
+    sets = [_KEPT[one] for one in dict.fromkeys(tool.toolset for tool in tools if tool.toolset)]
+    kept, sought = ([one[part] for one in sets] for part in (0, 1))
+    text = (
+        f"Satchel keeps the user's {enumerated(kept, ' and ')} across projects. Look here before asking the user for "
+        f"{enumerated(sought, ', or ' if len(sought) > 2 else ' or ')}. Names in errors under `near` are what was "
+        "probably meant."
+    )
+    updates = any(tool.name.startswith("update_") for tool in tools)
+    return f"{text} Pass expected_version from what you read when you update." if updates else text
+
+
+def enumerated(names: list[str], last: str) -> str:
+    """Names in a row, with a word before the last."""
+    return last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def changes(changed: Changed, scope: Scope) -> list[Change]:
@@ -126,7 +150,7 @@ CONTRACT = Contract(
         "resources": {"subscribe": True, "listChanged": True},
         "completions": {},
     },
-    instructions=INSTRUCTIONS,
+    instructions=instructions,
     reads_libraries=True,
     finds_project=True,
     acts_as_user=True,
@@ -318,5 +342,5 @@ CONTRACT = Contract(
     },
     renders=frozenset({"render_prompt", "prompts/get"}),
     failures=FAILURES,
-    apology=error("internal", UNABLE),
+    apology=error("internal", UNABLE, SEE_LOG),
 )

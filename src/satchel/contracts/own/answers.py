@@ -151,10 +151,26 @@ def prompt_facts(prompt: PromptAnswer) -> str:
     return f"[prompt {prompt.name}{version}{'; arguments: ' if arguments else ''}{', '.join(arguments)}]"
 
 
+def resource_facts(resource: ResourceAnswer) -> str:
+    """What a text lacks that is the content of a resource."""
+    version = f", version {resource.version}" if resource.version else ""
+    return f"[resource {resource.name}{version}, {counted(resource.size, 'byte')} of {resource.mime_type}]"
+
+
 def short(text: str) -> str:
     """The beginning of a text, in one line."""
     plain = " ".join(text[: 2 * _SHORT].split())
     return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
+
+
+def one_line(text: str) -> str:
+    """A text whose lines are one."""
+    return " ".join(text.splitlines())
+
+
+def counted(count: int, what: str) -> str:
+    """How many there are of something."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def task_entry(task: FullTask) -> str:
@@ -164,7 +180,7 @@ def task_entry(task: FullTask) -> str:
 
 def task_line(task: FullTask) -> str:
     """A task in one line."""
-    parts = [f"#{task.number}", task.title]
+    parts = [f"#{task.number}", one_line(task.title)]
     if task.is_completed:
         parts.append("(done)")
     if task.priority != "normal":

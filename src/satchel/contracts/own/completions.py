@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.contract import Result, Sources
-from satchel.contracts.own.methods import START_TASK, unavailable
-from satchel.contracts.own.rendering import arguments_of, memory_of, stored_or_library
+from satchel.contracts.own.methods import starts_tasks, unavailable
+from satchel.contracts.own.rendering import START_TASK, arguments_of, memory_of, stored_or_library
 from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI
 from satchel.errors import Forbidden, NotFound
 from satchel.model import Scope
@@ -42,7 +42,7 @@ def of_template(sources: Sources, scope: Scope, uri: str, argument: str, text: s
 
 def of_prompt(sources: Sources, scope: Scope, name: str, argument: str, text: str) -> completion.Completion:
     """The values that were declared for an argument, then those it had before, then what its name says it is."""
-    if name == START_TASK:
+    if name == START_TASK and starts_tasks(sources):
         if argument != "task":
             raise invalid_params(f"Prompt '{name}' has no argument {argument}")
         return completion.open_tasks(sources.tx, scope, text)

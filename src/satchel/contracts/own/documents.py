@@ -1,6 +1,6 @@
 """What the store holds as documents: a task with what it needs, a project at a glance."""
 
-from satchel.contracts.own.answers import ELSEWHERE, task_line, waits_for
+from satchel.contracts.own.answers import ELSEWHERE, one_line, task_line, waits_for
 from satchel.errors import NotFound
 from satchel.model import FullTask, Scope
 from satchel.protocol.wire import encode
@@ -8,6 +8,7 @@ from satchel.services import projects, resources, tasks
 from satchel.storage.database import Tx
 
 _MOST = 20  # documents and tasks that are named
+_IN_PROJECT = ("read_resource", "list_resources", "render_prompt", "add_task")  # tools, as they are used with a task
 
 
 def task_document(tx: Tx, scope: Scope, task: FullTask) -> str:
@@ -20,7 +21,7 @@ def task_document(tx: Tx, scope: Scope, task: FullTask) -> str:
         facts.append(f"Project: {task.project}")
     if task.tags:
         facts.append(f"Tags: {', '.join(task.tags)}")
-    page = [f"# Task #{task.number}: {task.title}", "\n".join(f"- {fact}" for fact in facts)]
+    page = [f"# Task #{task.number}: {one_line(task.title)}", "\n".join(f"- {fact}" for fact in facts)]
     if task.description is not None:
         page.append(task.description)
     lines = [task_line(one) for number in task.blocked_by[:_MOST] if (one := _other(tx, scope, number))]
@@ -34,15 +35,21 @@ def task_document(tx: Tx, scope: Scope, task: FullTask) -> str:
     return "\n\n".join(page) + "\n"
 
 
-def start_document(tx: Tx, scope: Scope, task: FullTask) -> str:
-    """A task as the beginning of a conversation about it."""
+def start_document(tx: Tx, scope: Scope, task: FullTask, tools: frozenset[str]) -> str:
+    """A task as the beginning of a conversation about it, with the tools that there are for it."""
     page = ["Work on this task.", task_document(tx, scope, task).rstrip()]
     if waits_for(task):
         page.append(
             f"It waits for {', '.join(waits_for(task))}: see to that first, or tell me why it can begin anyway."
         )
-    page.append("Read the documents that matter with read_resource.")
-    page.append(f"When it is done, call complete_task with task {task.number}; note what comes up with add_task.")
+    if "read_resource" in tools:
+        page.append("Read the documents that matter with read_resource.")
+    elsewhere = ", ".join(tool for tool in _IN_PROJECT if tool in tools)
+    if elsewhere and task.project not in (None, scope.project):
+        page.append(f'Its project is not the current one: pass project: "{task.project}" to {elsewhere}.')
+    done = f"call complete_task with task {task.number}" if "complete_task" in tools else "tell me"
+    more = "; note what comes up with add_task" if "add_task" in tools else ""
+    page.append(f"When it is done, {done}{more}.")
     return "\n\n".join(page) + "\n"
 
 

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from satchel.contracts.contract import Body, Reply
+from satchel.contracts.own.answers import one_line
+from satchel.contracts.own.complaints import complaint
 from satchel.errors import (
     Forbidden,
     NotFound,
@@ -18,14 +20,28 @@ from satchel.errors import (
 from satchel.model import Scope
 
 UNABLE = "Unable to complete request. Please try again."
+SEE_LOG = "Try again; if it stays so, the server's log says why."
 
 
 class Missed(NotFound):
     """Something that is not there, and what may have been meant."""
 
-    def __init__(self, missing: NotFound, near: tuple[str, ...]) -> None:
+    def __init__(
+        self, missing: NotFound, near: tuple[str, ...], titles: tuple[str, ...] = (), hint: str | None = None
+    ) -> None:
+        super().__init__(missing.kind, missing.key, missing.scope)
+        self.near = near  # each does when it is given instead
+        self.titles = titles  # of these, where they tell nothing by themselves
+        self.hint = hint  # where nothing is near and the usual one is of no use
+
+
+class Several(NotFound):
+    """Tasks that all have the title by which one of them was meant."""
+
+    def __init__(self, missing: NotFound, near: tuple[str, ...], *, has_more: bool) -> None:
         super().__init__(missing.kind, missing.key, missing.scope)
         self.near = near
+        self.has_more = has_more
 
 
 class Unrenderable(Refused):
@@ -48,26 +64,37 @@ def called(name: str) -> Iterator[None]:
         raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
 
 
-def error(code: str, message: str, hint: str | None = None, **more: Any) -> Body:
+def error(code: str, message: str, hint: str, **more: Any) -> Body:
     """A failure as every tool says it."""
-    structured: dict[str, Any] = {"code": code, "message": message}
-    if hint is not None:
-        structured["hint"] = hint
-    text = message if hint is None else f"{message} {hint}"
-    return Reply([{"type": "text", "text": f"{code}: {text}"}], {"error": {**structured, **more}})
+    structured: dict[str, Any] = {"code": code, "message": message, "hint": hint}
+    return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
 
 
 def wrong_argument(wrong: WrongArgument) -> Body:
-    message, hint = _complaint(wrong)
+    message, hint = complaint(wrong)
     argument = "tags" if wrong.field == "tag" else wrong.field
     return error("invalid_argument", message, hint, argument=argument)
 
 
 def not_found(missing: NotFound) -> Body:
-    near = missing.near if isinstance(missing, Missed) else ()
-    hint = f"Did you mean {' or '.join(near)}?" if near else _HINTS[missing.kind].format(key=missing.key)
-    more = {"near": list(near)} if near else {}
-    return error("not_found", f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}.", hint, **more)
+    message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}."
+    if not isinstance(missing, Missed) or not missing.near:
+        hint = missing.hint if isinstance(missing, Missed) else None
+        return error("not_found", message, hint or _HINTS[missing.kind].format(key=missing.key))
+    named = zip(missing.near, missing.titles or [""] * len(missing.near), strict=True)
+    meant = " or ".join(f"{name} {one_line(title)}".strip() for name, title in named)
+    return error("not_found", message, f"Did you mean {meant}?", near=list(missing.near))
+
+
+def several(many: Several) -> Body:
+    hint = f"Say which by its number, as in {many.near[0]}."
+    return error("invalid_argument", said_of(many), hint, near=list(many.near))
+
+
+def said_of(many: Several) -> str:
+    """Which tasks have the same title."""
+    numbers = f"{', '.join(many.near)} and more" if many.has_more else " and ".join(many.near)
+    return f"Several tasks have the title '{one_line(many.key.strip())}': {numbers}."
 
 
 def forbidden(refused: Forbidden) -> Body:
@@ -95,12 +122,13 @@ def conflict(clash: VersionConflict) -> Body:
 FAILURES: dict[type[SatchelError], Callable[[Any], Body]] = {
     WrongArgument: wrong_argument,
     NotFound: not_found,
+    Several: several,
     Forbidden: forbidden,
     Taken: taken,
     VersionConflict: conflict,
     Unrenderable: lambda failed: error("invalid_argument", failed.message, failed.hint),
-    StoreError: lambda _: error("unavailable", UNABLE, "Nothing was changed."),
-    Refused: lambda _: error("internal", UNABLE),
+    StoreError: lambda _: error("unavailable", UNABLE, "Nothing was changed. Try again in a moment."),
+    Refused: lambda _: error("internal", UNABLE, SEE_LOG),
 }
 
 _HINTS = {
@@ -118,56 +146,3 @@ def _what(kind: str, key: str) -> str:
 def _where(error: NotFound | Taken) -> str:
     scope: Scope = error.scope
     return f" in project '{scope.project}'" if error.kind in ("prompt", "resource") else ""
-
-
-def _complaint(wrong: WrongArgument) -> tuple[str, str | None]:
-    field, rule, limit = wrong.field, wrong.rule, wrong.limit
-    if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):
-        return f"The prompt needs a value for {' and '.join(limit)}.", "Give it in arguments, by name."
-    if rule == "required":
-        return f"{field} is missing.", None
-    if rule == "readOnly":
-        return f"Prompt '{wrong.value}' is of a library and cannot be changed here.", "Save a copy with add_prompt."
-    if rule == "anyOf" and isinstance(limit, tuple):
-        return "There is nothing to update.", f"Give one of {', '.join(limit)}."
-    if rule == "type":
-        each = "Each of " if field in _MANY and limit not in ("array", "object") else ""
-        return f"{each}{field} must be {_WORDS.get(field) or _TYPES.get(str(limit), f'an {limit}')}.", None
-    if rule == "enum" and isinstance(limit, list | tuple):
-        return f"{field} must be one of {', '.join(limit)}.", None
-    if rule == "dependentRequired" and isinstance(limit, tuple):
-        return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
-    if rule == "acyclic":
-        return "A task cannot wait for itself, not even through others.", "Leave one of blocked_by out."
-    message = _SENTENCES.get((field, rule)) or _SENTENCES.get(("", rule)) or "{field} cannot be that."
-    return message.format(field=field, limit=limit, value=wrong.value), None
-
-
-_MANY = ("tags", "arguments")
-_WORDS = {"task": "the number or UUID of a task", "blocked_by": "a list of tasks, by number or UUID"}
-_TYPES = {
-    "text": "a text without NUL",
-    "string": "a text without NUL",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "an object",
-}
-_SENTENCES = {
-    ("", "minLength"): "{field} must not be empty.",
-    ("", "maxLength"): "{field} has at most {limit} characters.",
-    ("", "maxBytes"): "{field} has at most {limit} bytes.",
-    ("", "maxItems"): "{field} has at most {limit} entries.",
-    ("", "minimum"): "{field} is at least {limit}.",
-    ("", "maximum"): "{field} is at most {limit}.",
-    ("", "uniqueItems"): "{field} names something twice.",
-    ("cursor", "format"): "cursor is none that was given out: use next_cursor of the page before.",
-    ("due", "format"): "due must be a day like 2026-11-30.",
-    ("uri", "format"): "uri needs a scheme, and no spaces.",
-    ("mime_type", "format"): "mime_type must look like text/markdown.",
-    ("content", "contentEncoding"): "content must be base64 for a binary type.",
-    ("tag", "pattern"): "A tag has 1 to 50 letters, digits, - and _.",
-    ("tags", "pattern"): "A tag has 1 to 50 letters, digits, - and _.",
-    ("name", "pattern"): "name has letters, digits, - _ and . only.",
-    ("arguments", "pattern"): "An argument's name has a-z, 0-9 and _ only.",
-}

@@ -13,7 +13,7 @@ _TITLE = hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True)
 _TASK_TITLE = hidden(is_trimmed=True, max_length=500, is_blank_refused=True)
 _LINE = hidden(is_trimmed=True, max_length=10_000)
 _NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
-_NUMBERED = hidden(takes_numbers=True, max_length=500)
+_NUMBERED = hidden(takes_numbers=True, max_length=500, is_blank_refused=True)
 _ARGUMENT = {
     "type": "object",
     "properties": {
@@ -42,8 +42,10 @@ Version = Annotated[
     int,
     Meta(description="As you read it; refused if it has another by now", extra=hidden(minimum=1, maximum=2**63 - 1)),
 ]
-PromptReference = Annotated[str, Meta(description="Name, title or id", extra=hidden(max_length=500))]
-ResourceReference = Annotated[str, Meta(description="Name or URI", extra=hidden(max_length=2000))]
+_PROMPT = hidden(max_length=500, is_blank_refused=True)
+_RESOURCE = hidden(max_length=2000, is_blank_refused=True)
+PromptReference = Annotated[str, Meta(description="Name, title or id", extra=_PROMPT)]
+ResourceReference = Annotated[str, Meta(description="Name or URI", extra=_RESOURCE)]
 TaskReference = Annotated[str, Meta(description="Number or UUID", extra=_NUMBERED)]
 Declared = Annotated[
     list[dict[str, Any]],

@@ -5,18 +5,18 @@ from typing import Any, NoReturn
 from satchel.contracts.contract import Result, Sources
 from satchel.contracts.documents import contents, described
 from satchel.contracts.own import documents
-from satchel.contracts.own.failures import Missed, Unrenderable
-from satchel.contracts.own.rendering import rendered, stored_or_library, template_of
+from satchel.contracts.own.failures import Missed, Several, Unrenderable, said_of
+from satchel.contracts.own.reading import document
+from satchel.contracts.own.rendering import START_TASK, rendered, stored_or_library
 from satchel.contracts.own.tasks import meant as task_meant
-from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI, named_by
+from satchel.contracts.own.uris import PROJECT_URI, PROMPT_URI, TASK_URI
 from satchel.errors import Forbidden, NotFound, Refused, WrongArgument
 from satchel.model import Argument, Scope
 from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.protocol.pages import decode_cursor, encode_cursor, refuse_cursor
-from satchel.services import projects, prompts, resources
+from satchel.services import prompts, resources
 
 PAGE = 500
-START_TASK = "start-task"
 
 TEMPLATES = [
     {
@@ -48,7 +48,8 @@ def list_prompts(sources: Sources, scope: Scope, params: dict[str, Any]) -> Resu
     place = None if params.get("cursor") is None else decode_cursor(params["cursor"])
     if place == 0:
         raise invalid_params("Unknown cursor")
-    listed: list[Result] = [START_ENTRY] if place is None else []
+    starts = starts_tasks(sources)
+    listed: list[Result] = [START_ENTRY] if starts and place is None else []
     if place is None or place > 0:
         try:
             found, has_more = prompts.offered(sources.tx, scope, limit=PAGE, after=place or 0)
@@ -56,7 +57,9 @@ def list_prompts(sources: Sources, scope: Scope, params: dict[str, Any]) -> Resu
             unavailable(missing)
         # No title: some clients call a prompt by it, and stumble over its spaces.
         listed += [
-            entry(one.name, one.description or one.title, one.arguments) for one in found if one.name != START_TASK
+            entry(one.name, one.description or one.title, one.arguments)
+            for one in found
+            if not starts or one.name != START_TASK
         ]
         if has_more:
             return {"prompts": listed, "nextCursor": encode_cursor(found[-1].number)}
@@ -74,7 +77,7 @@ def list_prompts(sources: Sources, scope: Scope, params: dict[str, Any]) -> Resu
 def get_prompt(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result:
     name, given = params["name"], params["arguments"]
     try:
-        if name == START_TASK:
+        if name == START_TASK and starts_tasks(sources):
             return started(sources, scope, given)
         found = stored_or_library(sources, scope, name)
         text = rendered(sources, scope, found, given)
@@ -88,11 +91,16 @@ def get_prompt(sources: Sources, scope: Scope, params: dict[str, Any]) -> Result
     return described({"messages": [message(text)]}, about)
 
 
+def starts_tasks(sources: Sources) -> bool:
+    """Whether there is a prompt to begin a task with: where there are tasks."""
+    return "list_tasks" in sources.tools
+
+
 def started(sources: Sources, scope: Scope, given: dict[str, str]) -> Result:
-    if not given.get("task"):
+    if not given.get("task", "").strip():
         raise invalid_params("Missing required argument: task")
     task = task_meant(sources.tx, scope, given["task"])
-    text = documents.start_document(sources.tx, scope, task)
+    text = documents.start_document(sources.tx, scope, task, sources.tools)
     return {"description": f"Start task #{task.number}", "messages": [message(text)]}
 
 
@@ -156,28 +164,7 @@ def read(sources: Sources, scope: Scope, uri: str) -> Result:
         found = document(sources, scope, uri)
         if found is None:
             raise
-        return found
-
-
-def document(sources: Sources, scope: Scope, uri: str) -> Result | None:
-    """What a URI of ours means; None where it is none of ours."""
-    kind = next((kind for kind in (PROMPT_URI, TASK_URI, PROJECT_URI) if uri.startswith(kind)), None)
-    name = named_by(uri, kind) if kind is not None else ""
-    if "\0" in name:  # which no store takes
-        return None
-    if kind == PROMPT_URI:
-        return page(uri, "text/markdown", template_of(sources, stored_or_library(sources, scope, name)))
-    if kind == TASK_URI:
-        task = task_meant(sources.tx, scope, name)
-        return page(uri, "text/markdown", documents.task_document(sources.tx, scope, task))
-    if kind == PROJECT_URI:
-        text = documents.project_document(sources.tx, projects.entered(scope, name))
-        return page(uri, "application/json", text)
-    return None
-
-
-def page(uri: str, mime_type: str, text: str) -> Result:
-    return {"uri": uri, "mimeType": mime_type, "text": text}
+        return {"uri": uri, "mimeType": found.mime_type, "text": found.text}
 
 
 def unavailable(missing: Refused) -> NoReturn:
@@ -185,6 +172,7 @@ def unavailable(missing: Refused) -> NoReturn:
     assert isinstance(missing, NotFound | Forbidden)
     if isinstance(missing, Forbidden):
         raise ProtocolError(INVALID_PARAMS, f"{missing.kind.capitalize()} '{missing.key}' is not open here") from None
-    near = list(missing.near) if isinstance(missing, Missed) else []
+    near = list(missing.near) if isinstance(missing, Missed | Several) else []
     data: Result = {"name": missing.key, **({"near": near} if near else {})}
-    raise ProtocolError(INVALID_PARAMS, f"{missing.kind.capitalize()} '{missing.key}' not found", data) from None
+    text = f"{missing.kind.capitalize()} '{missing.key}' not found"
+    raise ProtocolError(INVALID_PARAMS, said_of(missing) if isinstance(missing, Several) else text, data) from None

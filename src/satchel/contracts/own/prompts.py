@@ -9,7 +9,7 @@ from satchel.contracts.own import answers, inputs
 from satchel.contracts.own.answers import PromptAnswer, said
 from satchel.contracts.own.cursors import cursor, position
 from satchel.contracts.own.failures import Missed, called
-from satchel.contracts.own.rendering import key_of, rendered, stored_or_library, template_of
+from satchel.contracts.own.rendering import START_TASK, key_of, of_library, rendered, stored_or_library, template_of
 from satchel.contracts.own.where import within
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.manifest import LibraryPrompt
@@ -20,6 +20,8 @@ from satchel.storage.database import Tx
 
 def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
     scope = within(scope, args.project)
+    if args.name == START_TASK:
+        raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
     prompt = prompts.add(
         sources.tx,
         scope,
@@ -29,6 +31,7 @@ def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
         description=args.description or None,
         tags=args.tags or (),
         arguments=declared(args.arguments or []),
+        avoiding=START_TASK,
     )
     text = f"Added prompt '{prompt.name}' to project '{scope.project}'."
     return said(text, {"project": scope.project, "prompt": answers.saved_prompt(prompt)})
@@ -116,14 +119,18 @@ def list_tags(sources: Sources, scope: Scope, args: inputs.ListTags) -> Body:
 
 def stored(sources: Sources, scope: Scope, reference: str) -> Prompt:
     """The stored prompt that is meant; a near miss is told, and that prompts of libraries cannot be changed here."""
+    shelved = of_library(sources, reference)
     try:
-        return prompts.find(sources.tx, scope, reference)
+        prompt = prompts.find(sources.tx, scope, reference)
     except NotFound as missing:
         if missing.kind != "prompt":
             raise
-        if sources.libraries.find(reference) is not None:
-            raise WrongArgument("prompt", "readOnly", value=reference) from None
+        if shelved is not None:
+            raise WrongArgument("prompt", "readOnly", value=shelved[0]) from None
         raise Missed(missing, prompts.near(sources.tx, scope, reference)) from missing
+    if shelved is not None:  # as whoever reads gets that one
+        raise WrongArgument("prompt", "readOnly", value=shelved[0], limit=prompt.name)
+    return prompt
 
 
 def library_prompts(sources: Sources, query: str | None) -> list[PromptAnswer]:
@@ -148,8 +155,9 @@ def declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...]:
     """Arguments as they were declared over the wire."""
     if given is UNSET:
         return ()
-    if any(one["name"] is None for one in given):
-        raise WrongArgument("arguments", "type", limit="object with name")
+    for index, one in enumerate(given):
+        if one["name"] is None:
+            raise WrongArgument("arguments", "type", limit="object with name", place=f"arguments[{index}]")
     return tuple(
         Argument(one["name"], one.get("description"), bool(one.get("required")), tuple(one.get("values") or ()))
         for one in given

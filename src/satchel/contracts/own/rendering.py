@@ -12,7 +12,10 @@ from satchel.services.near import nearest_few
 
 _MEND = "Ask the user to mend the file in the library."
 
-Found = Prompt | tuple[str, Library, LibraryPrompt]
+START_TASK = "start-task"  # a prompt of our own
+
+FromLibrary = tuple[str, Library, LibraryPrompt]
+Found = Prompt | FromLibrary
 
 
 def stored_or_library(sources: Sources, scope: Scope, reference: str) -> Found:
@@ -21,9 +24,9 @@ def stored_or_library(sources: Sources, scope: Scope, reference: str) -> Found:
     Raises:
         Missed: there is none.
     """
-    found = sources.libraries.find(reference)
+    found = of_library(sources, reference)
     if found is not None:
-        return (reference, *found)
+        return found
     try:
         return prompts.find(sources.tx, scope, reference)
     except NotFound as missing:
@@ -32,6 +35,13 @@ def stored_or_library(sources: Sources, scope: Scope, reference: str) -> Found:
         shelf = nearest_few(reference, (name for name, _ in sources.libraries.catalog.view))
         near = (*prompts.near(sources.tx, scope, reference), *shelf)
         raise Missed(missing, near[:3]) from missing
+
+
+def of_library(sources: Sources, reference: str) -> FromLibrary | None:
+    """The prompt of a library that is meant; its name goes before the title of one in the store."""
+    name = reference.strip()
+    found = sources.libraries.find(name)
+    return None if found is None else (name, *found)
 
 
 def key_of(found: Found) -> str:
@@ -97,5 +107,7 @@ def _text(sources: Sources, found: Found, known: dict[str, str]) -> str:
     except RenderFailed as failure:
         place = "" if failure.line is None else f" at line {failure.line}"
         message = f"Prompt '{key_of(found)}' cannot be filled in{place}: {failure.what}."
-        hint = "Mend its content with update_prompt." if isinstance(found, Prompt) else _MEND
+        mend = "Mend its content with update_prompt."
+        mend = mend if "update_prompt" in sources.tools else "Ask the user to mend its content."
+        hint = mend if isinstance(found, Prompt) else _MEND
         raise Unrenderable(message, hint) from None

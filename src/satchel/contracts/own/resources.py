@@ -7,9 +7,10 @@ from msgspec import UNSET
 from satchel.contracts.contract import Body, Reply, Sources
 from satchel.contracts.documents import contents, decoded
 from satchel.contracts.own import answers, inputs
-from satchel.contracts.own.answers import said
+from satchel.contracts.own.answers import ResourceAnswer, counted, said
 from satchel.contracts.own.cursors import cursor, position
 from satchel.contracts.own.failures import Missed, called
+from satchel.contracts.own.reading import Document, document
 from satchel.contracts.own.where import within
 from satchel.errors import NotFound
 from satchel.model import Resource, Scope
@@ -42,7 +43,7 @@ def list_resources(sources: Sources, scope: Scope, args: inputs.ListResources) -
         "resources": [answers.shown_resource(resource) for resource in found],
     }
     lines = [
-        f"- {one.name} ({one.uri}, {one.size} bytes): {answers.short(one.description or one.mime_type)}"
+        f"- {one.name} ({one.uri}, {counted(one.size, 'byte')}): {answers.short(one.description or one.mime_type)}"
         for one in found
     ]
     if has_more:
@@ -53,16 +54,29 @@ def list_resources(sources: Sources, scope: Scope, args: inputs.ListResources) -
 
 def read_resource(sources: Sources, scope: Scope, args: inputs.ReadResource) -> Body:
     scope = within(scope, args.project)
-    resource = meant(sources.tx, scope, args.resource)
+    try:
+        resource = meant(sources.tx, scope, args.resource)
+    except Missed:
+        found = document(sources, scope, args.resource.strip())
+        if found is None:
+            raise
+        return shown(args.resource.strip(), found)
     answer = answers.shown_resource(resource)
     content = contents(resource)
     answer.text, answer.blob = content.get("text"), content.get("blob")
     structured = {"project": scope.project, "resource": answer}
-    facts = f"[resource {resource.name}, version {resource.version}, {resource.size} bytes of {resource.mime_type}]"
+    facts = answers.resource_facts(answer)
     if answer.text is not None:
         return said(answer.text, structured, facts)
     # Not every client shows an embedded resource, so a text stands beside it.
     return Reply([{"type": "text", "text": facts}, {"type": "resource", "resource": content}], structured)
+
+
+def shown(uri: str, found: Document) -> Body:
+    """A document that is made when it is read: called by its URI, of no version where there is none."""
+    size = len(found.text.encode())
+    answer = ResourceAnswer(uri, uri, found.mime_type, size, found.version, text=found.text)
+    return said(found.text, {"project": found.project, "resource": answer}, answers.resource_facts(answer))
 
 
 def update_resource(sources: Sources, scope: Scope, args: inputs.UpdateResource) -> Body:

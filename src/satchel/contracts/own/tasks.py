@@ -6,10 +6,10 @@ from msgspec import UNSET, UnsetType
 
 from satchel.contracts.contract import Body, Sources
 from satchel.contracts.own import answers, inputs
-from satchel.contracts.own.answers import said, task_line
+from satchel.contracts.own.answers import one_line, said, task_line
 from satchel.contracts.own.cursors import cursor, position
-from satchel.contracts.own.failures import Missed
-from satchel.errors import NotFound
+from satchel.contracts.own.failures import Missed, Several
+from satchel.errors import NotFound, WrongArgument
 from satchel.model import FullTask, Scope
 from satchel.services import tasks
 from satchel.storage.database import Tx
@@ -80,7 +80,8 @@ def delete_task(sources: Sources, scope: Scope, args: inputs.DeleteTask) -> Body
     task = meant(sources.tx, scope, args.task)
     tasks.delete(sources.tx, scope, task.number)
     return said(
-        f"Deleted #{task.number} {task.title}", {"project": task.project or scope.project, "deleted": task.number}
+        f"Deleted #{task.number} {one_line(task.title)}",
+        {"project": task.project or scope.project, "deleted": task.number},
     )
 
 
@@ -91,13 +92,22 @@ def meant(tx: Tx, scope: Scope, reference: str) -> FullTask:
     except NotFound as missing:
         if missing.kind != "task":
             raise
-        near = tuple(f"#{number} {title}" for number, title in tasks.near(tx, scope, reference))
-        raise Missed(missing, near) from missing
+        same, has_more = tasks.titled(tx, scope, reference)
+        if same:
+            raise Several(missing, tuple(f"#{number}" for number in same), has_more=has_more) from missing
+        near = tasks.near(tx, scope, reference)
+        numbers, titles = tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near)
+        raise Missed(missing, numbers, titles) from missing
 
 
 def numbers(tx: Tx, scope: Scope, references: list[str] | UnsetType) -> list[int] | UnsetType:
     """The numbers of tasks that are meant."""
-    return UNSET if references is UNSET else [meant(tx, scope, str(reference)).number for reference in references]
+    if references is UNSET:
+        return UNSET
+    for index, reference in enumerate(references):
+        if not reference.strip():
+            raise WrongArgument("blocked_by", "minLength", place=f"blocked_by[{index}]")
+    return [meant(tx, scope, reference).number for reference in references]
 
 
 def emptied(text: str | UnsetType) -> str | UnsetType | None:
