@@ -61,7 +61,7 @@ def main() -> int:
             if options.postgres:
                 postgres.settle(address)
         with database.read(SCOPE) as tx:
-            some = prompts.page(tx, SCOPE, limit=1, offset=1234)[0][0].name
+            some = prompts.listed(tx, SCOPE, limit=1, offset=1234).items[0].name
         database.close()
         cases = cases_for(stored, some)
         run(store, folder, cases, options.rounds)

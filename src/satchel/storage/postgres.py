@@ -24,7 +24,7 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import Changed, Scope
 from satchel.storage import postgres_schema
-from satchel.storage.database import Database, Row, Tx, Violation
+from satchel.storage.database import NEWEST, Database, Place, Row, Tx, Violation
 from satchel.storage.postgres_watch import Watcher
 
 _CONNECTIONS = 10  # of a process
@@ -71,17 +71,28 @@ class PostgresTx(Tx):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
     def prompts_containing(
-        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+        self,
+        folded: str,
+        project: int,
+        limit: int,
+        offset: int,
+        *,
+        tags: Sequence[str] = (),
+        needs_all: bool = False,
+        behind: Place = NEWEST,
     ) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
         sql = _SEARCH.format(_LIKE if len(folded) >= 3 else _POSITION, _TAGGED if tags else "")
         pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
+        moment, last = behind
         values = {
             "project": project,
             "text": folded,
             "pattern": pattern,
             "tags": list(tags),
             "needed": len(tags) if needs_all else 1,
+            "moment": moment,
+            "last": last,
             "limit": limit,
             "offset": min(offset, _LARGEST),
         }
@@ -97,7 +108,10 @@ _SEARCH = """
         where p.project = :project and ({}) {}
     )
     select (select count(*) from hits),
-        array(select number from hits order by updated_at desc, number desc limit :limit offset :offset)
+        array(
+            select number from hits where (updated_at, number) < (:moment, :last)
+            order by updated_at desc, number desc limit :limit offset :offset
+        )
 """
 _LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
 _POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
