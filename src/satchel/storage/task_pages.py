@@ -25,24 +25,20 @@ _ORDER: dict[Filter, str] = {
     "all": "t.created_at desc, t.number desc",
 }
 # What is behind a place, in stretches one after the other. The order of what is not done goes down and then up, which
-# no comparison of rows can say; each stretch is one of an index, sorted by what its tasks do not have in common.
+# no comparison of rows can say; each stretch is one of an index, sorted by what its tasks do not have in common. That
+# there is a day, or none, is said twice: each engine sees one of the two in its index.
 _DONE_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
 _MADE_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
-_SAME_URGENCY_LATER = (
+_BY_DAY = "t.due, t.created_at, t.number"
+_AS_URGENT_LATER = (
     """
-    and t.priority = :priority and (t.due is null) = false
+    and t.priority = :priority and (t.due is null) = false and (t.due is null) is false
     and (t.due, t.created_at, t.number) > (:due, :moment, :last)
     """,
-    "t.due, t.created_at, t.number",
+    _BY_DAY,
 )
-_SAME_URGENCY_NO_DAY = (
-    "and t.priority = :priority and (t.due is null) = true and t.due is null",
-    "t.created_at, t.number",
-)
-_SAME_URGENCY_NO_DAY_YOUNGER = (
-    f"{_SAME_URGENCY_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)",
-    "t.created_at, t.number",
-)
+_AS_URGENT_NO_DAY = ("and t.priority = :priority and (t.due is null) = true and t.due is null", _BY_DAY)
+_AS_URGENT_NO_DAY_YOUNGER = (f"{_AS_URGENT_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
 _LESS_URGENT = ("and t.priority < :priority", _NEXT)
 
 _STATUS: dict[Filter, str] = {
@@ -132,8 +128,8 @@ def _stretches(filter: Filter, behind: Place | None) -> Sequence[Stretch]:
     if filter == "all":
         return [_MADE_EARLIER]
     if behind.due is None:
-        return [_SAME_URGENCY_NO_DAY_YOUNGER, _LESS_URGENT]
-    return [_SAME_URGENCY_LATER, _SAME_URGENCY_NO_DAY, _LESS_URGENT]
+        return [_AS_URGENT_NO_DAY_YOUNGER, _LESS_URGENT]
+    return [_AS_URGENT_LATER, _AS_URGENT_NO_DAY, _LESS_URGENT]
 
 
 @lru_cache(maxsize=256)
