@@ -35,6 +35,7 @@ class Case:
     tool: str
     arguments: dict[str, Any]
     goal: float
+    skipped: int = 0  # rows of pages before, of 200 each
     times: list[float] = field(default_factory=list)
 
 
@@ -61,9 +62,10 @@ def main() -> int:
             if options.postgres:
                 postgres.settle(address)
         with database.read(SCOPE) as tx:
-            some = prompts.page(tx, SCOPE, limit=1, offset=1234)[0][0].name
+            some = prompts.listed(tx, SCOPE, limit=1, offset=1234).items[0].name
         database.close()
         cases = cases_for(stored, some)
+        go_on(store, folder, cases)
         run(store, folder, cases, options.rounds)
     print(table(("call", "median ms", "p95 ms", "goal"), [shown(case) for case in cases]))
     missed = [f"{case.name} {median(case.times):.1f} ms" for case in cases if median(case.times) >= case.goal]
@@ -126,14 +128,16 @@ def cases_for(stored: list[texts.Sample], some: str) -> list[Case]:
     find = texts.queries(stored)
     common, rare = texts.COMMON_TAGS[0], texts.RARE_TAG
 
-    def prompt_page(name: str, goal: float, **wanted: Any) -> Case:
-        return Case(f"list_prompts, {name}", "list_prompts", wanted, goal)
+    def prompt_page(name: str, goal: float, *, skipped: int = 0, **wanted: Any) -> Case:
+        return Case(f"list_prompts, {name}", "list_prompts", wanted, goal, skipped)
 
-    def task_page(name: str, goal: float, **wanted: Any) -> Case:
-        return Case(f"list_tasks, {name}", "list_tasks", wanted, goal)
+    def task_page(name: str, goal: float, *, skipped: int = 0, **wanted: Any) -> Case:
+        return Case(f"list_tasks, {name}", "list_tasks", wanted, goal, skipped)
 
     return [
         prompt_page("first page", 5),
+        prompt_page("behind 20,000", 5, skipped=20_000),
+        prompt_page(f"common “{find.common}”, behind 2,000", 50, skipped=2000, query=find.common),
         prompt_page(f"common “{find.common}”", 50, query=find.common),
         prompt_page(f"rare “{find.rare}”", 50, query=find.rare),
         prompt_page("absent", 50, query=find.nowhere),
@@ -144,6 +148,7 @@ def cases_for(stored: list[texts.Sample], some: str) -> list[Case]:
         prompt_page("rare tag", 20, tags=[rare]),
         Case("get_prompt", "get_prompt", {"prompt": some}, 5),
         task_page("ready", 20),
+        task_page("ready, behind 20,000", 20, skipped=20_000),
         task_page("pending", 20, status="pending"),
         task_page("completed", 20, status="completed"),
         task_page("all", 20, status="all"),
@@ -154,6 +159,16 @@ def cases_for(stored: list[texts.Sample], some: str) -> list[Case]:
         task_page("ready, absent text", 100, query="qzxjv"),
         Case("list_projects", "list_projects", {}, 50),
     ]
+
+
+def go_on(store: str, folder: Path, cases: list[Case]) -> None:
+    """Turn to the page where each case of a later one begins."""
+    client = Client([SATCHEL, "serve", "--database", store, "--user", USER], environment(folder / "cache"))
+    for case in cases:
+        for _ in range(case.skipped // 200):
+            _, page = client.call(case.tool, {**case.arguments, "limit": 200})
+            case.arguments["cursor"] = page["next_cursor"]
+    client.close()
 
 
 def run(store: str, folder: Path, cases: list[Case], rounds: int) -> None:

@@ -114,6 +114,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     description: str | None
     excerpt: Excerpt
     tags: tuple[str, ...]
+    arguments: tuple[Argument, ...]
     created_at: Timestamp
     updated_at: Timestamp
     version: int

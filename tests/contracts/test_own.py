@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts import load
+from satchel.contracts.own.cursors import cursor as cursor_of
 from satchel.protocol.pages import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
@@ -19,6 +20,12 @@ from tests.support.own import HINT, ID, TIME, answered, check, make_library, ok,
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 MEND = "Ask the user to mend the file in the library."
+NO_CURSOR = {
+    "code": "invalid_argument",
+    "message": "cursor is none that was given out: use next_cursor of the page before.",
+    "argument": "cursor",
+    "hint": "Ask again without it for the first page.",
+}
 AGAIN = "Somebody changed it. Read it again, then repeat the update with the new version."
 
 
@@ -337,7 +344,7 @@ def test_prompts_are_found_by_text_and_tags(client: Server) -> None:
     hit = ok(client, "list_prompts", query="needle", tags=["a"])["prompts"][0]
     assert hit.keys() == {"name", "title", "version", "id", "tags", "excerpt", "updated_at"}
     assert "Needle" in hit["excerpt"] and len(hit["excerpt"]) <= 203
-    assert text(client, "list_prompts", query="zzz") == "No prompts in project 'default'."
+    assert text(client, "list_prompts", query="zzz") == "No prompts in project 'default' match."
     assert text(client, "list_prompts", query="hay") == "- other: Other"
     assert ok(client, "list_tags") == {
         "project": "default",
@@ -506,7 +513,7 @@ def test_pages_of_documents(client: Server, limit: int) -> None:
     ]
     assert odd == ["n1", "n3", "n5"]
     assert text(client, "list_resources", query="resource/n4") == "- n4 (satchel://resource/n4, 1 byte): text/plain"
-    assert text(client, "list_resources", query="zzz") == "No resources in project 'default'."
+    assert text(client, "list_resources", query="zzz") == "No resources in project 'default' match."
 
 
 def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:
@@ -755,8 +762,8 @@ def test_tasks_are_found_by_project_tags_and_text(client: Server) -> None:
     assert found(tags=["a", "c"]) == [1, 3] and found(tags=["a", "b"], match="all") == [1]
     assert found(tags=["b"], query="ROSES", project="default") == [2]
     assert ok(client, "list_tasks", project="garden")["project"] == "garden"
-    assert text(client, "list_tasks", query="zzz") == "No ready tasks."
-    assert text(client, "list_tasks", query="zzz", status="all") == "No tasks."
+    assert text(client, "list_tasks", query="zzz") == "No ready tasks match."
+    assert text(client, "list_tasks", query="zzz", status="all") == "No tasks match."
 
 
 @pytest.mark.parametrize(
@@ -1012,21 +1019,71 @@ def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
 
 @pytest.mark.parametrize("tool", ["list_prompts", "list_resources", "list_tasks"])
 def test_cursors_that_nobody_gave_out(client: Server, tool: str) -> None:
-    expected = wrong(
-        "cursor is none that was given out: use next_cursor of the page before.",
-        "cursor",
-        "Ask again without it for the first page.",
-    )
-    for place in (0, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", ""):
+    for place in (0, 5, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", "", "p", "p 2026 x", "r 0"):
         forged = base64.b64encode(f"satchel:{place}".encode()).decode()
         for cursor in (forged, "nope", "ä", forged + "\n"):
-            assert refusal(client, tool, cursor=cursor) == expected, place
+            assert refusal(client, tool, cursor=cursor) == NO_CURSOR, place
 
 
-def test_a_cursor_beyond_the_end_is_an_empty_page(client: Server) -> None:
-    for tool, key in [("list_prompts", "prompts"), ("list_resources", "resources"), ("list_tasks", "tasks")]:
-        assert ok(client, tool, cursor=encode_cursor(10**17)) == {"project": "default", key: []}
-        assert ok(client, tool, cursor="")["project"] == "default"
+def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Server) -> None:
+    for number in range(2):
+        ok(client, "add_prompt", title=f"p{number}", content="x")
+        ok(client, "add_resource", name=f"r{number}", content="x")
+        for status in ("pending", "completed"):
+            ok(client, "add_task", title=f"{status} {number}")
+    ok(client, "complete_task", task="completed 0")
+    ok(client, "complete_task", task="completed 1")
+    lists: list[tuple[str, dict[str, Any]]] = [
+        ("list_prompts", {}),
+        ("list_resources", {}),
+        *[("list_tasks", {"status": status}) for status in ("ready", "completed", "all")],
+    ]
+    cursors = [ok(client, tool, **more, limit=1)["next_cursor"] for tool, more in lists]
+    for place, (tool, more) in enumerate(lists):
+        for of, cursor in enumerate(cursors):
+            if of != place:
+                assert refusal(client, tool, **more, cursor=cursor) == NO_CURSOR, (tool, of)
+        for at, letter in enumerate(cursors[place]):
+            other = cursors[place][:at] + ("A" if letter != "A" else "B") + cursors[place][at + 1 :]
+            assert refusal(client, tool, **more, cursor=other) == NO_CURSOR, (tool, at)
+        assert refusal(client, tool, **more, cursor=cursors[place][:-4]) == NO_CURSOR
+        assert len(cursors[place]) < 100
+        assert len(ok(client, tool, **more, cursor=cursors[place], limit=1).popitem()[1]) >= 1
+
+
+def test_an_empty_cursor_is_none(client: Server) -> None:
+    for tool in ("list_prompts", "list_resources", "list_tasks"):
+        assert ok(client, tool, cursor="") == ok(client, tool)
+
+
+def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Server) -> None:
+    for number in range(2):
+        ok(client, "add_resource", name=f"r{number}", content="x")
+        ok(client, "add_prompt", title=f"p{number}", content="x", tags=["t"])
+        ok(client, "add_task", title=f"t{number}")
+    behind = {
+        "list_prompts": {"tags": ["t"]},
+        "list_resources": {},
+        "list_tasks": {},
+    }
+    for tool, more in behind.items():
+        more["cursor"] = ok(client, tool, **more, limit=1)["next_cursor"]
+    ok(client, "delete_prompt", prompt="p0")
+    ok(client, "delete_resource", resource="r1")
+    ok(client, "complete_task", task="t1")
+    assert text(client, "list_prompts", **behind["list_prompts"]) == "No more prompts."
+    assert text(client, "list_resources", **behind["list_resources"]) == "No more resources."
+    assert text(client, "list_tasks", **behind["list_tasks"]) == "No more ready tasks."
+    assert ok(client, "list_tasks", **behind["list_tasks"]) == {"project": "default", "tasks": []}
+
+
+def test_what_an_empty_first_page_says(client: Server) -> None:
+    assert text(client, "list_resources") == "No resources in project 'default'."
+    assert text(client, "list_tasks") == "No ready tasks."
+    assert text(client, "list_tasks", status="all") == "No tasks."
+    assert text(client, "list_tasks", project="garden") == "No ready tasks in project 'garden'."
+    assert text(client, "list_tasks", project="garden", tags=["t"]) == "No ready tasks in project 'garden' match."
+    assert text(client, "list_prompts", tags=["t"]) == "No prompts in project 'default' match."
 
 
 def test_null_and_what_nobody_knows_count_as_absent(client: Server) -> None:
@@ -1150,13 +1207,20 @@ values = st.recursive(
 )
 
 
+def cursors(of: Any) -> st.SearchStrategy[str]:
+    """Cursors of a list with keys that may be any."""
+    part = st.sampled_from(["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"])
+    return st.lists(part, max_size=4).map(lambda key: cursor_of(of, *key))
+
+
 def likely(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     """Values of the right type more often than not."""
     texts = st.sampled_from(["a", "b", "garden", "default", "image/png", "doc:x", "2026-12-01", "QUJD", *NASTY])
     if "enum" in schema:
         return st.sampled_from(schema["enum"]) | values
     if name == "cursor":
-        return st.integers(-5, 2**65).map(encode_cursor) | texts
+        made = st.sampled_from(["p", "l", "r", "o", "d", "a"]).flatmap(cursors)
+        return made | st.integers(-5, 2**65).map(encode_cursor) | texts
     kinds: dict[str, st.SearchStrategy[Any]] = {
         "string": texts | st.text(max_size=10),
         "integer": st.integers(-1, 300) | st.sampled_from([2**31, 2**53 + 1, 2**63 - 1, 2**63]),

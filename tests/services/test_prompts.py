@@ -8,7 +8,7 @@ from satchel.errors import NotFound, Taken, WrongArgument
 from satchel.model import Argument, Changed, Scope
 from satchel.services import projects, prompts
 from satchel.storage import prompt_pages
-from satchel.storage.database import Database
+from satchel.storage.database import NEWEST, Database
 
 HERE = Scope()
 TOPIC = Argument("topic", "What it is about", True, ("Rust", "Go"))
@@ -63,16 +63,18 @@ def test_a_page_combines_text_and_tags(
 def test_pages_join_without_gap_and_tell_of_more(filled: Database, wanted: dict[str, Any]) -> None:
     whole = titles(filled, **wanted)
     with filled.read() as tx:
-        for offset in range(len(whole) + 1):
-            found, has_more = prompts.page(tx, HERE, **wanted, limit=1, offset=offset)
-            assert [prompt.title for prompt in found] == whole[offset : offset + 1]
-            assert has_more == (offset + 1 < len(whole))
+        behind = NEWEST
+        for place in range(len(whole)):
+            [prompt], has_more = prompts.page(tx, HERE, **wanted, limit=1, behind=behind)
+            assert (prompt.title, has_more) == (whole[place], place + 1 < len(whole))
+            behind = prompts.place(prompt)
+        assert prompts.page(tx, HERE, **wanted, limit=1, behind=behind) == ((), False)
 
 
 def test_a_listed_prompt_has_its_description_and_version(filled: Database) -> None:
     with filled.read() as tx:
         [prompt], _ = prompts.page(tx, HERE, query="only hay", limit=5)
-        [again], _ = prompts.page(tx, HERE, limit=1, offset=2)
+        again = prompts.page(tx, HERE, limit=3)[0][2]
     assert (prompt.description, prompt.version, prompt.tags) == ("Gamma!", 1, ("b",))
     assert prompt == again
 

@@ -9,7 +9,7 @@ from satchel.protocol.messages import invalid_params
 Item = TypeVar("Item")
 
 _MARK = b"satchel:"
-_PLACE = rb"-?[0-9]{1,18}"  # what a database can count
+_PLACE = r"-?[0-9]{1,18}"  # what a database can count
 
 
 def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], str | None]:
@@ -33,7 +33,7 @@ def refuse_cursor(cursor: str | None) -> None:
 
 def encode_cursor(position: int) -> str:
     """The cursor of a page that begins there."""
-    return b2a_base64(_MARK + str(position).encode(), newline=False).decode()
+    return encode_text(str(position))
 
 
 def decode_cursor(cursor: str) -> int:
@@ -42,11 +42,27 @@ def decode_cursor(cursor: str) -> int:
     Raises:
         ProtocolError: we never gave out such a cursor.
     """
+    place = decode_text(cursor)
+    if re.fullmatch(_PLACE, place) is None:
+        raise invalid_params("Unknown cursor")
+    return int(place)
+
+
+def encode_text(place: str) -> str:
+    """The cursor of a page whose place takes more than a number to tell."""
+    return b2a_base64(_MARK + place.encode(), newline=False).decode()
+
+
+def decode_text(cursor: str) -> str:
+    """What a cursor tells of its page.
+
+    Raises:
+        ProtocolError: it is no cursor of ours.
+    """
     try:
         plain = a2b_base64(cursor, strict_mode=True)
-        place = plain[len(_MARK) :]
-        if not plain.startswith(_MARK) or re.fullmatch(_PLACE, place) is None:
+        if not plain.startswith(_MARK):
             raise invalid_params("Unknown cursor")
-        return int(place)
+        return plain[len(_MARK) :].decode()
     except (Error, ValueError):
         raise invalid_params("Unknown cursor") from None

@@ -23,7 +23,7 @@ from satchel.services.near import nearest_few
 from satchel.services.projects import check_open, current
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
-from satchel.storage.database import Tx, Violation
+from satchel.storage.database import NEWEST, Place, Tx, Violation
 
 # What a list reads of a content: enough around a hit for nearly every excerpt, and the longest query.
 _BEFORE, _SIZE = 600, 2400
@@ -267,9 +267,9 @@ def page(
     tags: Sequence[str] = (),
     tags_mode: Literal["any", "all"] = "any",
     limit: int,
-    offset: int = 0,
+    behind: Place = NEWEST,
 ) -> tuple[tuple[Listed, ...], bool]:
-    """Some of the project's prompts, the last updated first, and whether there are more.
+    """Some of the project's prompts behind a place, the last updated first, and whether there are more.
 
     The query is literal text in title or content, whatever its case.
     """
@@ -280,12 +280,17 @@ def page(
     if tags and (not possible or (needs_all and not all(tag.isascii() for tag in tags))):
         return (), False
     if folded:
-        numbers = pages.containing(tx, project, folded, possible, needs_all=needs_all, limit=limit + 1, offset=offset)
+        numbers = pages.containing(tx, project, folded, possible, needs_all=needs_all, limit=limit + 1, behind=behind)
     elif possible:
-        numbers = pages.tagged(tx, project, possible, needs_all=needs_all, limit=limit + 1, offset=offset)
+        numbers = pages.tagged(tx, project, possible, needs_all=needs_all, limit=limit + 1, behind=behind)
     else:
-        numbers = rows.recent(tx, project, limit + 1, offset)
+        numbers = pages.recent(tx, project, limit=limit + 1, behind=behind)
     return _glimpsed(tx, numbers[:limit], folded), len(numbers) > limit
+
+
+def place(prompt: Listed) -> Place:
+    """Where a prompt of a page stands, for the page behind it."""
+    return prompt.updated_at, prompt.number
 
 
 def tags(tx: Tx, scope: Scope) -> list[TagCount]:
@@ -336,6 +341,7 @@ def _glimpsed(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Listed,
             description=glimpse.description,
             excerpt=_excerpt(tx, glimpse, folded),
             tags=tags.get(glimpse.number, ()),
+            arguments=glimpse.arguments,
             created_at=glimpse.created_at,
             updated_at=glimpse.updated_at,
             version=glimpse.version,

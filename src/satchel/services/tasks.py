@@ -18,6 +18,7 @@ from satchel.storage.database import Tx, Violation
 Reference = str | int
 Status = Literal["pending", "completed"]
 Filter = pages.Filter
+Place = pages.Place
 
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
@@ -79,9 +80,9 @@ def page(
     tags_mode: Literal["any", "all"] = "any",
     query: str | None = None,
     limit: int,
-    offset: int = 0,
+    behind: Place | None = None,
 ) -> tuple[tuple[FullTask, ...], bool]:
-    """Some of the user's tasks, and whether there are more.
+    """Some of the user's tasks, the first or those behind a place, and whether there are more.
 
     What is not done comes by urgency, then by day, then by age; what is done, the last done first; all, the newest
     first. The query is literal text in title or description, whatever its case.
@@ -100,8 +101,17 @@ def page(
         needs_all_tags=tags_mode == "all",
         text=query.casefold() if query else None,
     )
-    numbers = pages.numbers(tx, owner(scope), wanted, limit + 1, offset)
+    numbers = pages.numbers(tx, owner(scope), wanted, limit + 1, behind)
     return tuple(_known(tx, scope, numbers[:limit])), len(numbers) > limit
+
+
+def place(filter: Filter, task: FullTask) -> Place:
+    """Where a task of a page stands, for the page behind it."""
+    if filter == "completed":
+        return Place(task.completed_at or "", task.number)
+    if filter == "all":
+        return Place(task.created_at, task.number)
+    return Place(task.created_at, task.number, rows.PRIORITIES.index(task.priority) + 1, task.due)
 
 
 def get(tx: Tx, scope: Scope, reference: Reference) -> Task:

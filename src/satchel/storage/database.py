@@ -15,6 +15,9 @@ from satchel.model import Changed, Scope
 
 Row = tuple[Any, ...]
 
+Place = tuple[str, int]  # of a prompt among the last updated: when that was, and its number
+NEWEST: Place = ("~", 0)  # before all of them
+
 
 class Violation(Exception):
     """The database refused a write by one of its constraints, named TABLE_COLUMN; storage modules translate it."""
@@ -107,11 +110,20 @@ class Tx:
         raise NotImplementedError
 
     def prompts_containing(
-        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+        self,
+        folded: str,
+        project: int,
+        limit: int,
+        offset: int,
+        *,
+        tags: Sequence[str] = (),
+        needs_all: bool = False,
+        behind: Place = NEWEST,
     ) -> tuple[list[int], int]:
         """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total.
 
-        Where tags are given, only of those that have one of them, or that have all.
+        Where tags are given, only of those that have one of them, or that have all. The page is one of those behind a
+        place, the total is of all.
         """
         raise NotImplementedError
 

@@ -25,7 +25,7 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import Changed, Scope
 from satchel.storage import postgres_schema
-from satchel.storage.database import Database, Row, Tx, Violation
+from satchel.storage.database import NEWEST, Database, Place, Row, Tx, Violation
 from satchel.storage.postgres_watch import Watcher
 
 _CONNECTIONS = 10  # of a process
@@ -73,18 +73,29 @@ class PostgresTx(Tx):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
     def prompts_containing(
-        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+        self,
+        folded: str,
+        project: int,
+        limit: int,
+        offset: int,
+        *,
+        tags: Sequence[str] = (),
+        needs_all: bool = False,
+        behind: Place = NEWEST,
     ) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
         hits = _HITS.format(_LIKE if len(folded) >= 3 else _POSITION)
         sql = _SEARCH.format(_HITS_BEHIND_WALL if self._is_walled else hits, _TAGGED if tags else "")
         pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
+        moment, last = behind
         values = {
             "project": project,
             "text": folded,
             "pattern": pattern,
             "tags": list(tags),
             "needed": len(tags) if needs_all else 1,
+            "moment": moment,
+            "last": last,
             "limit": limit,
             "offset": min(offset, _LARGEST),
         }
@@ -97,7 +108,10 @@ class PostgresTx(Tx):
 _SEARCH = """
     with hits as materialized (select p.number, p.updated_at from {} {})
     select (select count(*) from hits),
-        array(select number from hits order by updated_at collate "C" desc, number desc limit :limit offset :offset)
+        array(
+            select number from hits where (updated_at collate "C", number) < (:moment, :last)
+            order by updated_at collate "C" desc, number desc limit :limit offset :offset
+        )
 """
 _HITS = "prompt_texts t join prompts p on p.number = t.prompt where p.project = :project and ({})"
 _HITS_BEHIND_WALL = "satchel_prompts_containing(:project, :text) p where true"  # the same question, see migrations

@@ -1,9 +1,9 @@
-"""Pages of a project's prompts: those with some tags, those that MCP lists, those beside a name."""
+"""Pages of a project's prompts: the last updated, those with some tags, those that MCP lists, those beside a name."""
 
 from collections.abc import Sequence
 
 from satchel.model import Offered
-from satchel.storage.database import Tx
+from satchel.storage.database import Place, Tx
 from satchel.storage.prompts import read_arguments
 
 _FEW = 300  # so many prompts are sorted faster than an index is walked
@@ -11,68 +11,89 @@ _NEWEST = 200  # so many are looked through for a text before the index of texts
 _MOST = 3000  # so many at most, where it seems that a page will be full with them
 
 
+def recent(tx: Tx, project: int, *, limit: int, behind: Place) -> list[int]:
+    """The numbers of the prompts behind a place, the last updated first."""
+    sql = """
+        select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
+        order by updated_at desc, number desc limit :limit
+    """
+    moment, last = behind
+    return [number for (number,) in tx.all(sql, project=project, moment=moment, last=last, limit=limit)]
+
+
 def containing(
-    tx: Tx, project: int, folded: str, tags: Sequence[str], *, needs_all: bool, limit: int, offset: int
+    tx: Tx, project: int, folded: str, tags: Sequence[str], *, needs_all: bool, limit: int, behind: Place
 ) -> list[int]:
-    """The numbers of the prompts with a text in title or content, and with some tags, the last updated first.
+    """The numbers of the prompts behind a place with a text in title or content, and with some tags.
 
     A word that is in many is in many of the newest, and then nobody has to collect all that have it; how many of the
     newest have it tells how many have to be looked through. Nor where a tag leaves few to look through.
     """
     sql = """
         select n.number from (
-            select number, updated_at from prompts where project = :project
+            select number, updated_at from prompts
+            where project = :project and (updated_at, number) < (:moment, :last)
             order by updated_at desc, number desc limit :newest
         ) as n join prompt_texts t on t.prompt = n.number
         where (instr(t.title, :text) > 0 or instr(t.content, :text) > 0)
             and (select count(*) from prompt_tags g where g.prompt = n.number and g.tag in :tags) >= :needed
         order by n.updated_at desc, n.number desc limit :limit
     """
-    needed = len(tags) if needs_all else min(1, len(tags))
+    moment, last = behind
+    values = {
+        "project": project,
+        "text": folded,
+        "tags": list(tags),
+        "needed": len(tags) if needs_all else min(1, len(tags)),
+        "moment": moment,
+        "last": last,
+        "limit": limit,
+    }
     few = _few(tx, project, tags, needs_all=needs_all) if tags else None
     if few is not None:
         among = """
             select number from prompts join prompt_texts t on t.prompt = number
-            where project + 0 = :project and number in :few
+            where project + 0 = :project and number in :few and (updated_at, number) < (:moment, :last)
                 and (instr(t.title, :text) > 0 or instr(t.content, :text) > 0)
                 and (select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed
-            order by updated_at desc, number desc limit :limit offset :offset
+            order by updated_at desc, number desc limit :limit
         """
-        wanted = {"text": folded, "tags": list(tags), "needed": needed, "limit": limit, "offset": offset}
-        return [number for (number,) in tx.all(among, project=project, few=few, **wanted)]
+        return [number for (number,) in tx.all(among, **values, few=few)]
     newest = _NEWEST
     while newest <= _MOST:
-        values = {"text": folded, "tags": list(tags), "needed": needed, "newest": newest, "limit": offset + limit}
-        found = [number for (number,) in tx.all(sql, project=project, **values)]
-        if len(found) == offset + limit:
-            return found[offset:]
+        found = [number for (number,) in tx.all(sql, **values, newest=newest)]
+        if len(found) == limit:
+            return found
         if newest > _NEWEST or not found:
             break
-        newest = max(_NEWEST + 1, _NEWEST * (offset + limit) * 3 // (2 * len(found)))
-    return tx.prompts_containing(folded, project, limit, offset, tags=tags, needs_all=needs_all)[0]
+        newest = max(_NEWEST + 1, _NEWEST * limit * 3 // (2 * len(found)))
+    return tx.prompts_containing(folded, project, limit, 0, tags=tags, needs_all=needs_all, behind=behind)[0]
 
 
-def tagged(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool, limit: int, offset: int) -> list[int]:
-    """The numbers of the prompts with at least one of some tags, or with all, the last updated first."""
+def tagged(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool, limit: int, behind: Place) -> list[int]:
+    """The numbers of the prompts behind a place with at least one of some tags, or with all, the last updated first."""
+    moment, last = behind
     values = {
         "project": project,
         "tags": list(tags),
         "needed": len(tags) if needs_all else 1,
+        "moment": moment,
+        "last": last,
         "limit": limit,
-        "offset": offset,
     }
     few = _few(tx, project, tags, needs_all=needs_all)
     # The project plus nothing, or SQLite goes through all of its prompts for these few.
     sql = """
-        select number from prompts where project + 0 = :project and number in :few
+        select number from prompts
+        where project + 0 = :project and number in :few and (updated_at, number) < (:moment, :last)
             and (select count(*) from prompt_tags where prompt = number and tag in :tags) >= :needed
-        order by updated_at desc, number desc limit :limit offset :offset
+        order by updated_at desc, number desc limit :limit
     """
     if few is None:
         sql = """
-            select number from prompts where project = :project
+            select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
                 and (select count(*) from prompt_tags where prompt = number and tag in :tags) >= :needed
-            order by updated_at desc, number desc limit :limit offset :offset
+            order by updated_at desc, number desc limit :limit
         """
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
 

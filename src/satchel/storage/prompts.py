@@ -25,6 +25,7 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+    arguments: tuple[Argument, ...]
     slice: str
     start: int  # of the slice in the content, from 0
     hit: int  # of the search text in the folded content, from 0; -1 where it is not
@@ -267,37 +268,39 @@ def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: 
             select prompt, instr(content, :folded) as hit, length(content) as folded_length
             from prompt_texts where prompt in :numbers
         )
-        select number, id, name, title, description, created_at, updated_at, version,
+        select number, id, name, title, description, created_at, updated_at, version, arguments,
             substr(content, case when hit > :before then hit - :before else 1 end, :size),
             case when hit > :before then hit - :before else 1 end, hit, folded_length - length(content)
         from hits join prompts on number = prompt
     """
     if not folded:
         sql = """
-            select number, id, name, title, description, created_at, updated_at, version,
+            select number, id, name, title, description, created_at, updated_at, version, arguments,
                 substr(content, 1, :size), 1, 0, 0
             from prompts where number in :numbers
         """
-    found = {
-        number: Glimpse(
-            number=number,
-            id=id,
-            name=name,
-            title=title,
-            description=description,
-            created_at=created_at,
-            updated_at=updated_at,
-            version=version,
-            slice=slice,
-            start=start - 1,
-            hit=hit - 1,
-            is_folded_longer=growth != 0,
-        )
-        for number, id, name, title, description, created_at, updated_at, version, slice, start, hit, growth in tx.all(
-            sql, numbers=list(numbers), folded=folded, before=before, size=size
-        )
-    }
+    rows = tx.all(sql, numbers=list(numbers), folded=folded, before=before, size=size)
+    found = {row[0]: _glimpse(row) for row in rows}
     return [found[number] for number in numbers if number in found]
+
+
+def _glimpse(row: Row) -> Glimpse:
+    number, id, name, title, description, created_at, updated_at, version, arguments, slice, start, hit, growth = row
+    return Glimpse(
+        number=number,
+        id=id,
+        name=name,
+        title=title,
+        description=description,
+        created_at=created_at,
+        updated_at=updated_at,
+        version=version,
+        arguments=read_arguments(arguments),
+        slice=slice,
+        start=start - 1,
+        hit=hit - 1,
+        is_folded_longer=growth != 0,
+    )
 
 
 def content(tx: Tx, number: int) -> str:

@@ -15,7 +15,7 @@ import msgspec
 
 from satchel.errors import OutOfTime, StoreFailed, StoreUnusable
 from satchel.model import Changed, Scope
-from satchel.storage.database import Database, Row, Tx, Violation
+from satchel.storage.database import NEWEST, Database, Place, Row, Tx, Violation
 from satchel.storage.gate import Gate
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 
@@ -69,7 +69,15 @@ class SqliteTx(Tx):
             self.run("delete from changes where number <= :old", old=number - 1024)
 
     def prompts_containing(
-        self, folded: str, project: int, limit: int, offset: int, *, tags: Sequence[str] = (), needs_all: bool = False
+        self,
+        folded: str,
+        project: int,
+        limit: int,
+        offset: int,
+        *,
+        tags: Sequence[str] = (),
+        needs_all: bool = False,
+        behind: Place = NEWEST,
     ) -> tuple[list[int], int]:
         hits = self._hits(folded)
         if hits and tags:
@@ -81,10 +89,14 @@ class SqliteTx(Tx):
             }
             hits = [number for number in hits if number in own]
         if len(hits) <= _FEW:
-            sql = "select number from prompts where number in :numbers order by updated_at desc, number desc"
-            numbers = [number for (number,) in self.all(sql, numbers=hits)]
+            sql = """
+                select number from prompts where number in :numbers and (updated_at, number) < (:moment, :last)
+                order by updated_at desc, number desc
+            """
+            moment, last = behind
+            numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
             return numbers[offset : offset + limit], len(hits)
-        return self._walk(set(hits), project, limit, offset), len(hits)
+        return self._walk(set(hits), project, limit, offset, behind), len(hits)
 
     def _hits(self, folded: str) -> list[int]:
         """The numbers of prompts with a text in title or content, in whatever project and order."""
@@ -117,11 +129,15 @@ class SqliteTx(Tx):
         """
         return self.one(sql, project=project) == (1,)
 
-    def _walk(self, wanted: set[int], project: int, limit: int, offset: int) -> list[int]:
-        """Go through a project from its last updated prompt on, until the page is full."""
-        sql = "select number from prompts where project = :project order by updated_at desc, number desc"
+    def _walk(self, wanted: set[int], project: int, limit: int, offset: int, behind: Place) -> list[int]:
+        """Go through a project from a place among its last updated prompts on, until the page is full."""
+        sql = """
+            select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
+            order by updated_at desc, number desc
+        """
+        moment, last = behind
         try:
-            rows = self._connection.execute(sql, {"project": project})
+            rows = self._connection.execute(sql, {"project": project, "moment": moment, "last": last})
             found = (number for (number,) in rows if number in wanted)
             return list(islice(found, offset, offset + limit)) if offset < len(wanted) else []
         except apsw.InterruptError as error:

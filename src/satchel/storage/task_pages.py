@@ -1,6 +1,7 @@
 """Pages of an owner's tasks: what is asked for, in the order it is asked for.
 
-A page is a walk along an index until it is full. Only where a tag or a text leaves few tasks, these are sorted instead.
+A page is a walk along an index, from the beginning or from behind a place, until it is full. Only where a tag or a text
+leaves few tasks, these are sorted instead.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from msgspec import Struct
 from satchel.storage.database import Tx
 
 Filter = Literal["ready", "pending", "completed", "all"]
+Stretch = tuple[str, str]  # of a list: the condition of being in it, and the order
 
 _FEW = 300  # so many tasks are sorted faster than an index is walked
 
@@ -22,6 +24,23 @@ _ORDER: dict[Filter, str] = {
     "completed": "t.completed_at desc, t.number desc",
     "all": "t.created_at desc, t.number desc",
 }
+# What is behind a place, in stretches one after the other. The order of what is not done goes down and then up, which
+# no comparison of rows can say; each stretch is one of an index, sorted by what its tasks do not have in common. That
+# there is a day, or none, is said twice: each engine sees one of the two in its index.
+_DONE_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
+_MADE_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
+_BY_DAY = "t.due, t.created_at, t.number"
+_AS_URGENT_LATER = (
+    """
+    and t.priority = :priority and (t.due is null) = false and (t.due is null) is false
+    and (t.due, t.created_at, t.number) > (:due, :moment, :last)
+    """,
+    _BY_DAY,
+)
+_AS_URGENT_NO_DAY = ("and t.priority = :priority and (t.due is null) = true and t.due is null", _BY_DAY)
+_AS_URGENT_NO_DAY_YOUNGER = (f"{_AS_URGENT_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
+_LESS_URGENT = ("and t.priority < :priority", _NEXT)
+
 _STATUS: dict[Filter, str] = {
     "ready": """
         and t.completed_at is null and not exists (
@@ -48,6 +67,15 @@ _OF_OWNER = "select t.number from tasks t where t.owner = :owner"
 _AMONG = "select t.number from tasks t where t.owner || '' = :owner and t.number in :few"
 
 
+class Place(Struct, frozen=True):
+    """Where a task stands in the order of a filter."""
+
+    moment: str  # when it was made, or done where the filter asks for what is done
+    number: int
+    priority: int = 0  # this and the day where the filter asks for what is not done
+    due: str | None = None
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """What is asked for; a None asks for nothing."""
 
@@ -59,39 +87,63 @@ class Wanted(Struct, frozen=True, kw_only=True):
     text: str | None = None  # folded, in title or description
 
 
-def numbers(tx: Tx, owner: str, wanted: Wanted, limit: int, offset: int) -> list[int]:
-    """A page of the numbers of an owner's tasks."""
+def numbers(tx: Tx, owner: str, wanted: Wanted, limit: int, behind: Place | None = None) -> list[int]:
+    """A page of the numbers of an owner's tasks: the first, or the one behind a place."""
     few = _few(tx, owner, wanted)
     if few == []:
         return []
-    sql = _statement(
-        wanted.filter,
-        wanted.project is not None,
-        wanted.allowed is not None,
-        bool(wanted.tags),
-        wanted.text is not None,
-        few is not None,
-    )
-    rows = tx.all(
-        sql,
-        owner=owner,
-        project=wanted.project,
-        allowed=list(wanted.allowed or ()),
-        tags=list(wanted.tags),
-        needed=len(wanted.tags) if wanted.needs_all_tags else 1,
-        text=wanted.text,
-        few=few or [],
-        limit=limit,
-        offset=offset,
-    )
-    return [number for (number,) in rows]
+    values: dict[str, object] = {
+        "owner": owner,
+        "project": wanted.project,
+        "allowed": list(wanted.allowed or ()),
+        "tags": list(wanted.tags),
+        "needed": len(wanted.tags) if wanted.needs_all_tags else 1,
+        "text": wanted.text,
+        "few": few or [],
+    }
+    if behind is not None:
+        values |= {"moment": behind.moment, "last": behind.number, "priority": behind.priority, "due": behind.due}
+    found: list[int] = []
+    for stretch in _stretches(wanted.filter, behind):
+        sql = _statement(
+            wanted.filter,
+            stretch,
+            wanted.project is not None,
+            wanted.allowed is not None,
+            bool(wanted.tags),
+            wanted.text is not None,
+            few is not None,
+        )
+        found += [number for (number,) in tx.all(sql, **values, limit=limit - len(found))]
+        if len(found) == limit:
+            break
+    return found
 
 
-@lru_cache(maxsize=128)
+def _stretches(filter: Filter, behind: Place | None) -> Sequence[Stretch]:
+    if behind is None:
+        return [("", _ORDER[filter])]
+    if filter == "completed":
+        return [_DONE_EARLIER]
+    if filter == "all":
+        return [_MADE_EARLIER]
+    if behind.due is None:
+        return [_AS_URGENT_NO_DAY_YOUNGER, _LESS_URGENT]
+    return [_AS_URGENT_LATER, _AS_URGENT_NO_DAY, _LESS_URGENT]
+
+
+@lru_cache(maxsize=256)
 def _statement(
-    filter: Filter, has_project: bool, is_confined: bool, has_tags: bool, has_text: bool, has_few: bool
+    filter: Filter,
+    stretch: Stretch,
+    has_project: bool,
+    is_confined: bool,
+    has_tags: bool,
+    has_text: bool,
+    has_few: bool,
 ) -> str:
     """The query with those conditions that are asked for, so that the engine plans for no others."""
+    condition, order = stretch
     pieces = [
         _AMONG if has_few else _OF_OWNER,
         _STATUS[filter],
@@ -99,9 +151,10 @@ def _statement(
         _ALLOWED if is_confined else "",
         _TAGGED if has_tags else "",
         _CONTAINING if has_text else "",
+        condition,
         "order by",
-        _ORDER[filter],
-        "limit :limit offset :offset",
+        order,
+        "limit :limit",
     ]
     return " ".join(pieces)
 

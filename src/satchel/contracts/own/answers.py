@@ -106,6 +106,7 @@ def listed_prompt(prompt: Listed) -> PromptAnswer:
         id=prompt.id,
         description=prompt.description,
         tags=prompt.tags,
+        arguments=declared(prompt.arguments),
         excerpt=f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text,
         updated_at=prompt.updated_at,
     )
@@ -142,6 +143,14 @@ def shown_task(task: FullTask) -> TaskAnswer:
         blocked_by=task.blocked_by,
         completed_at=task.completed_at,
     )
+
+
+def none_of(what: str, project: str | None, *, is_narrowed: bool, is_continued: bool) -> str:
+    """What an empty page says: that there are none, that none is as it was asked for, or that those before were all."""
+    if is_continued:
+        return f"No more {what}."
+    where = f" in project '{project}'" if project else ""
+    return f"No {what}{where}{' match' if is_narrowed else ''}."
 
 
 def prompt_facts(prompt: PromptAnswer) -> str:

@@ -37,7 +37,7 @@ Priority = Annotated[
 ]
 _QUERY = hidden(max_length=1000)
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
-Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=200))]
+Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=2000))]
 Version = Annotated[
     int,
     Meta(description="As you read it; refused if it has another by now", extra=hidden(minimum=1, maximum=2**63 - 1)),

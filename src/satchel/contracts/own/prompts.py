@@ -7,15 +7,15 @@ from msgspec import UNSET, UnsetType
 from satchel.contracts.contract import Body, Sources
 from satchel.contracts.own import answers, inputs
 from satchel.contracts.own.answers import PromptAnswer, said
-from satchel.contracts.own.cursors import cursor, position
+from satchel.contracts.own.cursors import cursor, place
 from satchel.contracts.own.failures import Missed, called
 from satchel.contracts.own.rendering import START_TASK, key_of, of_library, rendered, stored_or_library, template_of
 from satchel.contracts.own.where import within
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.manifest import LibraryPrompt
-from satchel.model import Argument, Prompt, Scope
-from satchel.services import prompts
-from satchel.storage.database import Tx
+from satchel.model import Argument, Listed, Prompt, Scope
+from satchel.services import projects, prompts
+from satchel.storage.database import NEWEST, Tx
 
 
 def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
@@ -39,25 +39,24 @@ def add_prompt(sources: Sources, scope: Scope, args: inputs.AddPrompt) -> Body:
 
 def list_prompts(sources: Sources, scope: Scope, args: inputs.ListPrompts) -> Body:
     scope = within(scope, args.project)
-    offset = position(args.cursor)
+    last = place(args.cursor, "p", "l")
     query, tags = args.query or None, args.tags or ()
-    found, has_more = prompts.page(
-        sources.tx, scope, query=query, tags=tags, tags_mode=args.match, limit=args.limit, offset=offset
-    )
+    found, has_more = stored_page(sources.tx, scope, args, last)
     items = [answers.listed_prompt(prompt) for prompt in found]
+    following = cursor("p", *prompts.place(found[-1])) if found else ""
     if not has_more and not tags:  # libraries come after what is stored; their prompts have no tags
-        shelf = library_prompts(sources, query)
-        start = max(0, offset - stored_count(sources.tx, scope, query)) if not found else 0
-        rest = shelf[start : start + args.limit - len(items)]
+        shelf = library_prompts(sources, query, behind=last[1] if last and last[0] == "l" else "")
+        rest = shelf[: args.limit - len(items)]
         items += rest
-        has_more = start + len(rest) < len(shelf)
+        has_more = len(rest) < len(shelf)
+        following = cursor("l", rest[-1].name) if rest else following
     structured: dict[str, Any] = {"project": scope.project, "prompts": items}
     if has_more:
-        structured["next_cursor"] = cursor(offset + len(items))
+        structured["next_cursor"] = following
     lines = [f"- {item.name}: {answers.short(item.description or item.title)}" for item in items]
     more = ["More with cursor " + structured["next_cursor"]] if has_more else []
-    nothing = [f"No prompts in project '{scope.project}'."]
-    return said("\n".join([*lines, *more] or nothing), structured)
+    nothing = answers.none_of("prompts", scope.project, is_narrowed=bool(query or tags), is_continued=last is not None)
+    return said("\n".join([*lines, *more]) or nothing, structured)
 
 
 def get_prompt(sources: Sources, scope: Scope, args: inputs.GetPrompt) -> Body:
@@ -133,22 +132,40 @@ def stored(sources: Sources, scope: Scope, reference: str) -> Prompt:
     return prompt
 
 
-def library_prompts(sources: Sources, query: str | None) -> list[PromptAnswer]:
-    """The prompts of libraries with a text in name or description."""
+def stored_page(
+    tx: Tx, scope: Scope, args: inputs.ListPrompts, last: tuple[str, ...] | None
+) -> tuple[tuple[Listed, ...], bool]:
+    """The stored prompts behind the last of the page before, and whether there are more."""
+    if last and last[0] == "l":  # behind all of them; the project has to be there nevertheless
+        projects.current(tx, scope)
+        return (), False
+    return prompts.page(
+        tx,
+        scope,
+        query=args.query or None,
+        tags=args.tags or (),
+        tags_mode=args.match,
+        limit=args.limit,
+        behind=(last[1], int(last[2])) if last else NEWEST,
+    )
+
+
+def library_prompts(sources: Sources, query: str | None, behind: str) -> list[PromptAnswer]:
+    """The prompts of libraries behind a name, in the order of names, with a text in name or description."""
     folded = (query or "").casefold()
-    shelf = [from_library(name, prompt) for name, prompt in sources.libraries.catalog.view]
-    return [one for one in shelf if folded in f"{one.name} {one.description or ''}".casefold()]
+    # By name, and not as a library lists them: of one that is gone its name still tells what comes next.
+    shelf = sorted(sources.libraries.catalog.view, key=lambda one: one[0].partition(":"))
+    return [
+        from_library(name, prompt)
+        for name, prompt in shelf
+        if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
+    ]
 
 
 def from_library(name: str, prompt: LibraryPrompt) -> PromptAnswer:
     return PromptAnswer(
         name=name, title=name, description=prompt.description, arguments=answers.declared(prompt.arguments)
     )
-
-
-def stored_count(tx: Tx, scope: Scope, query: str | None) -> int:
-    """How many stored prompts come before those of libraries."""
-    return prompts.search(tx, scope, query or "", limit=1, offset=0).total
 
 
 def declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...]:

@@ -8,7 +8,7 @@ from satchel.contracts.contract import Body, Reply, Sources
 from satchel.contracts.documents import contents, decoded
 from satchel.contracts.own import answers, inputs
 from satchel.contracts.own.answers import ResourceAnswer, counted, said
-from satchel.contracts.own.cursors import cursor, position
+from satchel.contracts.own.cursors import cursor, place
 from satchel.contracts.own.failures import Missed, called
 from satchel.contracts.own.reading import Document, document
 from satchel.contracts.own.where import within
@@ -35,8 +35,9 @@ def add_resource(sources: Sources, scope: Scope, args: inputs.AddResource) -> Bo
 
 def list_resources(sources: Sources, scope: Scope, args: inputs.ListResources) -> Body:
     scope = within(scope, args.project)
+    last = place(args.cursor, "r")
     found, has_more = resources.page(
-        sources.tx, scope, query=args.query or None, limit=args.limit, after=position(args.cursor)
+        sources.tx, scope, query=args.query or None, limit=args.limit, after=int(last[1]) if last else 0
     )
     structured: dict[str, Any] = {
         "project": scope.project,
@@ -47,9 +48,10 @@ def list_resources(sources: Sources, scope: Scope, args: inputs.ListResources) -
         for one in found
     ]
     if has_more:
-        structured["next_cursor"] = cursor(found[-1].number)
+        structured["next_cursor"] = cursor("r", found[-1].number)
         lines.append("More with cursor " + structured["next_cursor"])
-    return said("\n".join(lines) or f"No resources in project '{scope.project}'.", structured)
+    nothing = answers.none_of("resources", scope.project, is_narrowed=bool(args.query), is_continued=last is not None)
+    return said("\n".join(lines) or nothing, structured)
 
 
 def read_resource(sources: Sources, scope: Scope, args: inputs.ReadResource) -> Body:

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 from satchel.contracts.contract import Body, Sources
 from satchel.contracts.own import answers, inputs
 from satchel.contracts.own.answers import one_line, said, task_line
-from satchel.contracts.own.cursors import cursor, position
+from satchel.contracts.own.cursors import List, cursor, place
 from satchel.contracts.own.failures import Missed, Several
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import FullTask, Scope
@@ -31,7 +31,7 @@ def add_task(sources: Sources, scope: Scope, args: inputs.AddTask) -> Body:
 
 
 def list_tasks(sources: Sources, scope: Scope, args: inputs.ListTasks) -> Body:
-    offset = position(args.cursor)
+    last = place(args.cursor, LISTS[args.status])
     found, has_more = tasks.page(
         sources.tx,
         scope,
@@ -41,14 +41,20 @@ def list_tasks(sources: Sources, scope: Scope, args: inputs.ListTasks) -> Body:
         tags_mode=args.match,
         query=args.query or None,
         limit=args.limit,
-        offset=offset,
+        behind=behind(last),
     )
     structured: dict[str, Any] = {"project": args.project or scope.project, "tasks": [*map(answers.shown_task, found)]}
     lines = [answers.task_entry(task) for task in found]
     if has_more:
-        structured["next_cursor"] = cursor(offset + len(found))
+        at = tasks.place(args.status, found[-1])
+        structured["next_cursor"] = cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
         lines.append("More with cursor " + structured["next_cursor"])
-    nothing = "No tasks." if args.status == "all" else f"No {args.status} tasks."
+    nothing = answers.none_of(
+        "tasks" if args.status == "all" else f"{args.status} tasks",
+        args.project or None,
+        is_narrowed=bool(args.query or args.tags),
+        is_continued=last is not None,
+    )
     return said("\n".join(lines) or nothing, structured)
 
 
@@ -83,6 +89,19 @@ def delete_task(sources: Sources, scope: Scope, args: inputs.DeleteTask) -> Body
         f"Deleted #{task.number} {one_line(task.title)}",
         {"project": task.project or scope.project, "deleted": task.number},
     )
+
+
+# -- shared -----------------------------------------------------------------------------------------------------
+
+LISTS: dict[tasks.Filter, List] = {"ready": "o", "pending": "o", "completed": "d", "all": "a"}
+
+
+def behind(last: tuple[str, ...] | None) -> tasks.Place | None:
+    """The place that a cursor tells."""
+    if last is None:
+        return None
+    _, moment, number, priority, due = last
+    return tasks.Place(moment, int(number), int(priority), due or None)
 
 
 def meant(tx: Tx, scope: Scope, reference: str) -> FullTask:
