@@ -335,7 +335,7 @@ def shelve(libraries: Libraries, names: set[str]) -> None:
     for library in sorted({name.partition(":")[0] for name in names}):
         keys = sorted((name.partition(":")[2] for name in names if name.startswith(f"{library}:")), reverse=True)
         held = tuple(LibraryPrompt(key, "some words", (), 1) for key in keys)
-        found.append(Library(library, "/", library, held, held, (), False))
+        found.append(Library(library, "/", library, held, held, (None,) * len(held), (), False))
     libraries._catalog = Catalog(tuple(found), (), ())
 
 
