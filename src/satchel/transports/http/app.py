@@ -114,7 +114,9 @@ class App:
         if request.method == "OPTIONS" and request.shares:
             return Answer(204, headers=_preflight(methods))
         if request.method not in methods:
-            allow = ", ".join(methods)
+            # Whether there is anything to GET is the endpoint's to say, to somebody whom it knows.
+            is_mute = request.path in self._endpoints and not self._endpoints[request.path].has_news
+            allow = "POST" if is_mute else ", ".join(methods)
             raise Refusal(405, "method", f"Use {allow} here.", [("allow", allow)])
         if request.path == "/health":
             return await self._health()
@@ -125,7 +127,7 @@ class App:
     def _methods(self, path: str) -> tuple[str, ...] | None:
         """The methods that a path has; None where there is no such path."""
         if path in self._endpoints:
-            return ("GET", "POST") if self._endpoints[path].has_news else ("POST",)
+            return ("GET", "POST")
         if path.startswith(DOOR):
             return ("POST",)
         if path in ("/health", "/metrics") or (self._issuer and self._is_metadata(path)):
