@@ -21,6 +21,11 @@ settings.load_profile("satchel")
 psycopg_pool.base.random = random.Random().random  # type: ignore[attr-defined]
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """With `-n auto`: one more than there are processors, for tests wait nearly as long as they work."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server that the tests start by themselves."""
