@@ -8,7 +8,7 @@ import pytest
 from satchel.errors import StoreFailed
 from satchel.model import Scope
 from satchel.services import projects, prompts
-from satchel.storage.database import Database, Violation, open_database
+from satchel.storage.database import Database, Sought, Violation, open_database
 from satchel.storage.gate import Gate
 
 SCOPE = Scope()
@@ -52,7 +52,7 @@ def test_deleting_a_project_takes_its_prompts_tags_texts_and_index_along(databas
         tx.run("delete from projects")
         for table in ("prompts", "prompt_tags", "prompt_texts"):
             assert tx.all(f"select * from {table}") == []
-        assert tx.prompts_containing("needle", 1, 10, 0) == ([], 0)
+        assert tx.prompts_containing(Sought(project=1, text="needle"), 10) == ([], 0)
 
 
 def test_numbers_never_return(database: Database) -> None:

@@ -23,7 +23,7 @@ from satchel.services.near import nearest_few
 from satchel.services.projects import check_open, current
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
-from satchel.storage.database import NEWEST, Place, Tx, Violation
+from satchel.storage.database import NEWEST, Place, Sought, Tx, Violation
 
 # What a list reads of a content: enough around a hit for nearly every excerpt, and the longest query.
 _BEFORE, _SIZE = 600, 2400
@@ -249,7 +249,8 @@ def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page
     folded = query.casefold()
     if not folded:
         return listed(tx, scope, limit=limit, offset=offset)
-    numbers, total = tx.prompts_containing(folded, current(tx, scope).number, limit, offset)
+    sought = Sought(project=current(tx, scope).number, text=folded)
+    numbers, total = tx.prompts_containing(sought, limit, offset)
     return Page(_glimpsed(tx, numbers, folded), total)
 
 

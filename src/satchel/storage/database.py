@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from satchel import clock
 from satchel.errors import StoreUnusable
 from satchel.model import Changed, Scope
@@ -17,6 +19,16 @@ Row = tuple[Any, ...]
 
 Place = tuple[str, int]  # of a prompt among the last updated: when that was, and its number
 NEWEST: Place = ("~", 0)  # before all of them
+
+
+class Sought(Struct, frozen=True, kw_only=True):
+    """The prompts that are looked for by a text."""
+
+    project: int
+    text: str  # folded
+    tags: Sequence[str] = ()  # one of which they have, or all
+    needs_all: bool = False
+    behind: Place = NEWEST  # which a page is; the total is of all
 
 
 class Violation(Exception):
@@ -109,22 +121,8 @@ class Tx:
         """Wait until nobody else has this lock, and have it until the transaction ends."""
         raise NotImplementedError
 
-    def prompts_containing(
-        self,
-        folded: str,
-        project: int,
-        limit: int,
-        offset: int,
-        *,
-        tags: Sequence[str] = (),
-        needs_all: bool = False,
-        behind: Place = NEWEST,
-    ) -> tuple[list[int], int]:
-        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total.
-
-        Where tags are given, only of those that have one of them, or that have all. The page is one of those behind a
-        place, the total is of all.
-        """
+    def prompts_containing(self, sought: Sought, limit: int, offset: int = 0) -> tuple[list[int], int]:
+        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
         raise NotImplementedError
 
 

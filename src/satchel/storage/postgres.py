@@ -4,7 +4,7 @@ import os
 import re
 import select
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any
@@ -25,7 +25,7 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import Changed, Scope
 from satchel.storage import postgres_schema
-from satchel.storage.database import NEWEST, Database, Place, Row, Tx, Violation
+from satchel.storage.database import Database, Row, Sought, Tx, Violation
 from satchel.storage.postgres_watch import Watcher
 
 _CONNECTIONS = 10  # of a process
@@ -72,28 +72,17 @@ class PostgresTx(Tx):
         for told in _in_pieces(list(self.changes)):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
-    def prompts_containing(
-        self,
-        folded: str,
-        project: int,
-        limit: int,
-        offset: int,
-        *,
-        tags: Sequence[str] = (),
-        needs_all: bool = False,
-        behind: Place = NEWEST,
-    ) -> tuple[list[int], int]:
+    def prompts_containing(self, sought: Sought, limit: int, offset: int = 0) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
-        hits = _HITS.format(_LIKE if len(folded) >= 3 else _POSITION)
-        sql = _SEARCH.format(_HITS_BEHIND_WALL if self._is_walled else hits, _TAGGED if tags else "")
-        pattern = "%" + re.sub(r"([\\%_])", r"\\\1", folded) + "%"
-        moment, last = behind
+        hits = _HITS.format(_LIKE if len(sought.text) >= 3 else _POSITION)
+        sql = _SEARCH.format(_HITS_BEHIND_WALL if self._is_walled else hits, _TAGGED if sought.tags else "")
+        moment, last = sought.behind
         values = {
-            "project": project,
-            "text": folded,
-            "pattern": pattern,
-            "tags": list(tags),
-            "needed": len(tags) if needs_all else 1,
+            "project": sought.project,
+            "text": sought.text,
+            "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", sought.text) + "%",
+            "tags": list(sought.tags),
+            "needed": len(sought.tags) if sought.needs_all else 1,
             "moment": moment,
             "last": last,
             "limit": limit,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from satchel.model import Offered
-from satchel.storage.database import Place, Tx
+from satchel.storage.database import Place, Sought, Tx
 from satchel.storage.prompts import read_arguments
 
 _FEW = 300  # so many prompts are sorted faster than an index is walked
@@ -67,7 +67,8 @@ def containing(
         if newest > _NEWEST or not found:
             break
         newest = max(_NEWEST + 1, _NEWEST * limit * 3 // (2 * len(found)))
-    return tx.prompts_containing(folded, project, limit, 0, tags=tags, needs_all=needs_all, behind=behind)[0]
+    sought = Sought(project=project, text=folded, tags=tags, needs_all=needs_all, behind=behind)
+    return tx.prompts_containing(sought, limit)[0]
 
 
 def tagged(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool, limit: int, behind: Place) -> list[int]:

@@ -15,7 +15,7 @@ import msgspec
 
 from satchel.errors import OutOfTime, StoreFailed, StoreUnusable
 from satchel.model import Changed, Scope
-from satchel.storage.database import NEWEST, Database, Place, Row, Tx, Violation
+from satchel.storage.database import Database, Place, Row, Sought, Tx, Violation
 from satchel.storage.gate import Gate
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 
@@ -68,20 +68,10 @@ class SqliteTx(Tx):
         if number % 256 == 0:
             self.run("delete from changes where number <= :old", old=number - 1024)
 
-    def prompts_containing(
-        self,
-        folded: str,
-        project: int,
-        limit: int,
-        offset: int,
-        *,
-        tags: Sequence[str] = (),
-        needs_all: bool = False,
-        behind: Place = NEWEST,
-    ) -> tuple[list[int], int]:
-        hits = self._hits(folded)
-        if hits and tags:
-            tagged = self._tagged(project, tags, needs_all=needs_all)
+    def prompts_containing(self, sought: Sought, limit: int, offset: int = 0) -> tuple[list[int], int]:
+        hits, project = self._hits(sought.text), sought.project
+        if hits and sought.tags:
+            tagged = self._tagged(project, sought.tags, needs_all=sought.needs_all)
             hits = [number for number in hits if number in tagged]
         elif hits and self._has_others(project):
             own = {
@@ -93,10 +83,10 @@ class SqliteTx(Tx):
                 select number from prompts where number in :numbers and (updated_at, number) < (:moment, :last)
                 order by updated_at desc, number desc
             """
-            moment, last = behind
+            moment, last = sought.behind
             numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
             return numbers[offset : offset + limit], len(hits)
-        return self._walk(set(hits), project, limit, offset, behind), len(hits)
+        return self._walk(set(hits), project, limit, offset, sought.behind), len(hits)
 
     def _hits(self, folded: str) -> list[int]:
         """The numbers of prompts with a text in title or content, in whatever project and order."""
