@@ -23,10 +23,11 @@ ALLOWED: dict[str, set[str]] = {
     "services": GROUND | {"storage"},
     "library": GROUND,
     "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
-    "transports": GROUND | {"contracts", "protocol"},
+    "auth": GROUND | {"storage", "services"},
+    "transports": GROUND | {"auth", "contracts", "protocol"},
     "config": GROUND,
-    "app": GROUND | {"config", "storage", "services", "library", "contracts", "transports", "protocol"},
-    "cli": GROUND | {"config", "app", "contracts", "services", "library", "storage", "__init__"},
+    "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol"},
+    "cli": GROUND | {"config", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
 }
 
 

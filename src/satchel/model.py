@@ -31,7 +31,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
 
 
-class Changed(Struct, frozen=True, array_like=True):
+class StoreChange(Struct, frozen=True, array_like=True):
     """Something in the store is no longer what it was; for whoever shows it."""
 
     # A list of a project; one prompt (by name) or resource (by URI) of it; a project itself: that it is there, or what
@@ -54,7 +54,7 @@ class Project(Struct, frozen=True, kw_only=True):
     created_at: Timestamp
 
 
-class Contents(Struct, frozen=True):
+class ProjectCounts(Struct, frozen=True):
     """How much a project holds."""
 
     prompts: int
@@ -86,7 +86,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...] = ()
 
 
-class Offered(Struct, frozen=True, kw_only=True):
+class PromptHeader(Struct, frozen=True, kw_only=True):
     """A prompt as MCP lists it: what one has to know to ask for it."""
 
     number: int
@@ -104,7 +104,7 @@ class Excerpt(Struct, frozen=True):
     is_cut_behind: bool
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class PromptSummary(Struct, frozen=True, kw_only=True):
     """A prompt as lists show it: everything but the whole of its content."""
 
     number: int
@@ -123,7 +123,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 class Page(Struct, frozen=True):
     """Some of the prompts that were asked for, and how many there are in all, at one moment."""
 
-    items: tuple[Listed, ...]
+    items: tuple[PromptSummary, ...]
     total: int
 
 
@@ -183,7 +183,7 @@ class Token(Struct, frozen=True, kw_only=True):
 Priority = Literal["low", "normal", "high", "urgent"]
 
 
-class FullTask(Task, frozen=True, kw_only=True):
+class TaskDetails(Task, frozen=True, kw_only=True):
     """A task with all that is known of it."""
 
     project: str | None = None  # by name
@@ -212,21 +212,21 @@ __all__ = [
     "MAX_CONTENT_BYTES",
     "UNSET",
     "Argument",
-    "Changed",
-    "Contents",
     "Excerpt",
-    "FullTask",
     "Identity",
-    "Listed",
-    "Offered",
     "Page",
     "Priority",
     "Project",
+    "ProjectCounts",
     "Prompt",
+    "PromptHeader",
+    "PromptSummary",
     "Resource",
     "Scope",
+    "StoreChange",
     "TagCount",
     "Task",
+    "TaskDetails",
     "Timestamp",
     "Token",
     "UnsetType",

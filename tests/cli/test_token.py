@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from satchel import clock
+from satchel.auth import tokens
 from satchel.cli.token import moment
 from satchel.errors import Unauthorized, WrongArgument
 from satchel.model import Identity
-from satchel.services import tokens
 from satchel.storage.database import open_database
 from tests.cli.test_commands import Command, done, failed, satchel, value
 

@@ -7,11 +7,11 @@ import pytest
 from satchel import errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
-from satchel.contracts.own import complaints
-from satchel.contracts.own.failures import Missed, Several, Unrenderable
+from satchel.contracts.satchel import complaints
+from satchel.contracts.satchel.failures import Missed, Several, Unrenderable
 from satchel.contracts.schema import json_schema
 from satchel.model import Scope
-from tests.support.own import CODES, HINT
+from tests.support.satchel import CODES, HINT
 
 SCOPE = Scope()
 

@@ -15,7 +15,7 @@ import watchfiles
 
 from satchel.library import watch
 from satchel.library.catalog import Catalog, Libraries
-from satchel.model import Changed
+from satchel.model import StoreChange
 from tests.contracts.test_twig import get, text, write
 from tests.support.stdio import META, NEWEST, Server
 
@@ -223,13 +223,13 @@ def test_what_changed_on_disk_is_told_by_list_and_by_prompt(root: Path) -> None:
     libraries = Libraries([str(root)])
     assert libraries.rescan() == [] and libraries.rescan() == []
     (root / "lib" / "prompts" / "one.md").write_text("another text")
-    assert libraries.rescan() == [Changed("template", key="lib:one")]
+    assert libraries.rescan() == [StoreChange("template", key="lib:one")]
     in_place(root, "# a remark, and all is a line further down\n[prompts.one]\n")
     assert libraries.rescan() == []
     in_place(root, '[prompts.one]\ndescription = "First"\n')
-    assert libraries.rescan() == [Changed("libraries"), Changed("template", key="lib:one")]
+    assert libraries.rescan() == [StoreChange("libraries"), StoreChange("template", key="lib:one")]
     (root / "lib" / "prompts" / "one.md").unlink()
-    assert libraries.rescan() == [Changed("libraries"), Changed("template", key="lib:one")]
+    assert libraries.rescan() == [StoreChange("libraries"), StoreChange("template", key="lib:one")]
     assert libraries.rescan() == []
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.protocol import REVISIONS, Change, Connection, Offer, ProtocolError
+from satchel.protocol import REVISIONS, ClientChange, Connection, Offer, ProtocolError
 from tests.support import official
 from tests.support.stdio import META, NEWEST, modern_meta
 
@@ -411,7 +411,7 @@ def test_progress_goes_to_whoever_asked_for_it() -> None:
 # -- subscriptions ----------------------------------------------------------------------------------------------
 
 
-def announced(connection: Connection, change: Change) -> list[Any]:
+def announced(connection: Connection, change: ClientChange) -> list[Any]:
     return [json.loads(line) for line in connection.announce(change)]
 
 
@@ -426,13 +426,13 @@ def test_a_subscription_is_acknowledged_and_then_served_with_its_tag() -> None:
         "params": {"notifications": {"promptsListChanged": True, "resourceSubscriptions": ["a:b"]}} | tag,
     }
     official.check(acknowledged, None, NEWEST)
-    [changed] = announced(connection, Change("prompts"))
+    [changed] = announced(connection, ClientChange("prompts"))
     assert changed == {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed", "params": tag}
     official.check(changed, None, NEWEST)
-    [updated] = announced(connection, Change("resource", "a:b"))
+    [updated] = announced(connection, ClientChange("resource", "a:b"))
     assert updated["params"] == {"uri": "a:b"} | tag
-    assert announced(connection, Change("tools")) == []
-    assert announced(connection, Change("resource", "a:c")) == []
+    assert announced(connection, ClientChange("tools")) == []
+    assert announced(connection, ClientChange("resource", "a:c")) == []
 
 
 def test_only_what_the_server_announces_is_honoured() -> None:
@@ -440,7 +440,7 @@ def test_only_what_the_server_announces_is_honoured() -> None:
     connection = Connection(QUIET)
     [acknowledged] = say(connection, modern("subscriptions/listen", notifications=wish))
     assert acknowledged["params"]["notifications"] == {}
-    assert announced(connection, Change("tools")) == []
+    assert announced(connection, ClientChange("tools")) == []
 
 
 @pytest.mark.parametrize("wish", [None, [], {"toolsListChanged": "yes"}, {"resourceSubscriptions": [1]}])
@@ -452,9 +452,9 @@ def test_a_subscription_ends_when_its_client_cancels_it() -> None:
     connection = Connection(LOUD)
     for id in (1, 2):
         say(connection, modern("subscriptions/listen", id=id, notifications={"toolsListChanged": True}))
-    assert len(announced(connection, Change("tools"))) == 2
+    assert len(announced(connection, ClientChange("tools"))) == 2
     say(connection, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
-    [left] = announced(connection, Change("tools"))
+    [left] = announced(connection, ClientChange("tools"))
     assert left["params"]["_meta"] == {f"{META}subscriptionId": 2}
 
 
@@ -463,7 +463,7 @@ def test_a_subscription_cancelled_before_its_acknowledgement_is_never_opened() -
     wish = modern("subscriptions/listen", notifications={"toolsListChanged": True})
     exchange = connection.receive(json.dumps(wish).encode())
     say(connection, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
-    assert exchange.output() == [] and announced(connection, Change("tools")) == []
+    assert exchange.output() == [] and announced(connection, ClientChange("tools")) == []
 
 
 def test_an_id_in_use_by_a_subscription_is_refused() -> None:
@@ -489,15 +489,15 @@ def test_a_server_that_leaves_answers_its_subscriptions() -> None:
 
 def test_handshake_clients_hear_of_changes_without_a_tag() -> None:
     connection = agreed(LOUD)
-    assert announced(connection, Change("prompts")) == [
+    assert announced(connection, ClientChange("prompts")) == [
         {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}
     ]
-    assert announced(connection, Change("resource", "a:b")) == []
+    assert announced(connection, ClientChange("resource", "a:b")) == []
     say(connection, request("resources/subscribe", {"uri": "a:b"}))
-    assert announced(connection, Change("resource", "a:b")) == [
+    assert announced(connection, ClientChange("resource", "a:b")) == [
         {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": "a:b"}}
     ]
     say(connection, request("resources/unsubscribe", {"uri": "a:b"}))
-    assert announced(connection, Change("resource", "a:b")) == []
-    assert announced(Connection(LOUD), Change("prompts")) == []
-    assert announced(agreed(QUIET), Change("tools")) == []
+    assert announced(connection, ClientChange("resource", "a:b")) == []
+    assert announced(Connection(LOUD), ClientChange("prompts")) == []
+    assert announced(agreed(QUIET), ClientChange("tools")) == []

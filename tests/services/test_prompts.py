@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import NotFound, Taken, WrongArgument
-from satchel.model import Argument, Changed, Scope
+from satchel.model import Argument, Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.storage import prompt_pages
 from satchel.storage.database import NEWEST, Database
@@ -88,7 +88,7 @@ def test_a_prompt_keeps_its_arguments(database: Database) -> None:
         assert prompts.update(tx, HERE, prompt.id, title="U").arguments == (TOPIC, TONE)
         tx.changes.clear()
         assert prompts.update(tx, HERE, prompt.id, arguments=[TONE]).arguments == (TONE,)
-        assert Changed("prompts", HERE.project) in tx.changes
+        assert StoreChange("prompts", HERE.project) in tx.changes
         assert prompts.update(tx, HERE, prompt.id, arguments=()).arguments == ()
 
 

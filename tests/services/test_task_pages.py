@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.model import FullTask, Scope
+from satchel.model import Scope, TaskDetails
 from satchel.services import projects, tasks
 from satchel.storage import task_pages
 from satchel.storage.database import Database
@@ -135,7 +135,7 @@ def test_pages_are_those_that_a_look_at_everything_gives(
         behind = tasks.place(filter, before[-1]) if before else None
         found, has_more = tasks.page(tx, ADA, filter=filter, query=query, tags=["a"], limit=3, behind=behind)
 
-    def is_wanted(task: FullTask) -> bool:
+    def is_wanted(task: TaskDetails) -> bool:
         is_right = {"completed": task.is_completed, "all": True}.get(filter, not task.is_completed)
         return is_right and "a" in task.tags and (query or "").casefold() in task.title.casefold()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import Forbidden, NotFound, WrongArgument
-from satchel.model import Changed, Scope
+from satchel.model import Scope, StoreChange
 from satchel.services import projects, tasks
 from satchel.storage.database import Database, open_database
 from satchel.storage.migrations import FIRST
@@ -14,7 +14,7 @@ ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 
 
-def keys(changes: dict[Changed, None]) -> set[str | None]:
+def keys(changes: dict[StoreChange, None]) -> set[str | None]:
     """The numbers of the tasks of which a transaction tells."""
     return {change.key for change in changes if change.what == "task" and change.owner == ADA.user}
 

@@ -11,7 +11,7 @@ from psycopg import errors
 from satchel.errors import StoreFailed
 from satchel.model import Scope
 from satchel.services import projects, prompts, resources
-from satchel.storage.database import Database, Sought, Tx, open_database
+from satchel.storage.database import Database, PromptQuery, Tx, open_database
 from satchel.storage.postgres_schema import DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
 from tests.support.roles import role_of, two_roles
@@ -237,7 +237,7 @@ def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
     with database.read(Scope(projects=("a",))) as tx:
         assert prompts.search(tx, Scope(project="a"), "NEEDLE", limit=5, offset=0).total == 1
         [[number]] = tx.all("select number from projects")
-        others = [Sought(project=other, text="needle") for other in range(5) if other != number]
+        others = [PromptQuery(project=other, text="needle") for other in range(5) if other != number]
         assert [tx.prompts_containing(sought, 5)[1] for sought in others] == [0] * 4
 
 
@@ -279,9 +279,9 @@ def test_both_roles_find_the_same_in_the_same_order(postgres: PostgresServer) ->
         lambda tx, query: prompts.search(tx, scope, query, limit=3, offset=1),
         lambda tx, query: prompts.page(tx, scope, query=query, limit=30),
         lambda tx, query: prompts.page(tx, scope, query=query, tags=["even", "all"], tags_mode="all", limit=30),
-        lambda tx, query: tx.prompts_containing(Sought(project=1, text=query, tags=["odd", "no"]), 3, 1),
+        lambda tx, query: tx.prompts_containing(PromptQuery(project=1, text=query, tags=["odd", "no"]), 3, 1),
         lambda tx, query: tx.prompts_containing(
-            Sought(project=1, text=query, tags=["even", "all"], needs_all=True), 30
+            PromptQuery(project=1, text=query, tags=["even", "all"], needs_all=True), 30
         ),
     ]
     answers = []

@@ -8,8 +8,8 @@ import pytest
 from satchel.errors import StoreFailed
 from satchel.model import Scope
 from satchel.services import projects, prompts
-from satchel.storage.database import Database, Sought, Violation, open_database
-from satchel.storage.gate import Gate
+from satchel.storage.database import Database, PromptQuery, Violation, open_database
+from satchel.storage.write_lock import WriteLock
 
 SCOPE = Scope()
 
@@ -52,7 +52,7 @@ def test_deleting_a_project_takes_its_prompts_tags_texts_and_index_along(databas
         tx.run("delete from projects")
         for table in ("prompts", "prompt_tags", "prompt_texts"):
             assert tx.all(f"select * from {table}") == []
-        assert tx.prompts_containing(Sought(project=1, text="needle"), 10) == ([], 0)
+        assert tx.prompts_containing(PromptQuery(project=1, text="needle"), 10) == ([], 0)
 
 
 def test_numbers_never_return(database: Database) -> None:
@@ -134,7 +134,7 @@ def test_threads_share_a_store(database: Database) -> None:
 
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
-    held, waiting = Gate(str(tmp_path / "gate")), Gate(str(tmp_path / "gate"))
+    held, waiting = WriteLock(str(tmp_path / "gate")), WriteLock(str(tmp_path / "gate"))
     with held, pytest.raises(StoreFailed, match="held the write lock"):
         waiting.acquire(patience=0.1)
     # Whoever gave up left the queue, and nobody is locked out by that.

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreFailed
-from satchel.model import Changed, Scope
+from satchel.model import Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
@@ -23,7 +23,7 @@ from tests.support.roles import two_roles
 from tests.support.web import eventually
 
 SCOPE = Scope()
-EVERYTHING = Changed("everything")
+EVERYTHING = StoreChange("everything")
 PATIENCE = 15.0  # seconds; how soon a change is heard is for one test to tell
 
 
@@ -31,19 +31,19 @@ class Ear:
     """Whatever is heard, in order."""
 
     def __init__(self) -> None:
-        self._heard: queue.Queue[Changed] = queue.Queue()
+        self._heard: queue.Queue[StoreChange] = queue.Queue()
 
-    def __call__(self, changes: list[Changed]) -> None:
+    def __call__(self, changes: list[StoreChange]) -> None:
         for change in changes:
             self._heard.put(change)
 
-    def next(self, count: int, patience: float = PATIENCE) -> list[Changed]:
+    def next(self, count: int, patience: float = PATIENCE) -> list[StoreChange]:
         """The next changes, that many, each within so many seconds."""
         return [self._heard.get(timeout=patience) for _ in range(count)]
 
-    def until(self, wanted: Changed, patience: float = PATIENCE) -> list[Changed]:
+    def until(self, wanted: StoreChange, patience: float = PATIENCE) -> list[StoreChange]:
         """Everything up to a change that must come."""
-        heard: list[Changed] = []
+        heard: list[StoreChange] = []
         deadline = time.monotonic() + patience
         while wanted not in heard:
             heard.append(self._heard.get(timeout=max(0.0, deadline - time.monotonic())))
@@ -70,17 +70,17 @@ def satchel(store: str, *arguments: str) -> None:
     )
 
 
-def all_of(project: str) -> list[Changed]:
-    return [Changed("project", project), Changed("prompts", project), Changed("resources", project)]
+def all_of(project: str) -> list[StoreChange]:
+    return [StoreChange("project", project), StoreChange("prompts", project), StoreChange("resources", project)]
 
 
 def test_another_process_is_heard_with_what_it_changed(store: str, database: Database, ear: Ear) -> None:
     listed, named, held = (
-        Changed("prompts", "default"),
-        Changed("prompt", "default", key="t"),
-        Changed("project", "default"),
+        StoreChange("prompts", "default"),
+        StoreChange("prompt", "default", key="t"),
+        StoreChange("project", "default"),
     )
-    document = [Changed("resources", "default"), Changed("resource", "default", key="x:r")]
+    document = [StoreChange("resources", "default"), StoreChange("resource", "default", key="x:r")]
     for arguments, expected in (
         (["prompt", "add", "T", "text"], [listed, held, named]),
         (["prompt", "edit", "t", "other text"], [named]),
@@ -155,13 +155,13 @@ database.close()
 
 def test_2000_quick_changes_are_all_heard_or_told_as_everything(store: str, database: Database, ear: Ear) -> None:
     subprocess.run([sys.executable, "-c", MANY, store], check=True, timeout=60)
-    heard = ear.until(Changed("task", owner="the last"))
-    expected = [Changed("prompt", "p", key=str(number)) for number in range(2000)]
+    heard = ear.until(StoreChange("task", owner="the last"))
+    expected = [StoreChange("prompt", "p", key=str(number)) for number in range(2000)]
     assert heard[:-1] == expected or EVERYTHING in heard
 
 
 def test_2000_changes_in_one_transaction_are_heard(database: Database, ear: Ear) -> None:
-    changes = [Changed("prompt", "p", key=f"{number} " + "ü" * 100) for number in range(2000)]
+    changes = [StoreChange("prompt", "p", key=f"{number} " + "ü" * 100) for number in range(2000)]
     with database.write() as tx:
         for change in changes:
             tx.changed(change)
@@ -169,7 +169,7 @@ def test_2000_changes_in_one_transaction_are_heard(database: Database, ear: Ear)
 
 
 def test_a_change_too_long_to_tell_is_everything_or_itself(database: Database, ear: Ear) -> None:
-    change = Changed("resource", "p", key="x:" + "y" * 10_000)
+    change = StoreChange("resource", "p", key="x:" + "y" * 10_000)
     with database.write() as tx:
         tx.changed(change)
     assert ear.next(1)[0] in (change, EVERYTHING)
@@ -178,7 +178,7 @@ def test_a_change_too_long_to_tell_is_everything_or_itself(database: Database, e
 def test_a_listener_that_fails_hears_the_next_change(database: Database) -> None:
     ear = Ear()
 
-    def heard(changes: list[Changed]) -> None:
+    def heard(changes: list[StoreChange]) -> None:
         ear(changes)
         raise RuntimeError("the listener's own mistake")
 

@@ -17,12 +17,11 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from satchel.contracts import CONTRACTS
-from satchel.contracts.contract import Contract, Reply, Report, Result, Tool
+from satchel.contracts.contract import Context, Contract, Reply, Report, Result, Tool
 from satchel.errors import Refused, SatchelError
-from satchel.model import Changed, Scope
-from satchel.protocol import INVALID_PARAMS, Change, ProtocolError
+from satchel.model import Scope, StoreChange
+from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError
 from satchel.services import prompts as stored
-from satchel.storage.database import Tx
 
 NAME = "conformance"
 
@@ -62,61 +61,63 @@ CONTACT_KEYWORDS = {
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
-def simple_text(_tx: Tx, _scope: Scope, _: Nothing) -> str:
+def simple_text(_context: Context, _: Nothing) -> str:
     return "This is a simple text response for testing."
 
 
-def image_content(_tx: Tx, _scope: Scope, _: Nothing) -> Reply:
+def image_content(_context: Context, _: Nothing) -> Reply:
     return Reply([IMAGE])
 
 
-def audio_content(_tx: Tx, _scope: Scope, _: Nothing) -> Reply:
+def audio_content(_context: Context, _: Nothing) -> Reply:
     return Reply([{"type": "audio", "data": encoded(SOUND), "mimeType": "audio/wav"}])
 
 
-def embedded_resource(_tx: Tx, _scope: Scope, _: Nothing) -> Reply:
+def embedded_resource(_context: Context, _: Nothing) -> Reply:
     return Reply([embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")])
 
 
-def multiple_content_types(_tx: Tx, _scope: Scope, _: Nothing) -> Reply:
+def multiple_content_types(_context: Context, _: Nothing) -> Reply:
     data = json.dumps({"test": "data", "value": 123})
     resource = embedded("test://mixed-content-resource", "application/json", data)
     return Reply([text("Multiple content types test:"), IMAGE, resource])
 
 
-def error_handling(_tx: Tx, _scope: Scope, _: Nothing) -> str:
+def error_handling(_context: Context, _: Nothing) -> str:
     raise Refused("on purpose")
 
 
-def with_progress(_tx: Tx, _scope: Scope, _: Nothing, report: Report) -> str:
+def with_progress(_context: Context, _: Nothing, report: Report) -> str:
     for progress in (0, 50, 100):
         report(progress, 100, None)
         time.sleep(0.05)
     return "Done."
 
 
-def silent(_tx: Tx, _scope: Scope, _: Nothing) -> str:
+def silent(_context: Context, _: Nothing) -> str:
     """For the checks that a call sends neither a log message nor a request of the server's own."""
     return "Nothing was asked of the client, and nothing logged."
 
 
-def trigger_prompt_change(tx: Tx, scope: Scope, _: Nothing) -> str:
-    stored.add(tx, scope, title=f"Change {tx.new_id()}", content="Something else is stored now.")
+def trigger_prompt_change(context: Context, _: Nothing) -> str:
+    stored.add(
+        context.tx, context.scope, title=f"Change {context.tx.new_id()}", content="Something else is stored now."
+    )
     return "Changed."
 
 
-def echo_headers(_tx: Tx, _scope: Scope, args: Regional) -> str:
+def echo_headers(_context: Context, args: Regional) -> str:
     return args.region
 
 
 # -- methods ----------------------------------------------------------------------------------------------------
 
 
-def list_prompts(_tx: Tx, _scope: Scope, _params: dict[str, Any]) -> Result:
+def list_prompts(_context: Context, _params: dict[str, Any]) -> Result:
     return {"prompts": PROMPTS}
 
 
-def get_prompt(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
+def get_prompt(_context: Context, params: dict[str, Any]) -> Result:
     name, given = params["name"], params["arguments"]
     if name == "test_simple_prompt":
         contents = [text("This is a simple prompt for testing.")]
@@ -132,15 +133,15 @@ def get_prompt(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
     return {"messages": [{"role": "user", "content": content} for content in contents]}
 
 
-def list_resources(_tx: Tx, _scope: Scope, _params: dict[str, Any]) -> Result:
+def list_resources(_context: Context, _params: dict[str, Any]) -> Result:
     return {"resources": RESOURCES}
 
 
-def list_templates(_tx: Tx, _scope: Scope, _params: dict[str, Any]) -> Result:
+def list_templates(_context: Context, _params: dict[str, Any]) -> Result:
     return {"resourceTemplates": TEMPLATES}
 
 
-def read_resource(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
+def read_resource(_context: Context, params: dict[str, Any]) -> Result:
     uri = params["uri"]
     filled = re.fullmatch(r"test://template/([^/]+)/data", uri)
     if uri in ("test://static-text", "test://watched-resource"):
@@ -155,7 +156,7 @@ def read_resource(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
     return {"contents": [{"uri": uri, **body}]}
 
 
-def complete(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
+def complete(_context: Context, params: dict[str, Any]) -> Result:
     known = ("paris", "park", "party", "test")
     values = [value for value in known if value.startswith(params["argument"]["value"])]
     return {"completion": {"values": values, "total": len(values), "hasMore": False}}
@@ -230,8 +231,8 @@ TEMPLATES = [
 ]
 
 
-def news(changed: Changed, _scope: Scope) -> list[Change]:
-    return [Change("prompts")] if changed.what == "prompts" else []
+def news(changed: StoreChange, _scope: Scope) -> list[ClientChange]:
+    return [ClientChange("prompts")] if changed.what == "prompts" else []
 
 
 def _tool(name: str, run: Any, *, reports: bool = False, writes: bool = False, input: type[Struct] = Nothing) -> Tool:

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from satchel.contracts.contract import Report
-from satchel.protocol import Call, Change, Offer, invalid_params
+from satchel.protocol import Call, ClientChange, Offer, invalid_params
 from satchel.protocol.pages import page
 from satchel.transports import stdio
 
@@ -73,7 +73,7 @@ def call_tool(name: str, report: Report) -> dict[str, Any]:
         time.sleep(0.5)
     elif name == "until signalled":
         print("at work", file=sys.stderr, flush=True)
-        while not server._leaving.is_stopping:
+        while not server._shutdown.is_stopping:
             time.sleep(0.01)
     elif name == "announce":
         announce(1)
@@ -86,7 +86,12 @@ def call_tool(name: str, report: Report) -> dict[str, Any]:
 def announce(times: int) -> None:
     """Announce a change of each kind, several times."""
     for _ in range(times):
-        for change in (Change("tools"), Change("prompts"), Change("resources"), Change("resource", "test://one")):
+        for change in (
+            ClientChange("tools"),
+            ClientChange("prompts"),
+            ClientChange("resources"),
+            ClientChange("resource", "test://one"),
+        ):
             server.announce(change)
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import jwt
 import pytest
 
+from satchel.auth import tokens
 from satchel.contracts import CONTRACTS, load
-from satchel.services import projects, tokens
+from satchel.services import projects
 from satchel.storage.database import open_database
+from tests.auth.issuer import forged, jwk, pem, rsa_key
 from tests.support.web import HANDSHAKE, JSON, Answer, WebServer, call, refusal, request, rpc
-from tests.transports.issuer import forged, jwk, pem, rsa_key
 
 ADA, BOB = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 LONG_AGO = "2020-01-01T00:00:00.000000Z"

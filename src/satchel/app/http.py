@@ -8,6 +8,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from satchel.app import complain, opened
+from satchel.auth import tokens
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, narrowed
@@ -15,8 +16,8 @@ from satchel.contracts.runner import Runner
 from satchel.errors import StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
-from satchel.model import Changed, Identity, Scope
-from satchel.services import tokens, users
+from satchel.model import Identity, Scope, StoreChange
+from satchel.services import users
 from satchel.storage.database import Database
 
 NO_AUTH = """\
@@ -90,11 +91,11 @@ def _work(
     from satchel.transports.http import server
     from satchel.transports.http.app import App
     from satchel.transports.http.auth import Auth
-    from satchel.transports.http.door import Door
     from satchel.transports.http.endpoint import Endpoint
     from satchel.transports.http.guard import make_guard
     from satchel.transports.http.listeners import Listeners
     from satchel.transports.http.metrics import Metrics
+    from satchel.transports.http.tasks_api import TasksApi
     from satchel.transports.http.threads import Threads
 
     database = opened(settings, Scope(project=settings.project), needs_project=True)
@@ -145,7 +146,7 @@ def _work(
         auth=auth,
         schema=lambda: database.schema,
         endpoints=endpoints,
-        door=Door(Runner(contracts["tasks"], database), threads=threads, metrics=metrics, auth=auth, user=local),
+        door=TasksApi(Runner(contracts["tasks"], database), threads=threads, metrics=metrics, auth=auth, user=local),
         threads=threads,
         listeners=listeners,
         metrics=metrics,
@@ -166,7 +167,7 @@ def _work(
 class _Watch:
     """Watches the store from the moment that somebody wants to be told."""
 
-    def __init__(self, database: Database, tell: Callable[[list[Changed]], None]) -> None:
+    def __init__(self, database: Database, tell: Callable[[list[StoreChange]], None]) -> None:
         self._database = database
         self._tell = tell
         self._is_watching = False
@@ -221,7 +222,7 @@ def _identify(http: Http, database: Database, url: str) -> Callable[[str], Ident
     if http.auth == "token":
         return lambda secret: tokens.identify(database, secret)
     if http.auth == "oauth":
-        from satchel.transports.oauth import OAuth
+        from satchel.auth.oauth import OAuth
 
         assert http.oauth_issuer is not None
         ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]

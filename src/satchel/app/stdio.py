@@ -12,14 +12,14 @@ from satchel.contracts import load
 from satchel.contracts.contract import narrowed
 from satchel.errors import StoreError
 from satchel.log import log
-from satchel.model import Changed, Scope
+from satchel.model import Scope, StoreChange
 from satchel.services import projects, users
 from satchel.transports import stdio
 
 if TYPE_CHECKING:
     from satchel.contracts.contract import Contract
     from satchel.library.catalog import Libraries
-    from satchel.protocol import Change
+    from satchel.protocol import ClientChange
     from satchel.storage.database import Database
 
 
@@ -69,10 +69,10 @@ def serve(settings: Settings) -> int:
 
 def _placed(database: "Database", scope: Scope) -> Scope:
     """The scope in the project that the working directory names."""
-    from satchel.app import place
+    from satchel.app import project_discovery
 
-    folder = place.here()
-    for name, why in place.named_above(folder) if folder is not None else ():
+    folder = project_discovery.here()
+    for name, why in project_discovery.named_above(folder) if folder is not None else ():
         if projects.is_there(database, name):
             return structs.replace(scope, project=name, why=why)
     return scope
@@ -80,16 +80,16 @@ def _placed(database: "Database", scope: Scope) -> Scope:
 
 def _watching(
     contract: "Contract", scope: Scope, database: "Database | None", libraries: "Libraries | None"
-) -> Callable[[Callable[["Change"], None]], None]:
+) -> Callable[[Callable[["ClientChange"], None]], None]:
     """What begins once the first answer is out: watching for changes, where the contract tells of them."""
 
-    def begin(announce: Callable[["Change"], None]) -> None:
+    def begin(announce: Callable[["ClientChange"], None]) -> None:
         has_news = any(told.get("listChanged") for told in contract.capabilities.values())
         if not has_news:
             return
         from satchel.contracts.news import news
 
-        def hear(changes: list[Changed]) -> None:
+        def hear(changes: list[StoreChange]) -> None:
             for change in news(contract, changes, scope):
                 announce(change)
 

@@ -5,7 +5,7 @@ import msgspec
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.published import published
-from satchel.services.near import nearest
+from satchel.services.suggestions import closest_name
 
 
 @click.group()
@@ -43,7 +43,7 @@ def show(name: str, tool: str | None, as_json: bool) -> None:
 def _known(kind: str, name: str, names: list[str]) -> str:
     if name in names:
         return name
-    near = nearest(name, names)
+    near = closest_name(name, names)
     hint = f"Did you mean '{near}'? " if near else ""
     click.echo(f"satchel: there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", err=True)
     raise SystemExit(3)

@@ -42,11 +42,11 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
     With --role, a role that owns nothing is granted what it needs to serve the store, and no more. Say so again after
     each migration.
     """
-    from satchel.storage.standing import standing
+    from satchel.storage.status import read_status
 
     if role is not None and not is_postgres(where):
         raise StoreUnusable("a SQLite file has no roles: whoever may read the file may read it all. Leave --role out.")
-    before = standing(where).schema if is_postgres(where) else _schema_of_file(where)
+    before = read_status(where).schema if is_postgres(where) else _schema_of_file(where)
     open_database(where).close()
     notes = []
     if role is not None:
@@ -66,9 +66,9 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
 @command
 def status(where: str) -> tuple[str, Any]:
     """Show where the store is, which schema it has, and how much is in it; changes nothing."""
-    from satchel.storage.standing import standing
+    from satchel.storage.status import read_status
 
-    found = standing(where)
+    found = read_status(where)
     lines = [
         f"engine     {found.engine}",
         f"store      {found.store}",
@@ -96,9 +96,9 @@ def backup(where: str, file: str) -> tuple[str, Any]:
 
 
 def _schema_of_file(where: str) -> int:
-    from satchel.storage.standing import standing
+    from satchel.storage.status import read_status
 
-    return standing(where).schema if os.path.exists(where) and os.path.getsize(where) else 0
+    return read_status(where).schema if os.path.exists(where) and os.path.getsize(where) else 0
 
 
 def _shown(count: int | None) -> str:

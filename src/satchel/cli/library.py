@@ -11,7 +11,7 @@ from satchel.config import SettingsError, load
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
 from satchel.library.manifest import LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
-from satchel.services.near import nearest
+from satchel.services.suggestions import closest_name
 
 roots = click.option(
     "--libraries", "-l", metavar="DIR", multiple=True, help="A folder of libraries. [env: SATCHEL_LIBRARIES]"
@@ -189,7 +189,7 @@ def _pair(argument: str) -> tuple[str, str]:
 
 
 def _near(name: str, names: list[str]) -> str:
-    near = nearest(name, names)
+    near = closest_name(name, names)
     return f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
 
 

@@ -3,7 +3,7 @@
 import click
 
 from satchel.cli.store import Session, command, confirm, fields
-from satchel.model import Contents
+from satchel.model import ProjectCounts
 from satchel.services import projects
 
 
@@ -52,7 +52,7 @@ def delete(session: Session, name: str, yes: bool) -> None:
     """Delete a project with all that is in it."""
     with session.read() as tx:
         inside = projects.contents(tx, name)
-    if inside != Contents(0, 0):
+    if inside != ProjectCounts(0, 0):
         loss = f"{_counted(inside.prompts, 'prompt')} and {_counted(inside.resources, 'resource')}"
         confirm(f"Project '{name}' holds {loss}, which go with it. Delete it?", is_yes=yes)
     with session.write() as tx:

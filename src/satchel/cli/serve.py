@@ -103,9 +103,9 @@ def serve(flags: Flags) -> int:
         return app.complain(str(error), 2)
     known = ", ".join(CONTRACTS)
     if settings.contract not in CONTRACTS:
-        from satchel.services.near import nearest
+        from satchel.services.suggestions import closest_name
 
-        near = nearest(settings.contract, CONTRACTS)
+        near = closest_name(settings.contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""
         return app.complain(f"there is no contract '{settings.contract}'. {hint}There are: {known}.", 2)
     if settings.contract != "satchel" and settings.http is None and (settings.toolsets or settings.is_read_only):

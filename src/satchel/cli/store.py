@@ -16,7 +16,7 @@ from satchel import config
 from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
 from satchel.model import Scope
 from satchel.services import projects, prompts, resources, rules, users
-from satchel.services.near import nearest
+from satchel.services.suggestions import closest_name
 from satchel.storage.database import Database, Tx, open_database
 
 
@@ -179,7 +179,7 @@ def _missing(error: NotFound, session: Session) -> str:
 def _suggestion(error: NotFound, session: Session) -> str:
     with session.read() as tx:
         known = _known(tx, error)
-    near = nearest(error.key, known)
+    near = closest_name(error.key, known)
     return f"Did you mean '{near}'? " if near else ""
 
 

@@ -7,7 +7,7 @@ import click
 from satchel import clock
 from satchel.cli.store import Session, command, fields
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import UNSET, FullTask, Task
+from satchel.model import UNSET, Task, TaskDetails
 from satchel.services import rules, tasks
 
 MAX_TITLE = 500
@@ -130,5 +130,5 @@ def described(description: str | None) -> str | None:
 
 def shown(task: Task) -> dict[str, Any]:
     """A task as all commands show it, whichever of them know more of it."""
-    more = set(FullTask.__struct_fields__) - set(Task.__struct_fields__)
+    more = set(TaskDetails.__struct_fields__) - set(Task.__struct_fields__)
     return {"number": task.number, **fields(task, *more), "completed": task.is_completed}

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from satchel import clock
+from satchel.auth import tokens
 from satchel.cli.store import Session, command
 from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Timestamp, Token
-from satchel.services import tokens, users
+from satchel.services import users
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

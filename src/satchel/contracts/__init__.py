@@ -12,7 +12,7 @@ from importlib import import_module
 from satchel.contracts.contract import Contract
 
 CONTRACTS = {
-    "satchel": "satchel.contracts.own",
+    "satchel": "satchel.contracts.satchel",
     "prompt-store": "satchel.contracts.prompt_store",
     "mcpkg": "satchel.contracts.mcpkg",
     "twig": "satchel.contracts.twig",

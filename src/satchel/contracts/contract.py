@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from satchel.errors import SatchelError
-from satchel.model import Changed, Scope
-from satchel.protocol import Change
+from satchel.model import Scope, StoreChange
+from satchel.protocol import ClientChange
 from satchel.storage.database import Tx
 
 if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
@@ -27,13 +27,37 @@ Result = dict[str, Any]  # what a method answers, as MCP has it
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
 
-class Sources(Struct, frozen=True):
-    """What a contract of store and libraries works on."""
+class Context(Struct, frozen=True):
+    """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 
-    tx: Tx
-    libraries: "Libraries"
-    later: list[Callable[[Tx], None]] = []  # to be done in a transaction of its own once there is an answer
-    tools: frozenset[str] = frozenset()  # that whoever asks may call
+    scope: Scope
+    store: Tx | None = None  # None: the contract reads libraries only
+    shelf: "Libraries | None" = None  # None: the contract reads the store only
+    tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
+    followups: list[Callable[[Tx], None]] = []
+
+    @property
+    def tx(self) -> Tx:
+        """The transaction of this call."""
+        assert self.store is not None, "the contract says reads_store=False"
+        return self.store
+
+    @property
+    def libraries(self) -> "Libraries":
+        """The libraries that this server reads."""
+        assert self.shelf is not None, "the contract says reads_libraries=False"
+        return self.shelf
+
+    def after_commit(self, act: Callable[[Tx], None]) -> None:
+        """Run something in a transaction of its own once this call has succeeded; a failure there is only logged."""
+        self.followups.append(act)
+
+    def within(self, project: str | UnsetType) -> "Context":
+        """The context of a call that may name another project."""
+        if project is UNSET or not project:
+            return self
+        scope = structs.replace(self.scope, project=project, why="the argument project")
+        return structs.replace(self, scope=scope)
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -43,10 +67,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     description: str
     input: type[Struct]
     output: type[Struct] | None  # what it answers when all goes well; None for a text
-    run: Callable[..., Body]  # (tx or sources, scope, arguments), and report where it reports progress
+    run: Callable[..., Body]  # (context, arguments), and report where it reports progress
     writes: bool = False
     reports: bool = False
-    is_look_up: bool = False  # looks one thing up by its key, in one statement
+    is_lookup: bool = False  # reads one row by its key, so an embedded store may answer it in the event loop
     at_least_one: tuple[str, ...] = ()  # of these arguments
     keywords: Schema = {}  # of the printed inputSchema, besides what the arguments say
     title: str | None = None
@@ -55,10 +79,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     output_schema: Schema | None = None  # where it is told to clients: every answer satisfies it, failures too
 
 
-# One MCP method beside the tools: what it answers to the parameters of a request. It is given a transaction that reads,
-# the libraries, or both as Sources, as its contract says, and raises ProtocolError for what that says as a JSON-RPC
-# error.
-Method = Callable[[Any, Scope, dict[str, Any]], Result]
+# One MCP method beside the tools: answers the parameters of a request, or raises ProtocolError.
+Method = Callable[[Context, dict[str, Any]], Result]
 
 
 class Contract(Struct, frozen=True, kw_only=True):
@@ -75,13 +97,12 @@ class Contract(Struct, frozen=True, kw_only=True):
     instructions: Callable[[tuple[Tool, ...]], str] | None = None  # for those who may call these tools
     reads_store: bool = True
     reads_libraries: bool = False
-    renders: frozenset[str] = frozenset()  # tools and methods that fill in templates, and may take half a second for it
     finds_project: bool = False  # by the working directory, where nobody names one
     uses_project: bool = True  # so that its project must be there before it serves
     acts_as_user: bool = False  # as the local one, unless another is named
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     admit: Callable[[Scope, dict[str, Any]], None] = lambda _scope, _arguments: None  # before arguments are checked
-    changes: Callable[[Changed, Scope], Iterable[Change]] = lambda _changed, _scope: ()  # as clients see them
+    changes: Callable[[StoreChange, Scope], Iterable[ClientChange]] = lambda _changed, _scope: ()  # as clients see them
     acting: Callable[[Scope, Any], Scope] = lambda scope, _arguments: scope  # for whom, where the arguments say it
     shaped: Callable[[Tool, Body], Body] = lambda _tool, body: body  # a failure in the form of its tool
 

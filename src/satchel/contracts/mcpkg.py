@@ -6,14 +6,12 @@ from typing import Annotated, Any, NoReturn
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.contract import Body, Contract, Result, Tool
+from satchel.contracts.contract import Body, Context, Contract, Result, Tool
 from satchel.contracts.documents import contents, decoded, described
 from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
-from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.pages import refuse_cursor
 from satchel.services import prompts, resources, rules
-from satchel.storage.database import Tx
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 # The document prints no bounds; those of names, URIs, types and contents are the services'.
@@ -57,28 +55,28 @@ class DeleteResource(Struct):
 # -- methods ----------------------------------------------------------------------------------------------------
 
 
-def list_prompts(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
     try:
-        named = prompts.names(tx, scope)
+        named = prompts.names(context.tx, context.scope)
     except NotFound as missing:
         no_project(missing)
     return {"prompts": [described({"name": name}, description) for name, description in named]}
 
 
-def get_prompt(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+def get_prompt(context: Context, params: dict[str, Any]) -> Result:
     try:
-        prompt = prompts.named(tx, scope, params["name"])
+        prompt = prompts.named(context.tx, context.scope, params["name"])
     except NotFound as missing:
         not_found(missing)
     content = {"type": "text", "text": prompt.content}
     return described({"messages": [{"role": "user", "content": content}]}, prompt.description)
 
 
-def list_resources(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+def list_resources(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
     try:
-        listed = resources.listed(tx, scope)
+        listed = resources.listed(context.tx, context.scope)
     except NotFound as missing:
         no_project(missing)
     return {
@@ -88,15 +86,15 @@ def list_resources(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
     }
 
 
-def list_resource_templates(_tx: Tx, _scope: Scope, params: dict[str, Any]) -> Result:
+def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result:
     # Not in the document, but part of what "resources" promises; clients ask without looking.
     refuse_cursor(params.get("cursor"))
     return {"resourceTemplates": []}
 
 
-def read_resource(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
+def read_resource(context: Context, params: dict[str, Any]) -> Result:
     try:
-        return {"contents": [contents(resources.read(tx, scope, params["uri"]))]}
+        return {"contents": [contents(resources.read(context.tx, context.scope, params["uri"]))]}
     except NotFound as missing:
         not_found(missing)
 
@@ -104,58 +102,60 @@ def read_resource(tx: Tx, scope: Scope, params: dict[str, Any]) -> Result:
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
-def create_prompt(tx: Tx, scope: Scope, args: CreatePrompt) -> Body:
-    prompts.add_named(tx, scope, name=args.name, content=args.content, description=args.description or None)
-    return f"Created prompt '{args.name}' in project '{scope.project}'"
+def create_prompt(context: Context, args: CreatePrompt) -> Body:
+    prompts.add_named(
+        context.tx, context.scope, name=args.name, content=args.content, description=args.description or None
+    )
+    return f"Created prompt '{args.name}' in project '{context.scope.project}'"
 
 
-def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
+def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     rules.check_name("prompt", args.name)
     if args.content is not UNSET:
         rules.check_prompt_content(args.content)
     description = args.description if args.description is UNSET else args.description or None
     with named(args.name):
-        id = prompts.named(tx, scope, args.name).id
-        prompts.update(tx, scope, id, content=args.content, description=description)
-    return f"Updated prompt '{args.name}' in project '{scope.project}'"
+        id = prompts.named(context.tx, context.scope, args.name).id
+        prompts.update(context.tx, context.scope, id, content=args.content, description=description)
+    return f"Updated prompt '{args.name}' in project '{context.scope.project}'"
 
 
-def delete_prompt(tx: Tx, scope: Scope, args: DeletePrompt) -> Body:
+def delete_prompt(context: Context, args: DeletePrompt) -> Body:
     rules.check_name("prompt", args.name)
     with named(args.name):
-        prompts.delete(tx, scope, prompts.named(tx, scope, args.name).id)
-    return f"Deleted prompt '{args.name}' from project '{scope.project}'"
+        prompts.delete(context.tx, context.scope, prompts.named(context.tx, context.scope, args.name).id)
+    return f"Deleted prompt '{args.name}' from project '{context.scope.project}'"
 
 
-def create_resource(tx: Tx, scope: Scope, args: CreateResource) -> Body:
+def create_resource(context: Context, args: CreateResource) -> Body:
     resources.add(
-        tx,
-        scope,
+        context.tx,
+        context.scope,
         name=args.name,
         uri=args.uri,
         content=lambda mime_type: decoded(args.content, mime_type),
         mime_type="text/plain" if args.mime_type is UNSET else args.mime_type,
         description=args.description or None,
     )
-    return f"Created resource '{args.name}' in project '{scope.project}'"
+    return f"Created resource '{args.name}' in project '{context.scope.project}'"
 
 
-def update_resource(tx: Tx, scope: Scope, args: UpdateResource) -> Body:
+def update_resource(context: Context, args: UpdateResource) -> Body:
     content = args.content
     resources.update(
-        tx,
-        scope,
+        context.tx,
+        context.scope,
         args.name,
         content=UNSET if content is UNSET else lambda mime_type: decoded(content, mime_type),
         mime_type=args.mime_type,
         description=args.description,
     )
-    return f"Updated resource '{args.name}' in project '{scope.project}'"
+    return f"Updated resource '{args.name}' in project '{context.scope.project}'"
 
 
-def delete_resource(tx: Tx, scope: Scope, args: DeleteResource) -> Body:
-    resources.delete(tx, scope, args.name)
-    return f"Deleted resource '{args.name}' from project '{scope.project}'"
+def delete_resource(context: Context, args: DeleteResource) -> Body:
+    resources.delete(context.tx, context.scope, args.name)
+    return f"Deleted resource '{args.name}' from project '{context.scope.project}'"
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------

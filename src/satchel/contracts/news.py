@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 
 from satchel.contracts.contract import Contract
-from satchel.model import Changed, Scope
-from satchel.protocol import Change
+from satchel.model import Scope, StoreChange
+from satchel.protocol import ClientChange
 
-EVERYTHING = Change("everything")
+EVERYTHING = ClientChange("everything")
 
 
-def news(contract: Contract, changes: Iterable[Changed], scope: Scope) -> list[Change]:
+def news(contract: Contract, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
     """The changes as a client of a scope sees them; of other users, and of projects not open to it, nothing is told."""
-    told: dict[Change, None] = {}
+    told: dict[ClientChange, None] = {}
     for change in changes:
         if change.owner not in (None, scope.user) or not _is_open(scope, change.project):
             continue

@@ -5,12 +5,11 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel import clock
-from satchel.contracts.contract import Body, Contract, Tool
+from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import answer_schema, hidden
 from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Excerpt, Listed, Page, Scope
+from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptSummary, Scope
 from satchel.services import prompts
-from satchel.storage.database import Tx
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -151,45 +150,45 @@ class Refusal(Struct):
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
-def add_prompt(tx: Tx, scope: Scope, args: AddPrompt) -> Body:
-    prompt = prompts.add(tx, scope, title=args.title, content=args.content, tags=args.tags)
+def add_prompt(context: Context, args: AddPrompt) -> Body:
+    prompt = prompts.add(context.tx, context.scope, title=args.title, content=args.content, tags=args.tags)
     return AddedPrompt(prompt.id, prompt.title, prompt.created_at)
 
 
-def list_prompts(tx: Tx, scope: Scope, args: ListPrompts) -> Body:
-    page = prompts.listed(tx, scope, limit=args.limit, offset=args.offset)
+def list_prompts(context: Context, args: ListPrompts) -> Body:
+    page = prompts.listed(context.tx, context.scope, limit=args.limit, offset=args.offset)
     return PromptList(**paged(page, args))
 
 
-def get_prompt(tx: Tx, scope: Scope, args: GetPrompt) -> Body:
-    prompt = prompts.get(tx, scope, prompt_id(args.id, scope))
+def get_prompt(context: Context, args: GetPrompt) -> Body:
+    prompt = prompts.get(context.tx, context.scope, prompt_id(args.id, context.scope))
     return WholePrompt(prompt.id, prompt.title, prompt.content, prompt.tags, prompt.created_at, prompt.updated_at)
 
 
-def update_prompt(tx: Tx, scope: Scope, args: UpdatePrompt) -> Body:
-    id = prompt_id(args.id, scope)
-    prompt = prompts.update(tx, scope, id, title=args.title, content=args.content, tags=args.tags)
+def update_prompt(context: Context, args: UpdatePrompt) -> Body:
+    id = prompt_id(args.id, context.scope)
+    prompt = prompts.update(context.tx, context.scope, id, title=args.title, content=args.content, tags=args.tags)
     return UpdatedPrompt(prompt.id, prompt.title, prompt.updated_at)
 
 
-def delete_prompt(tx: Tx, scope: Scope, args: DeletePrompt) -> Body:
-    id = prompt_id(args.id, scope)
-    prompts.delete(tx, scope, id)
+def delete_prompt(context: Context, args: DeletePrompt) -> Body:
+    id = prompt_id(args.id, context.scope)
+    prompts.delete(context.tx, context.scope, id)
     return DeletedPrompt(True, id)
 
 
-def search_prompts(tx: Tx, scope: Scope, args: SearchPrompts) -> Body:
-    page = prompts.search(tx, scope, args.query, limit=args.limit, offset=args.offset)
+def search_prompts(context: Context, args: SearchPrompts) -> Body:
+    page = prompts.search(context.tx, context.scope, args.query, limit=args.limit, offset=args.offset)
     return FoundPrompts(**paged(page, args), query=args.query)
 
 
-def filter_by_tags(tx: Tx, scope: Scope, args: FilterByTags) -> Body:
-    page = prompts.tagged(tx, scope, args.tags, limit=args.limit, offset=args.offset)
+def filter_by_tags(context: Context, args: FilterByTags) -> Body:
+    page = prompts.tagged(context.tx, context.scope, args.tags, limit=args.limit, offset=args.offset)
     return TaggedPrompts(**paged(page, args), matched_tags=list(dict.fromkeys(tag.lower() for tag in args.tags)))
 
 
-def list_tags(tx: Tx, scope: Scope, _: ListTags) -> Body:
-    tags = prompts.tags(tx, scope)
+def list_tags(context: Context, _: ListTags) -> Body:
+    tags = prompts.tags(context.tx, context.scope)
     return TagList([TagEntry(tag.name, tag.prompts) for tag in tags], len(tags))
 
 
@@ -213,7 +212,7 @@ def paged(page: Page, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[
     }
 
 
-def entry(prompt: Listed) -> Entry:
+def entry(prompt: PromptSummary) -> Entry:
     text = snippet(prompt.excerpt)
     return Entry(prompt.id, prompt.title, text, prompt.tags, prompt.created_at, prompt.updated_at)
 
@@ -288,7 +287,7 @@ CONTRACT = Contract(
             input=GetPrompt,
             output=WholePrompt,
             run=get_prompt,
-            is_look_up=True,
+            is_lookup=True,
         ),
         Tool(
             name="update_prompt",

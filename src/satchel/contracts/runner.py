@@ -1,22 +1,22 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
 
 from satchel import __version__
-from satchel.contracts.contract import Body, Contract, Reply, Report, Sources, Tool
+from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Tool
 from satchel.contracts.schema import json_schema, parse
-from satchel.errors import OutOfTime, SatchelError, StoreConflict, StoreError
+from satchel.errors import SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
+from satchel.protocol.codec import encode
 from satchel.protocol.pages import refuse_cursor
-from satchel.protocol.wire import encode
-from satchel.storage.database import Database, Tx
+from satchel.storage.database import Database
 
 if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
     from satchel.library.catalog import Libraries
@@ -57,29 +57,25 @@ class Runner:
         """The tool of that name."""
         return self._tools.get(name)
 
-    def answer(self, call: Call, scope: Scope, report: Report, patience: float | None = None) -> dict[str, Any]:
+    def answer(self, call: Call, scope: Scope, report: Report) -> dict[str, Any]:
         """The result of a call.
 
         Raises:
             ProtocolError: for what goes to the client as a JSON-RPC error.
-            OutOfTime: reading takes more than the seconds of `patience`; nothing has been done.
         """
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
             return {"tools": self._listed_tools()}
         if call.method == "tools/call":
-            body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report, patience)
+            body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report)
             return _tool_result(body, is_error=not is_ok)
-        return self._call_method(call, scope, patience)
+        return self._call_method(call, scope)
 
-    def run_tool(
-        self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, patience: float | None = None
-    ) -> tuple[Body, bool]:
+    def run_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> tuple[Body, bool]:
         """What a tool says, and whether it succeeded.
 
         Raises:
             ProtocolError: there is no such tool.
-            OutOfTime: reading takes more than the seconds of `patience`; nothing has been done.
         """
         tool = self._tools.get(name)
         if tool is None:
@@ -88,9 +84,7 @@ class Runner:
         try:
             self._contract.admit(scope, arguments)
             parsed = parse(tool.input, arguments, is_strict=self._contract.is_strict, at_least_one=tool.at_least_one)
-            body, outcome = self._run(tool, parsed, self._contract.acting(scope, parsed), report, patience), "ok"
-        except OutOfTime:
-            raise
+            body, outcome = self._run(tool, parsed, self._contract.acting(scope, parsed), report), "ok"
         except SatchelError as error:
             body, outcome = self._contract.failure(tool, error), type(error).__name__
             if isinstance(error, StoreError):
@@ -106,59 +100,50 @@ class Runner:
             self._tool_list = [listed_tool(self._contract, tool) for tool in self._contract.tools]
         return self._tool_list
 
-    def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report, patience: float | None) -> Body:
-        for _ in range(_TRIES - 1):
+    def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
+        """Run a tool in one transaction, again where two writers got in each other's way."""
+        for attempt in range(1, _TRIES + 1):
             try:
-                return self._try(tool, arguments, scope, report, patience)
+                with self._open(scope, writes=tool.writes) as context:
+                    extra = (report,) if tool.reports else ()
+                    body = tool.run(context, arguments, *extra)
+                self._follow_up(context)
+                return body
             except StoreConflict:
-                continue
-        return self._try(tool, arguments, scope, report, patience)
+                if attempt == _TRIES:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
-    def _try(self, tool: Tool, arguments: Struct, scope: Scope, report: Report, patience: float | None) -> Body:
-        later: list[Callable[[Tx], None]] = []
-        with self._opened(tool, scope, patience) as tx:
-            source = self._source(tx, scope, later)
-            body = tool.run(source, scope, arguments, report) if tool.reports else tool.run(source, scope, arguments)
-        self._do(later, scope)
-        return body
-
-    def _opened(self, tool: Tool, scope: Scope, patience: float | None) -> AbstractContextManager[Tx]:
-        assert self._database is not None
-        if tool.writes:
-            return self._database.write(scope)
-        return self._database.look(scope) if tool.is_look_up else self._database.read(scope, patience)
-
-    def _call_method(self, call: Call, scope: Scope, patience: float | None) -> dict[str, Any]:
-        method = self._contract.methods[call.method]
+    def _call_method(self, call: Call, scope: Scope) -> dict[str, Any]:
         try:
-            if self._database is None:
-                return method(self._libraries, scope, call.params)
-            later: list[Callable[[Tx], None]] = []
-            with self._database.read(scope, patience) as tx:
-                result = method(self._source(tx, scope, later), scope, call.params)
-            self._do(later, scope)
+            with self._open(scope) as context:
+                result = self._contract.methods[call.method](context, call.params)
+            self._follow_up(context)
             return result
-        except (ProtocolError, OutOfTime):
+        except ProtocolError:
             raise
         except Exception:
             log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") from None
 
-    def _source(self, tx: Tx, scope: Scope, later: list[Callable[[Tx], None]]) -> Tx | Sources:
-        if self._libraries is None:
-            return tx
-        return Sources(tx, self._libraries, later, self._reading if scope.is_read_only else self._callable)
+    @contextmanager
+    def _open(self, scope: Scope, *, writes: bool = False) -> Iterator[Context]:
+        tools = self._reading if scope.is_read_only else self._callable
+        if self._database is None:
+            yield Context(scope, None, self._libraries, tools)
+            return
+        with self._database.write(scope) if writes else self._database.read(scope) as tx:
+            yield Context(scope, tx, self._libraries, tools, [])
 
-    def _do(self, later: list[Callable[[Tx], None]], scope: Scope) -> None:
-        """What may be done once there is an answer; nobody waits for it to succeed."""
-        if not later or self._database is None:
+    def _follow_up(self, context: Context) -> None:
+        if not context.followups or self._database is None:
             return
         try:
-            with self._database.write(scope) as tx:
-                for act in later:
+            with self._database.write(context.scope) as tx:
+                for act in context.followups:
                     act(tx)
         except SatchelError as error:
-            log(f"afterwards: {error}")
+            log(f"after the answer: {error}")
 
 
 def listed_tool(contract: Contract, tool: Tool) -> dict[str, Any]:

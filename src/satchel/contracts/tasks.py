@@ -4,12 +4,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.contract import Body, Contract, Tool
+from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound, Refused, StoreError, WrongArgument
-from satchel.model import Scope, Task
+from satchel.model import Task
 from satchel.services import tasks
-from satchel.storage.database import Tx
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -91,29 +90,29 @@ class DeletedTask(Struct):
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
-def add_task(tx: Tx, scope: Scope, args: AddTask) -> Body:
-    task = tasks.add(tx, scope, title=args.title, description=args.description or None)
+def add_task(context: Context, args: AddTask) -> Body:
+    task = tasks.add(context.tx, context.scope, title=args.title, description=args.description or None)
     return OneTask(True, shown(task), "Task created successfully")
 
 
-def list_tasks(tx: Tx, scope: Scope, args: ListTasks) -> Body:
-    found = tasks.listed(tx, scope, args.status)
+def list_tasks(context: Context, args: ListTasks) -> Body:
+    found = tasks.listed(context.tx, context.scope, args.status)
     return ManyTasks(True, [shown(task) for task in found], counted(len(found), args.status))
 
 
-def update_task(tx: Tx, scope: Scope, args: UpdateTask) -> Body:
+def update_task(context: Context, args: UpdateTask) -> Body:
     description = args.description if args.description is UNSET else args.description or None
-    task = tasks.update(tx, scope, args.task_id, title=args.title, description=description)
+    task = tasks.update(context.tx, context.scope, args.task_id, title=args.title, description=description)
     return OneTask(True, shown(task), "Task updated successfully")
 
 
-def complete_task(tx: Tx, scope: Scope, args: CompleteTask) -> Body:
-    task, was_completed = tasks.complete(tx, scope, args.task_id, renews=True)
+def complete_task(context: Context, args: CompleteTask) -> Body:
+    task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, renews=True)
     return OneTask(True, shown(task), "Task is already completed" if was_completed else "Task marked as completed")
 
 
-def delete_task(tx: Tx, scope: Scope, args: DeleteTask) -> Body:
-    task = tasks.delete(tx, scope, args.task_id)
+def delete_task(context: Context, args: DeleteTask) -> Body:
+    task = tasks.delete(context.tx, context.scope, args.task_id)
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
 
 

@@ -6,12 +6,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from satchel import clock
-from satchel.contracts.contract import Body, Contract, Schema, Tool
+from satchel.contracts.contract import Body, Context, Contract, Schema, Tool
 from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound, SatchelError, WrongArgument
 from satchel.model import Scope, Task
 from satchel.services import tasks
-from satchel.storage.database import Tx
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -108,30 +107,30 @@ class UpdatedTask(Struct):
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
-def add_task(tx: Tx, scope: Scope, args: AddTask) -> Body:
-    task = tasks.add(tx, scope, title=args.title)
+def add_task(context: Context, args: AddTask) -> Body:
+    task = tasks.add(context.tx, context.scope, title=args.title)
     return AddedTask(True, listed(task), f"Task '{task.title}' created successfully")
 
 
-def list_tasks(tx: Tx, scope: Scope, args: ListTasks) -> Body:
+def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
-    found = tasks.listed(tx, scope, status)
+    found = tasks.listed(context.tx, context.scope, status)
     return TaskList(True, [listed(task) for task in found], len(found), counted(len(found)))
 
 
-def complete_task(tx: Tx, scope: Scope, args: CompleteTask) -> Body:
-    task, _ = tasks.complete(tx, scope, args.task_id.lower(), renews=False)
+def complete_task(context: Context, args: CompleteTask) -> Body:
+    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower(), renews=False)
     message = f"Task '{task.title}' marked as complete"
     return CompletedTask(True, Completed(task.id, task.title, task.is_completed), message)
 
 
-def delete_task(tx: Tx, scope: Scope, args: DeleteTask) -> Body:
-    task = tasks.delete(tx, scope, args.task_id.lower())
+def delete_task(context: Context, args: DeleteTask) -> Body:
+    task = tasks.delete(context.tx, context.scope, args.task_id.lower())
     return DeletedTask(True, task.id, "Task deleted successfully")
 
 
-def update_task(tx: Tx, scope: Scope, args: UpdateTask) -> Body:
-    task = tasks.update(tx, scope, args.task_id.lower(), title=args.title)
+def update_task(context: Context, args: UpdateTask) -> Body:
+    task = tasks.update(context.tx, context.scope, args.task_id.lower(), title=args.title)
     updated = Updated(task.id, task.title, task.is_completed, task.updated_at)
     return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
 

@@ -4,33 +4,33 @@ from typing import Any
 
 from msgspec import Raw
 
-from satchel.contracts.contract import Contract, Result
+from satchel.contracts.contract import Context, Contract, Result
 from satchel.library.catalog import ContentMissing, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
-from satchel.model import Argument, Scope
-from satchel.protocol import METHOD_NOT_FOUND, Change, ProtocolError, invalid_params
+from satchel.model import Argument
+from satchel.protocol import METHOD_NOT_FOUND, ClientChange, ProtocolError, invalid_params
+from satchel.protocol.codec import encode
 from satchel.protocol.pages import page
-from satchel.protocol.wire import encode
 
 PAGE = 500
 
 # -- methods ----------------------------------------------------------------------------------------------------
 
 
-def list_prompts(libraries: Libraries, _: Scope, params: dict[str, Any]) -> Result:
-    prompts, cursor = page(libraries.entries(entry), params.get("cursor"), PAGE)
+def list_prompts(context: Context, params: dict[str, Any]) -> Result:
+    prompts, cursor = page(context.libraries.entries(entry), params.get("cursor"), PAGE)
     listed: Result = {"prompts": prompts}
     return listed if cursor is None else {**listed, "nextCursor": cursor}
 
 
-def get_prompt(libraries: Libraries, _: Scope, params: dict[str, Any]) -> Result:
-    found = libraries.find(params["name"])
+def get_prompt(context: Context, params: dict[str, Any]) -> Result:
+    found = context.libraries.find(params["name"])
     if found is None:
         data = {"details": f"Prompt not found: {params['name']}"}
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", data)
     library, prompt = found
-    text = rendered(libraries, library, prompt, given(prompt, params["arguments"]))
+    text = rendered(context.libraries, library, prompt, given(prompt, params["arguments"]))
     messages = [{"role": "user", "content": {"type": "text", "text": text}}]
     return described({"messages": messages}, prompt.description)
 
@@ -86,6 +86,6 @@ CONTRACT = Contract(
     reads_store=False,
     reads_libraries=True,
     uses_project=False,
-    changes=lambda changed, _scope: [Change("prompts")] if changed.what == "libraries" else [],
+    changes=lambda changed, _scope: [ClientChange("prompts")] if changed.what == "libraries" else [],
     methods={"prompts/list": list_prompts, "prompts/get": get_prompt},
 )

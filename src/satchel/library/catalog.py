@@ -12,7 +12,7 @@ from satchel.library import files
 from satchel.library.manifest import MAX_MANIFEST, NAME, LibraryPrompt, Manifest, Problem, parse
 from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
 from satchel.log import log
-from satchel.model import Argument, Changed
+from satchel.model import Argument, StoreChange
 
 PROMPTS = "prompts"
 _ANOTHER_TRY = 25.0  # seconds, so that the look at everything every half minute finds it due
@@ -44,12 +44,12 @@ class Catalog(Struct, frozen=True):
         """What clients see listed: full name and prompt."""
         return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.listed]
 
-    def since(self, before: "Catalog") -> list[Changed]:
+    def since(self, before: "Catalog") -> list[StoreChange]:
         """What is another than before, for whoever shows it: the list, and each prompt by its own."""
         was, now = before._shown(), self._shown()
-        changes = [Changed("libraries")] if _listing(was) != _listing(now) else []
+        changes = [StoreChange("libraries")] if _listing(was) != _listing(now) else []
         both = {**was, **now}
-        return changes + [Changed("template", key=name) for name in both if was.get(name) != now.get(name)]
+        return changes + [StoreChange("template", key=name) for name in both if was.get(name) != now.get(name)]
 
     def _shown(self) -> dict[str, tuple[str | None, tuple[Argument, ...], tuple[int, ...] | None]]:
         """By full name: what the list says, and what changes with the text. Not where it is declared."""
@@ -94,7 +94,7 @@ class Libraries:
         assert self._catalog is not None
         return self._catalog
 
-    def rescan(self) -> list[Changed]:
+    def rescan(self) -> list[StoreChange]:
         """Look at the disk again; says what is another than before."""
         with self._scanning:
             before = self._catalog

@@ -7,21 +7,21 @@ from collections.abc import Callable
 
 from satchel.library.catalog import Libraries
 from satchel.log import log
-from satchel.model import Changed
+from satchel.model import StoreChange
 
 _STEP, _DEBOUNCE = 60, 400  # milliseconds of quiet that end a burst, and the most that a burst may take
 _LOOK = 500  # how often we look whether the folders are still the same ones
 _NET = 30.0  # seconds between looks at everything, for what no event tells
 
 
-def start(libraries: Libraries, hear: Callable[[list[Changed]], None]) -> threading.Event:
+def start(libraries: Libraries, hear: Callable[[list[StoreChange]], None]) -> threading.Event:
     """Watch in a thread of its own, and tell what is another than before. The event ends it."""
     stop = threading.Event()
     threading.Thread(target=_run, args=(libraries, hear, stop), name="satchel-watch", daemon=True).start()
     return stop
 
 
-def _run(libraries: Libraries, hear: Callable[[list[Changed]], None], stop: threading.Event) -> None:
+def _run(libraries: Libraries, hear: Callable[[list[StoreChange]], None], stop: threading.Event) -> None:
     complaint = ""
     while not stop.is_set():
         try:
@@ -36,13 +36,13 @@ def _run(libraries: Libraries, hear: Callable[[list[Changed]], None], stop: thre
             _look(libraries, hear)
 
 
-def _look(libraries: Libraries, hear: Callable[[list[Changed]], None]) -> None:
+def _look(libraries: Libraries, hear: Callable[[list[StoreChange]], None]) -> None:
     changes = libraries.rescan()
     if changes:
         hear(changes)
 
 
-def _watch(libraries: Libraries, hear: Callable[[list[Changed]], None], stop: threading.Event) -> None:
+def _watch(libraries: Libraries, hear: Callable[[list[StoreChange]], None], stop: threading.Event) -> None:
     """Watch the folders there are now, until others are there."""
     from watchfiles import watch  # it takes 60 ms, and nobody waits for this thread
 

@@ -12,6 +12,7 @@ Knows nothing of the rest of Satchel. A transport feeds it messages, an applicat
     pages          opaque cursors
 """
 
+from satchel.protocol.codec import MAX_MESSAGE_BYTES
 from satchel.protocol.connection import Connection, Exchange, Offer
 from satchel.protocol.messages import (
     INTERNAL_ERROR,
@@ -24,8 +25,7 @@ from satchel.protocol.messages import (
     invalid_params,
 )
 from satchel.protocol.revisions import REVISIONS, Revision
-from satchel.protocol.subscriptions import Change
-from satchel.protocol.wire import MAX_MESSAGE_BYTES
+from satchel.protocol.subscriptions import ClientChange
 
 __all__ = [
     "INTERNAL_ERROR",
@@ -36,7 +36,7 @@ __all__ = [
     "PARSE_ERROR",
     "REVISIONS",
     "Call",
-    "Change",
+    "ClientChange",
     "Connection",
     "Exchange",
     "Offer",

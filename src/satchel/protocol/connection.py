@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, decode, encode
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
@@ -25,8 +26,7 @@ from satchel.protocol.messages import (
 )
 from satchel.protocol.metadata import VERSION_KEY, revision_of
 from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision, complete
-from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, Change, Subscription, announces, subscribe
-from satchel.protocol.wire import MAX_MESSAGE_BYTES, BadJson, decode, encode
+from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, subscribe
 
 
 class Offer(Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ class Connection:
         exchange._replies.append(self._refusal(error, identity))
         return exchange
 
-    def announce(self, change: Change) -> list[bytes]:
+    def announce(self, change: ClientChange) -> list[bytes]:
         """The notifications by which this client hears of a change: none, one, or one a subscription."""
         if change.what == "everything":
             return [message for part in self._everything() for message in self.announce(part)]
@@ -312,12 +312,17 @@ class Connection:
         refusal: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
         return {**refusal, "error": error.body()}
 
-    def _everything(self) -> list[Change]:
+    def _everything(self) -> list[ClientChange]:
         """All that this client may have listed or watched."""
         uris = {*self._watched_uris, *(uri for heard in self._subscriptions.values() for uri in heard.uris or ())}
-        return [Change("tools"), Change("prompts"), Change("resources"), *(Change("resource", uri) for uri in uris)]
+        return [
+            ClientChange("tools"),
+            ClientChange("prompts"),
+            ClientChange("resources"),
+            *(ClientChange("resource", uri) for uri in uris),
+        ]
 
-    def _hears_by_handshake(self, change: Change) -> bool:
+    def _hears_by_handshake(self, change: ClientChange) -> bool:
         if change.what == "resource":
             return change.uri in self._watched_uris
         return announces(self.offer.capabilities, change.what)

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from satchel.protocol.codec import has_surrogates
 from satchel.protocol.revisions import Revision
-from satchel.protocol.wire import has_surrogates
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

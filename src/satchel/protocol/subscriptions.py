@@ -15,7 +15,7 @@ LIST_FILTERS = {
 }
 
 
-class Change(Struct, frozen=True):
+class ClientChange(Struct, frozen=True):
     """Something that clients may have listed or read is no longer what it was."""
 
     what: Literal["tools", "prompts", "resources", "resource", "everything"]
@@ -40,7 +40,7 @@ class Subscription(Struct, frozen=True):
     lists: frozenset[str]
     uris: tuple[str, ...] | None  # None where resource updates were not asked for or are not served
 
-    def wants(self, change: Change) -> bool:
+    def wants(self, change: ClientChange) -> bool:
         """Whether this client asked to hear of such a change."""
         if change.what == "resource":
             return self.uris is not None and change.uri in self.uris

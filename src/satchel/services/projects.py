@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from satchel.errors import Forbidden, NotFound, Taken
-from satchel.model import DEFAULT_PROJECT, Changed, Contents, Project, Scope
+from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange
 from satchel.services import rules
-from satchel.services.near import nearest
+from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
 from satchel.storage.database import Database, Tx, Violation
 
@@ -73,7 +73,7 @@ def is_there(database: Database, name: str) -> bool:
 def near(database: Database, name: str) -> str | None:
     """The project that somebody may have meant."""
     with database.read() as tx:
-        return nearest(name, [project.name for project, _ in rows.listed(tx)])
+        return closest_name(name, [project.name for project, _ in rows.listed(tx)])
 
 
 def add(tx: Tx, name: str) -> Project:
@@ -91,12 +91,12 @@ def add(tx: Tx, name: str) -> Project:
     return current(tx, scope)
 
 
-def listed(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, Contents]]:
+def listed(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, ProjectCounts]]:
     """Every project that a scope may enter by name, and how much it holds."""
     return rows.listed(tx, None if scope is None else scope.projects)
 
 
-def contents(tx: Tx, name: str) -> Contents:
+def contents(tx: Tx, name: str) -> ProjectCounts:
     """How much a project holds.
 
     Raises:
@@ -139,4 +139,4 @@ def delete(tx: Tx, name: str) -> None:
 
 def _tell(tx: Tx, name: str) -> None:
     for what in ("project", "prompts", "resources"):
-        tx.changed(Changed(what, name))
+        tx.changed(StoreChange(what, name))

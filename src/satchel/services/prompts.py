@@ -8,22 +8,22 @@ from satchel.errors import NotFound, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Argument,
-    Changed,
     Excerpt,
-    Listed,
-    Offered,
     Page,
     Prompt,
+    PromptHeader,
+    PromptSummary,
     Scope,
+    StoreChange,
     TagCount,
     UnsetType,
 )
 from satchel.services import excerpts, rules, slugs
-from satchel.services.near import nearest_few
 from satchel.services.projects import check_open, current
+from satchel.services.suggestions import closest_names
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
-from satchel.storage.database import NEWEST, Place, Sought, Tx, Violation
+from satchel.storage.database import NEWEST, Place, PromptQuery, Tx, Violation
 
 # What a list reads of a content: enough around a hit for nearly every excerpt, and the longest query.
 _BEFORE, _SIZE = 600, 2400
@@ -157,10 +157,10 @@ def near(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     title = text[:1].upper() + text[1:]
     known += pages.beside(tx, project, name=slugs.slug(text), title=title, limit=_NEIGHBOURS)
     called = {title: name for name, title in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(called[one] for one in nearest_few(text, called, 6)))[:3]
+    return tuple(dict.fromkeys(called[one] for one in closest_names(text, called, 6)))[:3]
 
 
-def offered(tx: Tx, scope: Scope, *, limit: int, after: int = 0) -> tuple[tuple[Offered, ...], bool]:
+def offered(tx: Tx, scope: Scope, *, limit: int, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
     """What MCP lists of the prompts behind a number, in order of creation, and whether there are more."""
     found = pages.offered(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
@@ -214,7 +214,7 @@ def update(
     if tags is not UNSET:
         rows.set_tags(tx, project, number, rules.fold_tags(tags))
     if title is not UNSET or description is not UNSET or arguments is not UNSET:
-        tx.changed(Changed("prompts", scope.project))
+        tx.changed(StoreChange("prompts", scope.project))
     prompt = _indexed(tx, scope, project, id)
     if prompt.arguments and (content is not UNSET or arguments is not UNSET):
         rules.check_template(prompt.content)  # as it is now, whoever else changed the other half of it
@@ -233,7 +233,7 @@ def delete(tx: Tx, scope: Scope, id: str) -> None:
         current(tx, scope)  # the project may be what is gone
         raise NotFound("prompt", id, scope)
     _tell_list(tx, scope)
-    tx.changed(Changed("prompt", scope.project, key=name))
+    tx.changed(StoreChange("prompt", scope.project, key=name))
 
 
 def listed(tx: Tx, scope: Scope, *, limit: int, offset: int) -> Page:
@@ -249,7 +249,7 @@ def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page
     folded = query.casefold()
     if not folded:
         return listed(tx, scope, limit=limit, offset=offset)
-    sought = Sought(project=current(tx, scope).number, text=folded)
+    sought = PromptQuery(project=current(tx, scope).number, text=folded)
     numbers, total = tx.prompts_containing(sought, limit, offset)
     return Page(_glimpsed(tx, numbers, folded), total)
 
@@ -269,7 +269,7 @@ def page(
     tags_mode: Literal["any", "all"] = "any",
     limit: int,
     behind: Place = NEWEST,
-) -> tuple[tuple[Listed, ...], bool]:
+) -> tuple[tuple[PromptSummary, ...], bool]:
     """Some of the project's prompts behind a place, the last updated first, and whether there are more.
 
     The query is literal text in title or content, whatever its case.
@@ -289,7 +289,7 @@ def page(
     return _glimpsed(tx, numbers[:limit], folded), len(numbers) > limit
 
 
-def place(prompt: Listed) -> Place:
+def place(prompt: PromptSummary) -> Place:
     """Where a prompt of a page stands, for the page behind it."""
     return prompt.updated_at, prompt.number
 
@@ -303,14 +303,14 @@ def _indexed(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
     """A prompt just written, after making it findable by what it says now."""
     prompt = _get(tx, scope, project, id)
     rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
-    tx.changed(Changed("prompt", scope.project, key=prompt.name))
+    tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
     return prompt
 
 
 def _tell_list(tx: Tx, scope: Scope) -> None:
     """Tell that the project has a prompt more, or less."""
-    tx.changed(Changed("prompts", scope.project))
-    tx.changed(Changed("project", scope.project))
+    tx.changed(StoreChange("prompts", scope.project))
+    tx.changed(StoreChange("project", scope.project))
 
 
 def _get(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
@@ -329,12 +329,12 @@ def _refusal(violation: Violation, scope: Scope, title: str) -> Exception:
     return violation
 
 
-def _glimpsed(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Listed, ...]:
+def _glimpsed(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[PromptSummary, ...]:
     if not numbers:
         return ()
     tags = rows.tags_of(tx, numbers)
     return tuple(
-        Listed(
+        PromptSummary(
             number=glimpse.number,
             id=glimpse.id,
             name=glimpse.name,
@@ -351,7 +351,7 @@ def _glimpsed(tx: Tx, numbers: Sequence[int], folded: str = "") -> tuple[Listed,
     )
 
 
-def _excerpt(tx: Tx, glimpse: rows.Glimpse, folded: str) -> Excerpt:
+def _excerpt(tx: Tx, glimpse: rows.PromptSlice, folded: str) -> Excerpt:
     has_end = len(glimpse.slice) < _SIZE
     if not folded or glimpse.hit < 0:
         excerpt = excerpts.beginning(glimpse.slice, is_whole=has_end)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Changed, Resource, Scope, UnsetType
+from satchel.model import UNSET, Resource, Scope, StoreChange, UnsetType
 from satchel.services import rules
-from satchel.services.near import nearest_few
 from satchel.services.projects import current
+from satchel.services.suggestions import closest_names
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
 
@@ -50,7 +50,7 @@ def add(
         if holder is not None:
             raise Taken("resource", "uri", uri, scope, holder=holder.name)
         raise Taken("resource", "name", name, scope)
-    tx.changed(Changed("project", scope.project))
+    tx.changed(StoreChange("project", scope.project))
     _tell(tx, scope, uri)
     return named(tx, scope, name)
 
@@ -124,7 +124,7 @@ def near(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     """The names of up to three resources that somebody may have meant."""
     known = rows.beside(tx, current(tx, scope).number, reference.strip(), _NEIGHBOURS)
     called = {uri: name for name, uri in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(called[one] for one in nearest_few(reference.strip(), called, 6)))[:3]
+    return tuple(dict.fromkeys(called[one] for one in closest_names(reference.strip(), called, 6)))[:3]
 
 
 def update(
@@ -178,13 +178,13 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     uri = rows.delete(tx, project, name)
     if uri is None:
         raise NotFound("resource", name, scope)
-    tx.changed(Changed("project", scope.project))
+    tx.changed(StoreChange("project", scope.project))
     _tell(tx, scope, uri)
 
 
 def _tell(tx: Tx, scope: Scope, uri: str) -> None:
-    tx.changed(Changed("resources", scope.project))  # lists tell the size
-    tx.changed(Changed("resource", scope.project, key=uri))
+    tx.changed(StoreChange("resources", scope.project))  # lists tell the size
+    tx.changed(StoreChange("resource", scope.project, key=uri))
 
 
 def _checked(content: Content, mime_type: str) -> str | bytes:

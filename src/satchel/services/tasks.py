@@ -7,9 +7,9 @@ from msgspec.structs import asdict, replace
 
 from satchel import clock
 from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
-from satchel.model import UNSET, Changed, FullTask, Priority, Scope, Task, UnsetType
+from satchel.model import UNSET, Priority, Scope, StoreChange, Task, TaskDetails, UnsetType
 from satchel.services import projects, rules
-from satchel.services.near import nearest_few
+from satchel.services.suggestions import closest_names
 from satchel.storage import task_blocks as blocks
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
@@ -36,7 +36,7 @@ def add(
     priority: Priority = "normal",
     due: str | None = None,
     blocked_by: Sequence[int] = (),
-) -> FullTask:
+) -> TaskDetails:
     """Keep a new task of the scope's user.
 
     Raises:
@@ -55,11 +55,11 @@ def add(
     folded = rules.fold_tags(tags)
     if folded:
         rows.set_tags(tx, user, task.number, folded)
-    tx.changed(Changed("task", project, user, str(task.number)))
+    tx.changed(StoreChange("task", project, user, str(task.number)))
     if blocked_by:
         _put_blockers(tx, scope, task.number, blocked_by)
         return _full(tx, scope, task.number)
-    return FullTask(**asdict(task), project=project, tags=tuple(folded), priority=priority, due=due)
+    return TaskDetails(**asdict(task), project=project, tags=tuple(folded), priority=priority, due=due)
 
 
 def listed(tx: Tx, scope: Scope, status: Status | None = None) -> list[Task]:
@@ -81,7 +81,7 @@ def page(
     query: str | None = None,
     limit: int,
     behind: Place | None = None,
-) -> tuple[tuple[FullTask, ...], bool]:
+) -> tuple[tuple[TaskDetails, ...], bool]:
     """Some of the user's tasks, the first or those behind a place, and whether there are more.
 
     What is not done comes by urgency, then by day, then by age; what is done, the last done first; all, the newest
@@ -93,7 +93,7 @@ def page(
     possible = rules.possible_tags(tags)
     if tags and (not possible or (tags_mode == "all" and not all(tag.isascii() for tag in tags))):
         return (), False
-    wanted = pages.Wanted(
+    wanted = pages.TaskQuery(
         filter=filter,
         project=None if project is None else projects.named(tx, scope, project).number,
         allowed=scope.projects,
@@ -105,7 +105,7 @@ def page(
     return tuple(_known(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
-def place(filter: Filter, task: FullTask) -> Place:
+def place(filter: Filter, task: TaskDetails) -> Place:
     """Where a task of a page stands, for the page behind it."""
     if filter == "completed":
         return Place(task.completed_at or "", task.number)
@@ -133,7 +133,7 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
     return task
 
 
-def find(tx: Tx, scope: Scope, reference: Reference) -> FullTask:
+def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     """The task of the user's that a person means: by number, with or without #, by id, or by a title that only one has.
 
     Raises:
@@ -180,7 +180,7 @@ def near(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], .
     titles: dict[str, set[int]] = {}
     for number, title in known:
         titles.setdefault(title, set()).add(number)
-    return tuple((number, title) for title in nearest_few(text, titles) for number in sorted(titles[title]))[:_NEAR]
+    return tuple((number, title) for title in closest_names(text, titles) for number in sorted(titles[title]))[:_NEAR]
 
 
 def update(
@@ -197,7 +197,7 @@ def update(
     blocked_by: Sequence[int] | UnsetType = UNSET,
     status: Status | UnsetType = UNSET,
     expected_version: int | None = None,
-) -> FullTask:
+) -> TaskDetails:
     """Change what is given of a task, whatever its status. One that is done stays done at its time.
 
     Raises:
@@ -324,17 +324,17 @@ def _tell(tx: Tx, user: str, number: int, *, with_waiting: bool = False) -> None
     concerned = [number, *(blocks.waiting(tx, user, number) if with_waiting else ())]
     for one, is_placed, project in rows.places(tx, user, concerned):
         if is_placed and project is None:  # in one that this transaction may not know the name of
-            tx.changed(Changed("everything", owner=user))
+            tx.changed(StoreChange("everything", owner=user))
         else:
-            tx.changed(Changed("task", project, user, str(one)))
+            tx.changed(StoreChange("task", project, user, str(one)))
 
 
-def _full(tx: Tx, scope: Scope, number: int) -> FullTask:
+def _full(tx: Tx, scope: Scope, number: int) -> TaskDetails:
     [task] = _known(tx, scope, [number])
     return task
 
 
-def _known(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[FullTask]:
+def _known(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
     """Some of the user's tasks as the scope may know them: of those that they wait for, only what is open to it."""
     found = rows.full(tx, owner(scope), numbers, scope.projects)
     blockers = sorted({number for task in found for number in task.blocked_by})

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import StoreUnusable
-from satchel.model import Changed, Scope
+from satchel.model import Scope, StoreChange
 
 Row = tuple[Any, ...]
 
@@ -21,7 +21,7 @@ Place = tuple[str, int]  # of a prompt among the last updated: when that was, an
 NEWEST: Place = ("~", 0)  # before all of them
 
 
-class Sought(Struct, frozen=True, kw_only=True):
+class PromptQuery(Struct, frozen=True, kw_only=True):
     """The prompts that are looked for by a text."""
 
     project: int
@@ -43,7 +43,7 @@ class Tx:
     """One transaction. It has one time, and it is gone whole when anything in it fails."""
 
     _now: str | None = None
-    _changes: dict[Changed, None] | None = None
+    _changes: dict[StoreChange, None] | None = None
 
     @property
     def now(self) -> str:
@@ -53,13 +53,13 @@ class Tx:
         return self._now
 
     @property
-    def changes(self) -> dict[Changed, None]:
+    def changes(self) -> dict[StoreChange, None]:
         """What is told to whoever watches, once this is committed."""
         if self._changes is None:
             self._changes = {}
         return self._changes
 
-    def changed(self, change: Changed) -> None:
+    def changed(self, change: StoreChange) -> None:
         """Tell every process that watches the store, once this is committed."""
         self.changes[change] = None
 
@@ -121,7 +121,7 @@ class Tx:
         """Wait until nobody else has this lock, and have it until the transaction ends."""
         raise NotImplementedError
 
-    def prompts_containing(self, sought: Sought, limit: int, offset: int = 0) -> tuple[list[int], int]:
+    def prompts_containing(self, sought: PromptQuery, limit: int, offset: int = 0) -> tuple[list[int], int]:
         """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
         raise NotImplementedError
 
@@ -148,7 +148,7 @@ class Database:
         """A transaction that may write; it commits when the block ends, and undoes everything when it raises."""
         raise NotImplementedError
 
-    def watch(self, heard: Callable[[list[Changed]], None]) -> None:
+    def watch(self, heard: Callable[[list[StoreChange]], None]) -> None:
         """From now on, tell of every change that any process commits, within a second, from a thread of its own."""
         raise NotImplementedError
 

@@ -23,9 +23,9 @@ except ImportError as error:
     ) from error
 
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
-from satchel.model import Changed, Scope
+from satchel.model import Scope, StoreChange
 from satchel.storage import postgres_schema
-from satchel.storage.database import Database, Row, Sought, Tx, Violation
+from satchel.storage.database import Database, PromptQuery, Row, Tx, Violation
 from satchel.storage.postgres_watch import Watcher
 
 _CONNECTIONS = 10  # of a process
@@ -72,7 +72,7 @@ class PostgresTx(Tx):
         for told in _in_pieces(list(self.changes)):
             self.run("select pg_notify('satchel_changes', :told)", told=told)
 
-    def prompts_containing(self, sought: Sought, limit: int, offset: int = 0) -> tuple[list[int], int]:
+    def prompts_containing(self, sought: PromptQuery, limit: int, offset: int = 0) -> tuple[list[int], int]:
         # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
         hits = _HITS.format(_LIKE if len(sought.text) >= 3 else _POSITION)
         sql = _SEARCH.format(_HITS_BEHIND_WALL if self._is_walled else hits, _TAGGED if sought.tags else "")
@@ -171,7 +171,7 @@ class PostgresDatabase(Database):
             yield tx
             tx.tell_changes()
 
-    def watch(self, heard: Callable[[list[Changed]], None]) -> None:
+    def watch(self, heard: Callable[[list[StoreChange]], None]) -> None:
         with _translated():
             self._watchers.append(Watcher(self._connect_to_listen, heard))
 
@@ -283,7 +283,7 @@ def _with_timeouts(address: str) -> str:
     return f"{ours} {given}".strip()
 
 
-def _in_pieces(changes: list[Changed]) -> list[str]:
+def _in_pieces(changes: list[StoreChange]) -> list[str]:
     """Changes as JSON, each piece short enough for a notification."""
     if not changes:
         return []

@@ -8,19 +8,21 @@ import msgspec
 import psycopg
 
 from satchel.log import log, log_surprise
-from satchel.model import Changed
+from satchel.model import StoreChange
 
-EVERYTHING = Changed("everything")
+EVERYTHING = StoreChange("everything")
 
 _PATIENCE = 0.5  # seconds before a lost connection is tried again, and before a closed store is noticed
 _GATHER = 0.1  # seconds in which a burst becomes one piece of news, as between two looks at a SQLite file
-_CHANGES = msgspec.json.Decoder(list[Changed])
+_CHANGES = msgspec.json.Decoder(list[StoreChange])
 
 
 class Watcher:
     """Listens in a thread of its own until it is stopped."""
 
-    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], heard: Callable[[list[Changed]], None]) -> None:
+    def __init__(
+        self, connect: Callable[[], psycopg.Connection[Any]], heard: Callable[[list[StoreChange]], None]
+    ) -> None:
         self._connect = connect
         self._heard = heard
         self._stopped = threading.Event()
@@ -67,7 +69,7 @@ class Watcher:
         if connection is not None:
             connection.close()
 
-    def _tell(self, changes: list[Changed]) -> None:
+    def _tell(self, changes: list[StoreChange]) -> None:
         if self._stopped.is_set():
             return
         try:
@@ -76,7 +78,7 @@ class Watcher:
             log_surprise("watching the store")
 
 
-def _decoded(payload: str) -> list[Changed]:
+def _decoded(payload: str) -> list[StoreChange]:
     try:
         return _CHANGES.decode(payload)
     except msgspec.DecodeError:

@@ -1,6 +1,6 @@
 """Queries about projects."""
 
-from satchel.model import Contents, Project
+from satchel.model import Project, ProjectCounts
 from satchel.storage.database import Row, Tx
 
 
@@ -10,7 +10,7 @@ def by_name(tx: Tx, name: str) -> Project | None:
     return _project(row) if row else None
 
 
-def listed(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, Contents]]:
+def listed(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, ProjectCounts]]:
     """Every project, or every one that is allowed, by name, and how much it holds."""
     sql = """
         select number, id, name, created_at,
@@ -19,16 +19,16 @@ def listed(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project
         from projects where not :is_confined or name in :allowed order by name
     """
     found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())
-    return [(_project(row), Contents(*row[4:])) for row in found]
+    return [(_project(row), ProjectCounts(*row[4:])) for row in found]
 
 
-def contents(tx: Tx, project: int) -> Contents:
+def contents(tx: Tx, project: int) -> ProjectCounts:
     """How much a project holds."""
     sql = """
         select (select count(*) from prompts where project = :project),
             (select count(*) from resources where project = :project)
     """
-    return Contents(*(tx.one(sql, project=project) or (0, 0)))
+    return ProjectCounts(*(tx.one(sql, project=project) or (0, 0)))
 
 
 def add(tx: Tx, name: str) -> bool:

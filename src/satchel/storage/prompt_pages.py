@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from satchel.model import Offered
-from satchel.storage.database import Place, Sought, Tx
+from satchel.model import PromptHeader
+from satchel.storage.database import Place, PromptQuery, Tx
 from satchel.storage.prompts import read_arguments
 
 _FEW = 300  # so many prompts are sorted faster than an index is walked
@@ -67,7 +67,7 @@ def containing(
         if newest > _NEWEST or not found:
             break
         newest = max(_NEWEST + 1, _NEWEST * limit * 3 // (2 * len(found)))
-    sought = Sought(project=project, text=folded, tags=tags, needs_all=needs_all, behind=behind)
+    sought = PromptQuery(project=project, text=folded, tags=tags, needs_all=needs_all, behind=behind)
     return tx.prompts_containing(sought, limit)[0]
 
 
@@ -109,14 +109,16 @@ def _few(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool) -> list[
     return None
 
 
-def offered(tx: Tx, project: int, *, after: int, limit: int) -> list[Offered]:
+def offered(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
     """What one has to know of the prompts behind a number, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
         where project = :project and number > :after order by number limit :limit
     """
     return [
-        Offered(number=number, name=name, title=title, description=description, arguments=read_arguments(arguments))
+        PromptHeader(
+            number=number, name=name, title=title, description=description, arguments=read_arguments(arguments)
+        )
         for number, name, title, description, arguments in tx.all(sql, project=project, after=after, limit=limit)
     ]
 

@@ -14,7 +14,7 @@ MAX_INDEXED_CHARACTERS = 256 * 1024
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
-class Glimpse(Struct, frozen=True, kw_only=True):
+class PromptSlice(Struct, frozen=True, kw_only=True):
     """A prompt with a slice of its content, cut where a list wants to show it."""
 
     number: int
@@ -261,7 +261,7 @@ def tagged(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -
     return [number for (number,) in rows], total
 
 
-def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: int) -> list[Glimpse]:
+def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: int) -> list[PromptSlice]:
     """Some prompts in the order given, each with `size` characters of content from `before` the first hit on."""
     sql = """
         with hits as materialized (
@@ -284,9 +284,9 @@ def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: 
     return [found[number] for number in numbers if number in found]
 
 
-def _glimpse(row: Row) -> Glimpse:
+def _glimpse(row: Row) -> PromptSlice:
     number, id, name, title, description, created_at, updated_at, version, arguments, slice, start, hit, growth = row
-    return Glimpse(
+    return PromptSlice(
         number=number,
         id=id,
         name=name,

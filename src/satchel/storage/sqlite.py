@@ -14,10 +14,10 @@ import apsw
 import msgspec
 
 from satchel.errors import OutOfTime, StoreFailed, StoreUnusable
-from satchel.model import Changed, Scope
-from satchel.storage.database import Database, Place, Row, Sought, Tx, Violation
-from satchel.storage.gate import Gate
+from satchel.model import Scope, StoreChange
+from satchel.storage.database import Database, Place, PromptQuery, Row, Tx, Violation
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
+from satchel.storage.write_lock import WriteLock
 
 if TYPE_CHECKING:
     from satchel.storage.sqlite_watch import Watcher
@@ -68,7 +68,7 @@ class SqliteTx(Tx):
         if number % 256 == 0:
             self.run("delete from changes where number <= :old", old=number - 1024)
 
-    def prompts_containing(self, sought: Sought, limit: int, offset: int = 0) -> tuple[list[int], int]:
+    def prompts_containing(self, sought: PromptQuery, limit: int, offset: int = 0) -> tuple[list[int], int]:
         hits, project = self._hits(sought.text), sought.project
         if hits and sought.tags:
             tagged = self._tagged(project, sought.tags, needs_all=sought.needs_all)
@@ -141,7 +141,7 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)  # so that all names of a file share its gate
-        self._gate = Gate(f"{self._path}-gate")
+        self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
         self._check_at = 0.0  # when a read is to look whether the file is still the same
         self._watchers: list[Watcher] = []
@@ -195,7 +195,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
-        with self._gate:
+        with self._write_lock:
             self._check_file()
             try:
                 # Immediate: a transaction that reads first and then wants to write is refused at once, however
@@ -216,7 +216,7 @@ class SqliteDatabase(Database):
                     with suppress(apsw.Error):
                         self._writer.execute("rollback")
 
-    def watch(self, heard: Callable[[list[Changed]], None]) -> None:
+    def watch(self, heard: Callable[[list[StoreChange]], None]) -> None:
         from satchel.storage.sqlite_watch import Watcher  # a cold start watches nothing
 
         self._check_file()
@@ -237,7 +237,7 @@ class SqliteDatabase(Database):
         # The last connection to close moves the log into the file, which belongs behind the gate like any write.
         # When others are busy it is left to them.
         try:
-            self._gate.acquire(patience=0.2)
+            self._write_lock.acquire(patience=0.2)
         except StoreFailed:
             return
         try:
@@ -245,7 +245,7 @@ class SqliteDatabase(Database):
                 for connection in [*self._idle_readers, self._writer]:
                     connection.close()
         finally:
-            self._gate.release()
+            self._write_lock.release()
 
     def _check_file(self) -> None:
         # Our connections would go on with the old file, and all they write would be gone with it.
@@ -263,7 +263,7 @@ class SqliteDatabase(Database):
         version = self._version()
         if version == len(MIGRATIONS) and self._pragma("journal_mode") == "wal":
             return
-        with self._gate:
+        with self._write_lock:
             self._writer.execute("pragma journal_mode = wal")
             while (version := self._version()) < len(MIGRATIONS):
                 # A failure anywhere leaves the transaction to be undone by closing.

@@ -8,20 +8,20 @@ import msgspec
 
 from satchel.errors import StoreFailed
 from satchel.log import log, log_surprise
-from satchel.model import Changed
+from satchel.model import StoreChange
 from satchel.storage.database import Row
 
-EVERYTHING = Changed("everything")
+EVERYTHING = StoreChange("everything")
 
 _LOOK_EVERY = 0.1  # seconds; a look costs some microseconds
-_CHANGES = msgspec.json.Decoder(list[Changed])
+_CHANGES = msgspec.json.Decoder(list[StoreChange])
 
 
 class Watcher:
     """Looks, in a thread of its own, until it is stopped. Between looks it holds no lock on the file."""
 
     def __init__(
-        self, connection: apsw.Connection, check_file: Callable[[], None], heard: Callable[[list[Changed]], None]
+        self, connection: apsw.Connection, check_file: Callable[[], None], heard: Callable[[list[StoreChange]], None]
     ) -> None:
         self._connection = connection
         connection.execute("pragma query_only = on")
@@ -55,13 +55,13 @@ class Watcher:
                 self._tell(changes)
         self._connection.close()
 
-    def _tell(self, changes: list[Changed]) -> None:
+    def _tell(self, changes: list[StoreChange]) -> None:
         try:
             self._heard(changes)
         except Exception:  # whoever hears it may fail; the next change is told all the same
             log_surprise("watching the store")
 
-    def _look(self) -> list[Changed]:
+    def _look(self) -> list[StoreChange]:
         counter = self._connection.pragma("data_version")
         if counter == self._counter:
             return []
@@ -76,7 +76,7 @@ class Watcher:
             return [EVERYTHING]
         return [change for _, what in rows for change in _decoded(what)]
 
-    def _look_back(self) -> list[Changed]:
+    def _look_back(self) -> list[StoreChange]:
         last = self._last()
         if last >= self._seen:
             return []
@@ -89,7 +89,7 @@ class Watcher:
         return int(rows[0][0]) if rows else 0
 
 
-def _decoded(what: str) -> list[Changed]:
+def _decoded(what: str) -> list[StoreChange]:
     try:
         return _CHANGES.decode(what)
     except msgspec.DecodeError:

@@ -76,7 +76,7 @@ class Place(Struct, frozen=True):
     due: str | None = None
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class TaskQuery(Struct, frozen=True, kw_only=True):
     """What is asked for; a None asks for nothing."""
 
     filter: Filter
@@ -87,7 +87,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     text: str | None = None  # folded, in title or description
 
 
-def numbers(tx: Tx, owner: str, wanted: Wanted, limit: int, behind: Place | None = None) -> list[int]:
+def numbers(tx: Tx, owner: str, wanted: TaskQuery, limit: int, behind: Place | None = None) -> list[int]:
     """A page of the numbers of an owner's tasks: the first, or the one behind a place."""
     few = _few(tx, owner, wanted)
     if few == []:
@@ -159,7 +159,7 @@ def _statement(
     return " ".join(pieces)
 
 
-def _few(tx: Tx, owner: str, wanted: Wanted) -> list[int] | None:
+def _few(tx: Tx, owner: str, wanted: TaskQuery) -> list[int] | None:
     """The tasks that a tag or the text leaves, where those are few."""
     groups: Sequence[Sequence[str]] = [(tag,) for tag in wanted.tags] if wanted.needs_all_tags else [wanted.tags]
     for tags in groups if wanted.tags else []:

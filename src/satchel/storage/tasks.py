@@ -5,7 +5,7 @@ Lists for those who know only title and description read no more than that; `ful
 
 from collections.abc import Sequence
 
-from satchel.model import UNSET, FullTask, Priority, Task, UnsetType
+from satchel.model import UNSET, Priority, Task, TaskDetails, UnsetType
 from satchel.storage.database import Row, Tx
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in any; None: all
@@ -140,7 +140,7 @@ def among(tx: Tx, owner: str, numbers: Sequence[int], allowed: tuple[str, ...]) 
     return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), allowed=allowed)}
 
 
-def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[FullTask]:
+def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
     """Some of an owner's tasks with all that is known of them, in the order given."""
     # The owner joined to nothing, or SQLite goes through all of his tasks for the few whose numbers it has. Nothing is
     # sorted here: for each list of three it would open a table.
@@ -310,10 +310,10 @@ def _task(row: Row) -> Task:
     )
 
 
-def _full(row: Row) -> FullTask:
+def _full(row: Row) -> TaskDetails:
     number, id, owner, title, description, completed_at, created_at, updated_at, version = row[:9]
     project, priority, due, tags, blockers, open_blockers = row[9:]
-    return FullTask(
+    return TaskDetails(
         number=number,
         id=id,
         owner=owner,

@@ -8,13 +8,13 @@ from contextlib import suppress
 from typing import Any
 
 from satchel.contracts.contract import Report
-from satchel.protocol import Call, Change, Connection, Exchange, Offer, ProtocolError
-from satchel.transports.leaving import Leaving, Stop
+from satchel.protocol import Call, ClientChange, Connection, Exchange, Offer, ProtocolError
 from satchel.transports.lines import LineReader
+from satchel.transports.shutdown import Shutdown, Stop
 
 Answer = Callable[[Call, Report], dict[str, Any]]
 # Called once, after the first answer, with the means to announce changes: what a cold start can do without begins here.
-Begun = Callable[[Callable[[Change], None]], None]
+Begun = Callable[[Callable[[ClientChange], None]], None]
 
 
 class Streams:
@@ -30,7 +30,7 @@ class Streams:
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
         os.close(nothing)
-        self.leaving = Leaving(self.reader)
+        self.shutdown = Shutdown(self.reader)
 
 
 class StdioServer:
@@ -42,7 +42,7 @@ class StdioServer:
         self._answer = answer
         self._lines = LineReader(streams.reader)
         self._writer = streams.writer
-        self._leaving = streams.leaving
+        self._shutdown = streams.shutdown
         self._writing = threading.Lock()
 
     def run(self) -> None:
@@ -53,7 +53,7 @@ class StdioServer:
                     pass
             self._write(self._connection.close)
 
-    def announce(self, change: Change) -> None:
+    def announce(self, change: ClientChange) -> None:
         """Tell the client of a change; from any thread."""
         with suppress(OSError):
             self._write(lambda: self._connection.announce(change))
@@ -76,7 +76,7 @@ class StdioServer:
             begun(self.announce)
 
     def _wait(self) -> list[bytes | None]:
-        with self._leaving.waiting():
+        with self._shutdown.waiting():
             return self._lines.read()
 
     def _receive(self, line: bytes | None) -> Exchange:
@@ -86,9 +86,9 @@ class StdioServer:
 
     def _serve(self, exchange: Exchange) -> None:
         for call in exchange.calls:
-            if self._leaving.is_stopping:
+            if self._shutdown.is_stopping:
                 raise Stop
-            self._leaving.is_at_work()
+            self._shutdown.is_at_work()
             if not call.is_cancelled:
                 exchange.settle(call, self._outcome(call))
         self._write(exchange.output)

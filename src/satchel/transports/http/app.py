@@ -10,15 +10,15 @@ from satchel.errors import StoreError
 from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INVALID_REQUEST
-from satchel.transports.http import door as doors
+from satchel.transports.http import tasks_api as doors
 from satchel.transports.http.auth import SCOPES, Auth
-from satchel.transports.http.door import Door
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard, Refusal, check_body
 from satchel.transports.http.listeners import Listeners
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.replies import Answer, Lines, in_json
 from satchel.transports.http.request import Request
+from satchel.transports.http.tasks_api import TasksApi
 from satchel.transports.http.threads import Threads
 
 DOOR = "/mcp/tool/"
@@ -44,7 +44,7 @@ class App:
         auth: Auth,
         schema: Callable[[], int],
         endpoints: Mapping[str, Endpoint],
-        door: Door,
+        door: TasksApi,
         threads: Threads,
         listeners: Listeners,
         metrics: Metrics,

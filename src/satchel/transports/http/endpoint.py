@@ -11,10 +11,10 @@ from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
 from satchel.contracts.schema import mirrored
 from satchel.errors import OutOfTime
-from satchel.model import Changed, Scope
-from satchel.protocol import REVISIONS, Call, Change, Connection, ProtocolError
+from satchel.model import Scope, StoreChange
+from satchel.protocol import REVISIONS, Call, ClientChange, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
-from satchel.protocol.posts import UNNAMED, VERSION_HEADER, Post
+from satchel.protocol.streamable_http import UNNAMED, VERSION_HEADER, Post
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.auth import Auth, for_user
 from satchel.transports.http.guard import Refusal
@@ -142,10 +142,7 @@ class Endpoint:
         if not self._is_embedded or len(calls) > 1 or not self._is_ready():
             return False
         tool = self._runner.tool(call)
-        name = call.method if tool is None else tool.name
-        if name in self._contract.renders or (tool is not None and (tool.writes or tool.reports)):
-            return False
-        return name not in self._long or time.monotonic() > self._long[name]
+        return tool is not None and tool.is_lookup
 
     def _hand_on(self, call: Call) -> None:
         """Something took its time: for a while it is handed to a thread at once."""
@@ -180,7 +177,7 @@ class Endpoint:
         started = time.perf_counter()
         is_error = False
         try:
-            result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, report, patience)
+            result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, report)
             is_error = isinstance(result, dict) and bool(result.get("isError"))
         except ProtocolError as error:
             result, is_error = error, True
@@ -230,7 +227,7 @@ class Endpoint:
         """Tell of changes until the client leaves or we do."""
         await self._threads.run(self._watch)
 
-        def seen(changes: list[Changed]) -> list[Change]:
+        def seen(changes: list[StoreChange]) -> list[ClientChange]:
             return news(self._contract, changes, scope)
 
         listener = Listener(connection, seen)

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from satchel.log import log_surprise
-from satchel.model import Changed
-from satchel.protocol import Change, Connection
+from satchel.model import StoreChange
+from satchel.protocol import ClientChange, Connection
 
 _MANY = 1000  # changes that wait for a slow reader; beyond, it is told that anything may have changed
 
@@ -13,19 +13,19 @@ _MANY = 1000  # changes that wait for a slow reader; beyond, it is told that any
 class Listener:
     """One open stream: its conversation, and the changes that it has not been told yet."""
 
-    def __init__(self, connection: Connection, sees: Callable[[list[Changed]], list[Change]]) -> None:
+    def __init__(self, connection: Connection, sees: Callable[[list[StoreChange]], list[ClientChange]]) -> None:
         self.connection = connection
         self._sees = sees
-        self._waiting: dict[Change, None] = {}
+        self._waiting: dict[ClientChange, None] = {}
         self._woken = asyncio.Event()
         self.is_closing = False
 
-    def hear(self, changes: list[Changed]) -> None:
+    def hear(self, changes: list[StoreChange]) -> None:
         """Take in what happened; the stream is told when it can be."""
         for change in self._sees(changes):
             self._waiting[change] = None
         if len(self._waiting) > _MANY:
-            self._waiting = {Change("everything"): None}
+            self._waiting = {ClientChange("everything"): None}
         if self._waiting:
             self._woken.set()
 
@@ -68,7 +68,7 @@ class Listeners:
         """Forget one."""
         self._open.discard(listener)
 
-    def tell(self, changes: list[Changed]) -> None:
+    def tell(self, changes: list[StoreChange]) -> None:
         """Something happened; from any thread."""
         if self._loop is None:
             return
@@ -83,7 +83,7 @@ class Listeners:
         for listener in list(self._open):
             listener.close()
 
-    def _tell(self, changes: list[Changed]) -> None:
+    def _tell(self, changes: list[StoreChange]) -> None:
         for listener in list(self._open):
             try:
                 listener.hear(changes)

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from satchel.protocol.wire import encode
+from satchel.protocol.codec import encode
 
 Lines = tuple[tuple[str, str], ...]  # headers to send
 

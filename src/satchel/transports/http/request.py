@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from satchel.protocol import MAX_MESSAGE_BYTES
-from satchel.protocol.posts import Post
+from satchel.protocol.streamable_http import Post
 from satchel.transports.http.guard import Refusal, too_large
 from satchel.transports.http.heads import Head
 from satchel.transports.http.replies import STREAM, Answer, Lines

@@ -1,0 +1,375 @@
+"""The keys of an issuer: where they are found, when they are fetched again, and which of them are never used."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from satchel.auth.oauth import OAuth
+from satchel.errors import StoreFailed, StoreUnusable, Unauthorized
+from satchel.auth import fetch
+from satchel.transports import issuer as keys
+from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, jwk, pem, rsa_key
+
+KEY = rsa_key()
+OTHER = rsa_key()
+UNKNOWN = "the token is signed with an unknown key"
+
+
+class Clock:
+    """The time as the keys see it; it passes when told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(keys, "monotonic", clock)
+    return clock
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    """An issuer that publishes one key, called one."""
+    issuer = Issuer()
+    issuer.publish(jwk(KEY, "one"))
+    yield issuer
+    issuer.close()
+
+
+@pytest.fixture
+def oauth(issuer: Issuer) -> OAuth:
+    return OAuth(issuer.url, {AUDIENCE}, keys=f"{issuer.url}/keys")
+
+
+def refusal(oauth: OAuth, token: str) -> str:
+    with pytest.raises(Unauthorized) as refused:
+        oauth.identify(token)
+    return refused.value.description
+
+
+def test_keys_are_fetched_once_and_again_every_ten_minutes(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
+    for _ in range(3):
+        oauth.identify(issuer.token(KEY, "one"))
+    assert issuer.asked == ["/keys"]
+    clock.now += 601
+    issuer.publish(jwk(OTHER, "two"))
+    assert refusal(oauth, issuer.token(KEY, "one")) == UNKNOWN
+    assert issuer.asked == ["/keys"] * 2
+    oauth.identify(issuer.token(OTHER, "two"))
+
+
+def test_a_new_key_is_found_at_once(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
+    oauth.identify(issuer.token(KEY, "one"))
+    clock.now += 1
+    issuer.publish(jwk(KEY, "one"), jwk(OTHER, "two"))
+    oauth.identify(issuer.token(OTHER, "two"))
+    oauth.identify(issuer.token(KEY, "one"))
+    assert issuer.asked == ["/keys"] * 2
+
+
+def test_made_up_names_of_keys_make_us_ask_only_every_half_minute(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
+    oauth.identify(issuer.token(KEY, "one"))
+    for number in range(20):
+        clock.now += 1
+        assert refusal(oauth, issuer.token(KEY, f"made up {number}")) == UNKNOWN
+    assert len(issuer.asked) == 2
+    clock.now += 30
+    issuer.publish(jwk(OTHER, "two"))
+    oauth.identify(issuer.token(OTHER, "two"))
+    assert len(issuer.asked) == 3
+
+
+def test_when_the_issuer_is_down_the_keys_that_we_have_count(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
+    oauth.identify(issuer.token(KEY, "one"))
+    for broken in (None, b"", b"{}", b'{"keys": []}', b"<html>", json.dumps({"keys": [jwk(ec_key(), "one")]}).encode()):
+        clock.now += 601
+        issuer.answers["/keys"] = broken or b""
+        oauth.identify(issuer.token(KEY, "one"))
+    asked = len(issuer.asked)
+    for _ in range(20):
+        clock.now += 1
+        oauth.identify(issuer.token(KEY, "one"))
+    assert len(issuer.asked) == asked
+    # A key that we do not know may be one that we could not fetch.
+    with pytest.raises(StoreFailed, match="cannot fetch the keys of the issuer"):
+        oauth.identify(issuer.token(OTHER, "two"))
+    issuer.publish(jwk(OTHER, "two"))
+    clock.now += 31
+    oauth.identify(issuer.token(OTHER, "two"))
+
+
+def test_without_any_keys_it_is_not_the_clients_fault(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
+    del issuer.answers["/keys"]
+    for _ in range(3):
+        with pytest.raises(StoreFailed, match=r"cannot fetch the keys of the issuer .*404"):
+            oauth.identify(issuer.token(KEY, "one"))
+    assert issuer.asked == ["/keys"]  # not once for each request
+    issuer.publish(jwk(KEY, "one"))
+    clock.now += 6
+    oauth.identify(issuer.token(KEY, "one"))
+
+
+def test_an_issuer_that_is_out_of_reach(issuer: Issuer, oauth: OAuth) -> None:
+    token = issuer.token(KEY, "one")
+    gone = OAuth(issuer.url, {AUDIENCE}, keys="http://127.0.0.1:1/keys")
+    with pytest.raises(StoreFailed, match="cannot fetch"):
+        gone.identify(token)
+
+
+def test_a_token_that_does_not_name_its_key_works_with_the_only_one(issuer: Issuer, clock: Clock) -> None:
+    where = f"{issuer.url}/keys"
+    OAuth(issuer.url, {AUDIENCE}, keys=where).identify(issuer.token(KEY))
+    issuer.publish(jwk(KEY, "one"), jwk(ec_key(), "ec"), jwk(OTHER, "enc", use="enc"))
+    OAuth(issuer.url, {AUDIENCE}, keys=where).identify(issuer.token(KEY))  # the only one that fits
+    issuer.publish(jwk(KEY, "one"), jwk(OTHER, "two"))
+    assert refusal(OAuth(issuer.url, {AUDIENCE}, keys=where), issuer.token(KEY)) == UNKNOWN
+
+
+def test_two_keys_of_one_name_are_both_tried(issuer: Issuer, oauth: OAuth) -> None:
+    issuer.publish(jwk(OTHER, "one"), jwk(KEY, "one"))
+    oauth.identify(issuer.token(KEY, "one"))
+    oauth.identify(issuer.token(OTHER, "one"))
+
+
+SECRET = {"kty": "oct", "k": base64url(b"x" * 32)}
+
+
+UNFIT: dict[str, Any] = {
+    "a secret": SECRET | {"kid": "one", "alg": "RS256"},
+    "for HS256": jwk(KEY, "one", alg="HS256"),
+    "for RS512": jwk(KEY, "one", alg="RS512"),
+    "to encrypt": jwk(KEY, "one", use="enc"),
+    "not to verify": jwk(KEY, "one", key_ops=["encrypt"]),
+    "of another type": jwk(KEY, "one") | {"kty": "EC"},
+    "a number": jwk(KEY, "one") | {"n": 7},
+    "no base64": jwk(KEY, "one") | {"n": "!"},
+    "no exponent": jwk(KEY, "one") | {"e": ""},
+    "no modulus": jwk(KEY, "one") | {"n": None},
+    "too short": jwk(rsa_key(1024), "one"),
+    "a curve": jwk(ec_key(), "one"),
+    "no type": {"kid": "one"},
+    "no object": 7,
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("published", UNFIT.values(), ids=UNFIT)
+def test_a_key_that_does_not_fit_is_never_used(issuer: Issuer, oauth: OAuth, published: Any) -> None:
+    issuer.publish(published, jwk(OTHER, "two"))
+    assert refusal(oauth, issuer.token(KEY, "one")) == UNKNOWN
+    oauth.identify(issuer.token(OTHER, "two"))
+
+
+def test_a_curve_belongs_to_its_algorithm(issuer: Issuer) -> None:
+    long, short = ec_key(ec.SECP384R1()), ec_key()
+    issuer.publish(jwk(long, "long"), jwk(short, "short"))
+    oauth = OAuth(issuer.url, {AUDIENCE}, "ES384", f"{issuer.url}/keys")
+    oauth.identify(issuer.token(long, "long", "ES384"))
+    assert refusal(oauth, issuer.token(long, "short", "ES384")) == UNKNOWN
+
+
+def test_a_private_key_that_was_published_by_mistake_is_read_as_public(issuer: Issuer, oauth: OAuth) -> None:
+    from jwt.algorithms import RSAAlgorithm
+
+    issuer.publish(json.loads(RSAAlgorithm.to_jwk(KEY)) | {"kid": "one", "key_ops": ["sign", "verify"]})
+    oauth.identify(issuer.token(KEY, "one"))
+
+
+def test_keys_may_be_in_a_file(issuer: Issuer, tmp_path: Path, clock: Clock) -> None:
+    file = tmp_path / "keys"
+    file.write_text(json.dumps({"keys": [jwk(KEY, "one")]}))
+    oauth = OAuth(issuer.url, {AUDIENCE}, keys=str(file))
+    oauth.identify(issuer.token(KEY, "one"))
+    file.write_bytes(pem(OTHER))
+    clock.now += 601
+    oauth.identify(issuer.token(OTHER, "whatever"))
+    oauth.identify(issuer.token(OTHER))
+    assert refusal(oauth, issuer.token(KEY, "one")) == "the signature of the token is wrong"
+    file.unlink()
+    clock.now += 601
+    oauth.identify(issuer.token(OTHER))
+    assert issuer.asked == []
+
+
+def test_a_file_without_a_key_is_found_out_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    wrong = [
+        b"",
+        b"{}",
+        b"[",
+        pem(ec_key()),
+        b"-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n",
+        b"x" * 2**21,
+    ]
+    for content in wrong:
+        file.write_bytes(content)
+        with pytest.raises(StoreUnusable, match="Check --oauth-keys"):
+            OAuth("https://issuer.example", {AUDIENCE}, keys=str(file))
+    with pytest.raises(StoreUnusable, match="No such file"):
+        OAuth("https://issuer.example", {AUDIENCE}, keys=str(tmp_path / "nowhere"))
+
+
+def test_threads_share_the_keys_and_one_fetches(issuer: Issuer, oauth: OAuth) -> None:
+    token = issuer.token(KEY, "one")
+    failures: list[BaseException] = []
+    start = threading.Barrier(16)
+
+    def work() -> None:
+        try:
+            start.wait()
+            oauth.identify(token)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == [] and issuer.asked == ["/keys"]
+
+
+def test_nobody_waits_for_a_refresh_who_has_a_key(issuer: Issuer, oauth: OAuth, clock: Clock) -> None:
+    token = issuer.token(KEY, "one")
+    oauth.identify(token)
+    asked, answer, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(request: BaseHTTPRequestHandler) -> None:
+        asked.set()
+        answer.wait(20)
+        answered.set()
+        request.send_error(500)
+
+    issuer.answers["/keys"] = slow
+    clock.now += 601
+    fetching = threading.Thread(target=oauth.identify, args=(token,))
+    fetching.start()
+    assert asked.wait(5)
+    oauth.identify(token)
+    assert not answered.is_set()
+    answer.set()
+    fetching.join()
+
+
+# Discovery
+
+
+def metadata(at: Issuer, path: str = "", **more: str) -> bytes:
+    return json.dumps({"issuer": at.url + path, "jwks_uri": f"{at.url}/keys"} | more).encode()
+
+
+def test_the_metadata_of_the_issuer_says_where_its_keys_are(issuer: Issuer) -> None:
+    issuer.answers["/.well-known/oauth-authorization-server"] = metadata(issuer)
+    OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
+    assert issuer.asked == ["/.well-known/oauth-authorization-server", "/keys"]
+
+
+def test_openid_metadata_is_the_second_choice(issuer: Issuer) -> None:
+    issuer.answers["/.well-known/openid-configuration"] = metadata(issuer)
+    OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
+    assert issuer.asked[1:] == ["/.well-known/openid-configuration", "/keys"]
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_an_issuer_with_a_path(issuer: Issuer, slash: str) -> None:
+    path = f"/realms/one{slash}"
+    issuer.answers["/.well-known/oauth-authorization-server/realms/one"] = metadata(issuer, path)
+    token = issuer.token(KEY, "one", iss=issuer.url + path)
+    OAuth(issuer.url + path, {AUDIENCE}).identify(token)
+
+    issuer.asked.clear()
+    issuer.answers["/realms/one/.well-known/openid-configuration"] = issuer.answers.popitem()[1]
+    OAuth(issuer.url + path, {AUDIENCE}).identify(token)
+    assert issuer.asked == [
+        "/.well-known/oauth-authorization-server/realms/one",
+        "/realms/one/.well-known/openid-configuration",
+        "/keys",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"issuer": "https://elsewhere.example"}, "another issuer"),
+        ({"jwks_uri": "http://issuer.example/keys"}, "neither https nor on this machine"),
+        ({"jwks_uri": "file:///etc/passwd"}, "neither https nor on this machine"),
+    ],
+)
+def test_metadata_that_cannot_be_trusted_is_not(issuer: Issuer, more: dict[str, str], said: str) -> None:
+    issuer.answers["/.well-known/oauth-authorization-server"] = metadata(issuer, **more)
+    with pytest.raises(StoreFailed, match=said):
+        OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
+    assert "/keys" not in issuer.asked
+
+
+def test_metadata_that_is_none(issuer: Issuer) -> None:
+    for odd in (b"", b"[]", b"{}", b"[" * 100_000, b'{"issuer": 7}'):
+        issuer.answers["/.well-known/oauth-authorization-server"] = odd
+        with pytest.raises(StoreFailed, match="names no issuer and jwks_uri"):
+            OAuth(issuer.url, {AUDIENCE}).identify(issuer.token(KEY, "one"))
+
+
+# Fetching
+
+
+def leads(to: str) -> Any:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.send_header("Location", to)
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    return answer
+
+
+def test_a_redirect_is_followed_only_to_where_we_would_look(issuer: Issuer) -> None:
+    issuer.answers |= {"/a": leads("/b"), "/b": b"found"}
+    assert fetch.fetch(f"{issuer.url}/a") == b"found"
+    for to in (
+        "https://127.0.0.1:1/",
+        "http://issuer.example/",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/",
+        "//x.example/",
+    ):
+        issuer.answers["/a"] = leads(to)
+        with pytest.raises(fetch.FetchFailed, match=r"not followed|status 302"):
+            fetch.fetch(f"{issuer.url}/a")
+    issuer.answers["/a"] = leads("/a")
+    with pytest.raises(fetch.FetchFailed):
+        fetch.fetch(f"{issuer.url}/a")
+
+
+def test_a_document_is_neither_large_nor_slow(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    issuer.answers |= {"/largest": b"x" * 2**20, "/larger": b"x" * (2**20 + 1), "/drip": drip}
+    assert len(fetch.fetch(f"{issuer.url}/largest")) == 2**20
+    with pytest.raises(fetch.FetchFailed, match="larger"):
+        fetch.fetch(f"{issuer.url}/larger")
+    monkeypatch.setattr(fetch, "_PATIENCE", 3.0)  # which is also what one piece may take, and a machine may pause
+    with pytest.raises(fetch.FetchFailed, match="takes longer"):
+        fetch.fetch(f"{issuer.url}/drip")
+
+
+def drip(request: BaseHTTPRequestHandler) -> None:
+    request.send_response(200)
+    request.send_header("Content-Length", "1000")
+    request.end_headers()
+    try:
+        for _ in range(1000):
+            request.wfile.write(b"x")
+            request.wfile.flush()
+            time.sleep(0.02)
+    except OSError:
+        pass

@@ -1,0 +1,1313 @@
+"""The tools of the contract satchel over real stdio, on both engines: each success and each failure, replies whole."""
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from satchel.contracts import load
+from satchel.contracts.satchel.cursors import cursor as cursor_of
+from satchel.protocol.pages import encode_cursor
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.satchel import HINT, ID, TIME, answered, check, make_library, ok, refusal, result_of, text
+from tests.support.stdio import NEWEST, OLDEST, Server, plain
+
+MEND = "Ask the user to mend the file in the library."
+NO_CURSOR = {
+    "code": "invalid_argument",
+    "message": "cursor is none that was given out: use next_cursor of the page before.",
+    "argument": "cursor",
+    "hint": "Ask again without it for the first page.",
+}
+AGAIN = "Somebody changed it. Read it again, then repeat the update with the new version."
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """A folder of libraries."""
+    root = tmp_path / "libraries"
+    make_library(root, "desk", {"letter": ("Dear {{ to }}, {{ news }}", ["to!", "news"]), "plain": ("Just so.", [])})
+    return root
+
+
+@pytest.fixture
+def client(store: str, shelf: Path, serve: Callable[..., Server]) -> Server:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "garden")
+    database.close()
+    return serve("satchel", store, NEWEST, "--libraries", str(shelf))
+
+
+def wrong(message: str, argument: str | None = None, hint: str = HINT) -> dict[str, Any]:
+    error = {"code": "invalid_argument", "message": message, "hint": hint}
+    return error if argument is None else {**error, "argument": argument}
+
+
+def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": "not_found", "message": message, "hint": hint}
+    return {**error, "near": list(near)} if near else error
+
+
+# -- prompts ----------------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
+    arguments = [
+        {"name": "tone", "description": "How", "required": True, "values": ["warm", "dry"]},
+        {"name": "to", "values": None},
+    ]
+    prompt = {
+        "name": "thank-you",
+        "title": "Thank you",
+        "version": 1,
+        "id": ID,
+        "description": "A note",
+        "tags": ["mail", "people"],
+        "arguments": [{**arguments[0]}, {"name": "to"}],
+        "created_at": TIME,
+        "updated_at": TIME,
+    }
+    content = "Thanks, {{ to }}! ({{ tone }})"
+    added = result_of(
+        client,
+        "add_prompt",
+        {
+            "title": " Thank you ",
+            "content": content,
+            "description": "A note",
+            "tags": ["people", "Mail"],
+            "arguments": arguments,
+        },
+    )
+    assert added == {
+        "content": [{"type": "text", "text": "Added prompt 'thank-you' to project 'default'."}],
+        "structuredContent": {"project": "default", "prompt": prompt},
+        "isError": False,
+    }
+    whole = {"project": "default", "prompt": {**prompt, "content": content}}
+    for reference in (
+        "thank-you",
+        " thank-you ",
+        "Thank you",
+        " Thank you ",
+        added["structuredContent"]["prompt"]["id"],
+    ):
+        got = result_of(client, "get_prompt", {"prompt": reference})
+        assert got["structuredContent"] == whole
+        assert [one["text"] for one in got["content"]] == [
+            content,
+            "[prompt thank-you, version 1; arguments: tone, to (optional)]",
+        ]
+
+    changed = result_of(client, "update_prompt", {"prompt": "thank-you", "title": "Thanks", "expected_version": 1})
+    prompt |= {"title": "Thanks", "version": 2}
+    assert changed == {
+        "content": [{"type": "text", "text": "Updated prompt 'thank-you' in project 'default' to version 2."}],
+        "structuredContent": {"project": "default", "prompt": prompt},
+        "isError": False,
+    }
+    cleared = ok(client, "update_prompt", prompt="Thanks", description="", tags=[], arguments=[])["prompt"]
+    for key in ("description", "tags", "arguments"):
+        del prompt[key]
+    assert cleared == {**prompt, "version": 3}
+    # Without arguments it is no template any more.
+    assert ok(client, "render_prompt", prompt="thank-you")["text"] == content
+
+    deleted = result_of(client, "delete_prompt", {"prompt": "Thanks"})
+    assert deleted == {
+        "content": [{"type": "text", "text": "Deleted prompt 'thank-you' from project 'default'."}],
+        "structuredContent": {"project": "default", "deleted": "thank-you"},
+        "isError": False,
+    }
+    gone = missing("Prompt 'Thanks' does not exist in project 'default'.", "Use list_prompts to see what there is.")
+    assert refusal(client, "get_prompt", prompt="Thanks") == gone
+    assert refusal(client, "delete_prompt", prompt="Thanks") == gone
+    assert refusal(client, "update_prompt", prompt="Thanks", title="x") == gone
+
+
+def test_names_come_from_titles_and_can_be_chosen(client: Server) -> None:
+    names = [
+        ok(client, "add_prompt", title=title, content="x", **more)["prompt"]["name"]
+        for title, more in [("Ä  b!", {}), ("a b", {}), ("A B", {}), ("Any", {"name": "My.Own_name-1"}), ("日本", {})]
+    ]
+    assert names[:4] == ["a-b", "a-b-2", "a-b-3", "My.Own_name-1"]
+    assert names[4].startswith("prompt-")
+    clash = {"code": "already_exists", "hint": "Choose another name, or update the prompt."}
+    assert refusal(client, "add_prompt", title="New", content="x", name="a-b") == {
+        **clash,
+        "message": "A prompt with the name 'a-b' already exists in project 'default'.",
+    }
+    assert refusal(client, "add_prompt", title="Any", content="x") == {
+        "code": "already_exists",
+        "message": "A prompt with the title 'Any' already exists in project 'default'.",
+        "hint": "Choose another title, or update the prompt.",
+    }
+    assert refusal(client, "update_prompt", prompt="a-b", title="Any")["code"] == "already_exists"
+
+
+def test_a_name_goes_before_a_title(client: Server) -> None:
+    ok(client, "add_prompt", title="first", content="1", name="one")
+    ok(client, "add_prompt", title="one", content="2", name="two")
+    assert ok(client, "get_prompt", prompt="one")["prompt"]["content"] == "1"
+
+
+def test_who_mistypes_is_told_the_nearest(client: Server) -> None:
+    ok(client, "add_prompt", title="Code review", content="x")
+    ok(client, "add_prompt", title="Code preview", content="x")
+    error = refusal(client, "get_prompt", prompt="Code reviw")
+    assert error == missing(
+        "Prompt 'Code reviw' does not exist in project 'default'.",
+        "Did you mean code-review or code-preview?",
+        "code-review",
+        "code-preview",
+    )
+    assert refusal(client, "render_prompt", prompt="desk:leter")["near"][0] == "desk:letter"
+    assert refusal(client, "update_prompt", prompt="code-reviev", title="x")["near"][0] == "code-review"
+    ok(client, "add_resource", name="style-guide", content="x")
+    assert refusal(client, "read_resource", resource="styleguide") == missing(
+        "Resource 'styleguide' does not exist in project 'default'.", "Did you mean style-guide?", "style-guide"
+    )
+    ok(client, "add_task", title="Water the roses")
+    assert refusal(client, "complete_task", task="Water the rose") == missing(
+        "Task Water the rose does not exist.", "Did you mean #1 Water the roses?", "#1"
+    )
+    assert refusal(client, "list_tags", project="gardn") == missing(
+        "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
+    )
+
+
+@pytest.mark.parametrize(
+    "tool", ["add_prompt", "list_prompts", "list_tags", "list_resources", "add_task", "list_tasks"]
+)
+def test_a_project_that_is_not_there_is_told(client: Server, tool: str) -> None:
+    arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
+    assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
+        "Project 'zzz' does not exist.",
+        "Use list_projects to see what there is; `satchel project create zzz` makes one.",
+    )
+
+
+def test_prompts_are_filled_in(client: Server) -> None:
+    ok(client, "add_prompt", title="Literal", content="{{ stays }} {% as is %}")
+    ok(client, "add_prompt", title="Filled", content="Hi {{ a }}{{ b }}", arguments=[{"name": "a", "required": True}])
+    assert result_of(client, "render_prompt", {"prompt": "Literal", "arguments": {"stays": "x"}}) == {
+        "content": [{"type": "text", "text": "{{ stays }} {% as is %}"}],
+        "structuredContent": {"project": "default", "name": "literal", "text": "{{ stays }} {% as is %}"},
+        "isError": False,
+    }
+    assert (
+        ok(client, "render_prompt", prompt="filled", arguments={"a": "{{ b }}", "b": "unasked"})["text"] == "Hi {{ b }}"
+    )
+    assert ok(client, "render_prompt", prompt="filled", arguments={"a": ""})["text"] == "Hi "
+    assert ok(client, "render_prompt", prompt="desk:letter", arguments={"to": "Ann", "news": None}) == {
+        "project": "default",
+        "name": "desk:letter",
+        "text": "Dear Ann, ",
+    }
+    needs = "Give it in arguments, by name."
+    assert refusal(client, "render_prompt", prompt="desk:letter") == wrong(
+        "The prompt needs a value for to.", "to", needs
+    )
+    assert refusal(client, "render_prompt", prompt="filled", arguments={"a": None})["argument"] == "a"
+    assert refusal(client, "render_prompt", prompt="filled", arguments={"a": 1}) == wrong(
+        "arguments.a must be a text.", "arguments", "Put it into quotes."
+    )
+
+
+def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path) -> None:
+    ok(client, "add_prompt", title="Broken", content="one\n{% if %}", arguments=[{"name": "a"}])
+    ok(
+        client,
+        "add_prompt",
+        title="Endless",
+        content="{% for i in range(99999) %}{% for j in range(99999) %}{{ a }}{% endfor %}{% endfor %}",
+        arguments=[{"name": "a"}],
+    )
+    broken = refusal(client, "render_prompt", prompt="broken")
+    assert broken["message"].startswith("Prompt 'broken' cannot be filled in at line 2: ")
+    assert (broken["code"], broken["hint"]) == ("invalid_argument", "Mend its content with update_prompt.")
+    assert refusal(client, "render_prompt", prompt="endless", arguments={"a": "x"})["code"] == "invalid_argument"
+    # Reading is another matter.
+    assert ok(client, "get_prompt", prompt="broken")["prompt"]["content"] == "one\n{% if %}"
+
+    letter = shelf / "desk" / "prompts" / "letter.md"
+    letter.write_text("x" * 70_000)
+    reason = "The file of prompt 'desk:letter' cannot be read: it is larger than 65536 bytes."
+    for tool in ("get_prompt", "render_prompt"):
+        more = {"arguments": {"to": "x"}} if tool == "render_prompt" else {}
+        assert refusal(client, tool, prompt="desk:letter", **more) == wrong(reason, None, MEND)
+    letter.write_bytes(b"\xff\xfe")
+    assert refusal(client, "get_prompt", prompt="desk:letter")["message"].endswith("it is not UTF-8.")
+    letter.unlink()
+    assert refusal(client, "get_prompt", prompt="desk:letter") == wrong(
+        "The file of prompt 'desk:letter' is missing.", None, MEND
+    )
+
+
+def test_a_template_is_shorter_than_a_text(client: Server) -> None:
+    long = "x" * (64 * 1024 + 1)
+    ok(client, "add_prompt", title="Long", content=long)
+    hint = "A template is shorter than other texts: shorten it, or declare no arguments."
+    too_long = wrong("content has at most 65536 bytes.", "content", hint)
+    assert refusal(client, "add_prompt", title="T", content=long, arguments=[{"name": "a"}]) == too_long
+    assert refusal(client, "update_prompt", prompt="long", arguments=[{"name": "a"}]) == too_long
+    assert ok(client, "get_prompt", prompt="long")["prompt"]["version"] == 1
+
+
+def test_prompts_of_libraries_are_read_but_not_changed(client: Server) -> None:
+    assert ok(client, "get_prompt", prompt="desk:letter")["prompt"] == {
+        "name": "desk:letter",
+        "title": "desk:letter",
+        "description": "About letter",
+        "arguments": [{"name": "to", "required": True}, {"name": "news"}],
+        "content": "Dear {{ to }}, {{ news }}",
+    }
+    no = wrong(
+        "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompt."
+    )
+    assert refusal(client, "update_prompt", prompt="desk:letter", title="x") == no
+    assert refusal(client, "delete_prompt", prompt="desk:letter") == no
+
+
+def test_reading_and_changing_mean_the_same_prompt(client: Server) -> None:
+    ok(client, "add_prompt", title="desk:plain", content="mine")
+    for reference in ("desk:plain", " desk:plain "):
+        assert ok(client, "get_prompt", prompt=reference)["prompt"]["content"] == "Just so."
+        assert ok(client, "render_prompt", prompt=reference)["name"] == "desk:plain"
+        no = wrong(
+            "Prompt 'desk:plain' is of a library and cannot be changed here.",
+            "prompt",
+            "The stored prompt of this title is called 'desk-plain': use that name.",
+        )
+        assert refusal(client, "update_prompt", prompt=reference, content="x") == no
+        assert refusal(client, "delete_prompt", prompt=reference) == no
+    assert ok(client, "get_prompt", prompt="desk-plain")["prompt"]["content"] == "mine"
+    assert ok(client, "update_prompt", prompt="desk-plain", content="x")["prompt"]["version"] == 2
+    assert ok(client, "delete_prompt", prompt="desk-plain")["deleted"] == "desk-plain"
+
+
+def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
+    """Every page of a list to its end, with the text beside each looked at."""
+    found: list[list[Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        result = result_of(client, tool, {**arguments, **cursor})
+        structured = result["structuredContent"]
+        found.append(structured[key])
+        if "next_cursor" not in structured:
+            assert "More with cursor" not in result["content"][0]["text"]
+            return found
+        cursor = {"cursor": structured["next_cursor"]}
+        assert result["content"][0]["text"].endswith(f"More with cursor {structured['next_cursor']}")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7, 8, 200])
+def test_pages_of_prompts_lead_to_the_end_without_repeats_or_gaps(client: Server, limit: int) -> None:
+    for number in range(5):
+        ok(client, "add_prompt", title=f"Number {number}", content="x" if number % 2 else "just")
+    expected = ["number-4", "number-3", "number-2", "number-1", "number-0", "desk:letter", "desk:plain"]
+    found = pages(client, "list_prompts", "prompts", limit=limit)
+    assert [one["name"] for page in found for one in page] == expected
+    assert all(len(page) == limit for page in found[:-1]) and 0 < len(found[-1]) <= limit
+    hits = pages(client, "list_prompts", "prompts", limit=limit, query="PLAIN")
+    assert [one["name"] for page in hits for one in page] == ["desk:plain"]
+
+
+def test_prompts_are_found_by_text_and_tags(client: Server) -> None:
+    for title, content, tags in [
+        ("Straße", "Long " + "word " * 100 + "Needle", ["a", "b"]),
+        ("Other", "a needle in hay", ["B"]),
+        ("Third", "100% _sure_", ["c"]),
+    ]:
+        ok(client, "add_prompt", title=title, content=content, tags=tags)
+
+    def found(**arguments: Any) -> list[str]:
+        return [one["title"] for one in ok(client, "list_prompts", **arguments)["prompts"]]
+
+    assert found(query="NEEDLE") == ["Other", "Straße"]
+    assert found(query="strasse") == ["Straße"]
+    assert found(query="0% _s") == ["Third"]
+    assert found(query="%") == ["Third"]
+    assert found(tags=["A", "c"]) == ["Third", "Straße"]
+    assert found(tags=["a", "b"], match="all") == ["Straße"]
+    assert found(tags=["a", "c"], match="all") == found(tags=["nope"]) == found(tags=["K"]) == []
+    assert found(tags=["b"], query="hay") == ["Other"]
+    assert found(query="", tags=[]) == ["Third", "Other", "Straße", "desk:letter", "desk:plain"]
+    hit = ok(client, "list_prompts", query="needle", tags=["a"])["prompts"][0]
+    assert hit.keys() == {"name", "title", "version", "id", "tags", "excerpt", "updated_at"}
+    assert "Needle" in hit["excerpt"] and len(hit["excerpt"]) <= 203
+    assert text(client, "list_prompts", query="zzz") == "No prompts in project 'default' match."
+    assert text(client, "list_prompts", query="hay") == "- other: Other"
+    assert ok(client, "list_tags") == {
+        "project": "default",
+        "tags": [{"name": "a", "prompts": 1}, {"name": "b", "prompts": 2}, {"name": "c", "prompts": 1}],
+    }
+    assert text(client, "list_tags") == "a (1), b (2), c (1)"
+    assert text(client, "list_tags", project="garden") == "No tags in project 'garden'."
+
+
+# -- versions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_update_is_refused(client: Server) -> None:
+    ok(client, "add_prompt", title="P", content="1")
+    ok(client, "add_resource", name="r", content="1")
+    ok(client, "add_task", title="T")
+    for tool, reference, change, what in [
+        ("update_prompt", {"prompt": "P"}, {"content": "2"}, "Prompt 'p'"),
+        ("update_resource", {"resource": "r"}, {"content": "2"}, "Resource 'r'"),
+        ("update_task", {"task": "#1"}, {"title": "2"}, "Task 1"),
+    ]:
+        ok(client, tool, {**reference, **change, "expected_version": 1})
+        expected = {"code": "conflict", "message": f"{what} has version 2, not 1.", "hint": AGAIN, "version": 2}
+        assert refusal(client, tool, {**reference, **change, "expected_version": 1}) == expected
+        assert refusal(client, tool, {**reference, **change, "expected_version": 2**53 + 1})["code"] == "conflict"
+        ok(client, tool, {**reference, **change})  # whoever does not care
+        ok(client, tool, {**reference, **change, "expected_version": 3})
+        for version, message in [
+            (0, "expected_version is at least 1."),
+            (2**70, f"expected_version is at most {2**63 - 1}."),
+            ("1", "expected_version must be a whole number."),
+            (True, "expected_version must be a whole number."),
+        ]:
+            assert refusal(client, tool, {**reference, **change, "expected_version": version})["message"] == message
+
+
+@pytest.mark.parametrize("kind", ["prompt", "resource", "task"])
+def test_of_two_racing_updates_exactly_one_wins(store: str, serve: Callable[..., Server], kind: str) -> None:
+    clients = [serve("satchel", store) for _ in range(2)]
+    first = {
+        "prompt": {"title": "P", "content": "0"},
+        "resource": {"name": "P", "content": "0"},
+        "task": {"title": "P"},
+    }
+    ok(clients[0], f"add_{kind}", first[kind])
+    for version in range(1, 9):
+        answers: list[Any] = [None, None]
+
+        def update(which: int, version: int = version, answers: list[Any] = answers) -> None:
+            change = {"description": f"by {which} at {version}", "expected_version": version}
+            answers[which] = result_of(clients[which], f"update_{kind}", {kind: "P", **change})
+
+        threads = [threading.Thread(target=update, args=(which,)) for which in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        outcomes = sorted(answer["isError"] for answer in answers)
+        assert outcomes == [False, True], answers
+        [lost] = [answer["structuredContent"]["error"] for answer in answers if answer["isError"]]
+        assert (lost["code"], lost["version"]) == ("conflict", version + 1)
+
+
+# -- resources --------------------------------------------------------------------------------------------------
+
+
+def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
+    resource = {
+        "name": "notes.md",
+        "uri": "satchel://resource/notes.md",
+        "mime_type": "text/markdown",
+        "size": 7,
+        "version": 1,
+        "description": "Of the day",
+        "created_at": TIME,
+        "updated_at": TIME,
+    }
+    added = result_of(
+        client,
+        "add_resource",
+        {"name": "notes.md", "content": "# Grüß", "mime_type": "text/markdown", "description": "Of the day"},
+    )
+    resource["size"] = 8
+    assert added == {
+        "content": [
+            {"type": "text", "text": "Added resource 'notes.md' (satchel://resource/notes.md) to project 'default'."}
+        ],
+        "structuredContent": {"project": "default", "resource": resource},
+        "isError": False,
+    }
+    for reference in ("notes.md", " notes.md ", "satchel://resource/notes.md"):
+        read = result_of(client, "read_resource", {"resource": reference})
+        assert read["structuredContent"] == {"project": "default", "resource": {**resource, "text": "# Grüß"}}
+        assert [one["text"] for one in read["content"]] == [
+            "# Grüß",
+            "[resource notes.md, version 1, 8 bytes of text/markdown]",
+        ]
+    changed = result_of(client, "update_resource", {"resource": "notes.md", "description": "", "content": ""})
+    del resource["description"]
+    resource |= {"size": 0, "version": 2}
+    assert changed == {
+        "content": [{"type": "text", "text": "Updated resource 'notes.md' in project 'default' to version 2."}],
+        "structuredContent": {"project": "default", "resource": resource},
+        "isError": False,
+    }
+    assert ok(client, "read_resource", resource="notes.md")["resource"] == {**resource, "text": ""}
+    assert ok(client, "delete_resource", resource="satchel://resource/notes.md") == {
+        "project": "default",
+        "deleted": "notes.md",
+    }
+    gone = missing(
+        "Resource 'notes.md' does not exist in project 'default'.", "Use list_resources to see what there is."
+    )
+    for tool in ("read_resource", "delete_resource"):
+        assert refusal(client, tool, resource="notes.md") == gone
+    assert refusal(client, "update_resource", resource="notes.md", content="x") == gone
+
+
+def test_a_binary_document(client: Server) -> None:
+    data = bytes(range(256))
+    blob = base64.b64encode(data).decode()
+    added = ok(client, "add_resource", name="logo", content=blob, mime_type="image/png", uri="file:///logo.png")
+    assert added["resource"]["size"] == 256
+    read = result_of(client, "read_resource", {"resource": "logo"})
+    assert read["structuredContent"]["resource"]["blob"] == blob and "text" not in read["structuredContent"]["resource"]
+    assert read["content"] == [
+        {"type": "text", "text": "[resource logo, version 1, 256 bytes of image/png]"},
+        {"type": "resource", "resource": {"uri": "file:///logo.png", "mimeType": "image/png", "blob": blob}},
+    ]
+    encoded = wrong("content must be base64 for a binary type.", "content")
+    for content in ("not base64", "QUJD\n", "QQ", "QR==", "Ä"):
+        assert refusal(client, "add_resource", name="x", content=content, mime_type="image/png") == encoded
+        assert refusal(client, "update_resource", resource="logo", content=content) == encoded
+    assert refusal(client, "update_resource", resource="logo", mime_type="text/plain") == wrong(
+        "Changing the MIME type from binary to text needs new content.", "content", "Give content too."
+    )
+    assert ok(client, "update_resource", resource="logo", mime_type="text/plain", content="hi")["resource"]["size"] == 2
+
+
+def test_names_and_uris_of_documents_are_their_own(client: Server) -> None:
+    ok(client, "add_resource", name="a", content="x", uri="doc:a")
+    assert refusal(client, "add_resource", name="a", content="x") == {
+        "code": "already_exists",
+        "message": "A resource with the name 'a' already exists in project 'default'.",
+        "hint": "Choose another name, or update the resource.",
+    }
+    assert refusal(client, "add_resource", name="b", content="x", uri="doc:a") == {
+        "code": "already_exists",
+        "message": "A resource with the uri 'doc:a' already exists in project 'default' (resource 'a').",
+        "hint": "Choose another uri, or update the resource.",
+    }
+    ok(client, "add_resource", name="a", content="y", uri="doc:a", project="garden")
+    assert ok(client, "read_resource", resource="a", project="garden")["resource"]["text"] == "y"
+    assert ok(client, "read_resource", resource="a")["resource"]["text"] == "x"
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 200])
+def test_pages_of_documents(client: Server, limit: int) -> None:
+    for number in range(7):
+        more = {"description": "odd one"} if number % 2 else {}
+        ok(client, "add_resource", name=f"n{number}", content="x", **more)
+    names = [one["name"] for page in pages(client, "list_resources", "resources", limit=limit) for one in page]
+    assert names == [f"n{number}" for number in range(7)]
+    odd = [
+        one["name"] for page in pages(client, "list_resources", "resources", limit=limit, query="ODD") for one in page
+    ]
+    assert odd == ["n1", "n3", "n5"]
+    assert text(client, "list_resources", query="resource/n4") == "- n4 (satchel://resource/n4, 1 byte): text/plain"
+    assert text(client, "list_resources", query="zzz") == "No resources in project 'default' match."
+
+
+def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:
+    ok(client, "add_prompt", title="Hello", content="Wörld")
+    ok(client, "add_task", title="Dig", project="garden")
+    for uri, project, version in [
+        ("satchel://prompt/hello", "default", 1),
+        ("satchel://prompt/desk:plain", "default", 0),
+        ("satchel://task/1", "garden", 1),
+        ("satchel://project/garden", "garden", 0),
+    ]:
+        [page] = plain(client.request("resources/read", {"uri": uri})["result"])["contents"]
+        size = len(page["text"].encode())
+        about = f", version {version}" if version else ""
+        resource = {"name": uri, "uri": uri, "mime_type": page["mimeType"], "size": size, "version": version}
+        assert result_of(client, "read_resource", {"resource": f" {uri} "}) == {
+            "content": [
+                {"type": "text", "text": page["text"]},
+                {"type": "text", "text": f"[resource {uri}{about}, {size} bytes of {page['mimeType']}]"},
+            ],
+            "structuredContent": {"project": project, "resource": {**resource, "text": page["text"]}},
+            "isError": False,
+        }
+    ok(client, "add_prompt", title="There", content="x", project="garden")
+    there = ok(client, "read_resource", resource="satchel://prompt/there", project="garden")
+    assert (there["project"], there["resource"]["text"]) == ("garden", "x")
+
+
+def test_what_the_server_cannot_make_is_told(client: Server) -> None:
+    ok(client, "add_prompt", title="Hello", content="x")
+    everything = "Use list_tasks with status all to see what there is."
+    assert refusal(client, "read_resource", resource="satchel://prompt/helo") == missing(
+        "Prompt 'helo' does not exist in project 'default'.", "Did you mean hello?", "hello"
+    )
+    assert refusal(client, "read_resource", resource="satchel://task/9") == missing(
+        "Task 9 does not exist.", everything
+    )
+    assert refusal(client, "read_resource", resource="satchel://project/gardn") == missing(
+        "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
+    )
+    for uri in ("satchel://task/", "satchel://prompt/%20", "satchel://project/%00", "satchel://nothing/1"):
+        assert refusal(client, "read_resource", resource=uri) == missing(
+            f"Resource '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
+        )
+    ok(client, "add_task", title="Dig")
+    ok(client, "add_resource", name="mine", uri="satchel://task/1", content="goes first")
+    assert ok(client, "read_resource", resource="satchel://task/1")["resource"]["text"] == "goes first"
+
+
+# -- tasks ------------------------------------------------------------------------------------------------------
+
+
+def test_a_task_is_added_changed_completed_and_deleted(client: Server) -> None:
+    task = {
+        "number": 1,
+        "id": ID,
+        "title": "Plant tulips",
+        "status": "pending",
+        "ready": True,
+        "priority": "high",
+        "version": 1,
+        "created_at": TIME,
+        "updated_at": TIME,
+        "description": "Along the wall",
+        "project": "garden",
+        "tags": ["outside"],
+        "due": "2026-11-30",
+    }
+    added = result_of(
+        client,
+        "add_task",
+        {
+            "title": "Plant tulips",
+            "description": "Along the wall",
+            "project": "garden",
+            "tags": ["Outside"],
+            "priority": "high",
+            "due": "2026-11-30",
+        },
+    )
+    line = "#1 Plant tulips !high due 2026-11-30 @garden [outside]"
+    assert added == {
+        "content": [{"type": "text", "text": f"Added {line}, version 1"}],
+        "structuredContent": {"project": "garden", "task": task},
+        "isError": False,
+    }
+    assert text(client, "list_tasks") == f"{line}\n   Along the wall"
+    changed = ok(
+        client, "update_task", task=1, description="", tags=[], due="", project="", priority="normal", title="Plant"
+    )
+    for key in ("description", "tags", "due", "project"):
+        del task[key]
+    task |= {"title": "Plant", "priority": "normal", "version": 2}
+    assert changed == {"project": "default", "task": task}
+    done = {**task, "status": "completed", "ready": False, "version": 3, "completed_at": TIME}
+    for said in ("Completed", "Already completed"):
+        completed = result_of(client, "complete_task", {"task": "#1"})
+        assert completed["structuredContent"] == {"project": "default", "task": done}
+        assert completed["content"][0]["text"] == f"{said} #1 Plant (done), version 3"
+    reopened = ok(client, "update_task", task="1", status="pending")["task"]
+    assert reopened == {**task, "version": 4}
+    assert result_of(client, "delete_task", {"task": reopened["id"]}) == {
+        "content": [{"type": "text", "text": "Deleted #1 Plant"}],
+        "structuredContent": {"project": "default", "deleted": 1},
+        "isError": False,
+    }
+    gone = missing("Task 1 does not exist.", "Use list_tasks with status all to see what there is.")
+    assert refusal(client, "delete_task", task=1) == gone
+    assert refusal(client, "complete_task", task=1) == gone
+    assert refusal(client, "update_task", task=1, title="x") == gone
+
+
+def test_a_task_is_meant_by_number_id_or_title(client: Server) -> None:
+    id = ok(client, "add_task", title="First")["task"]["id"]
+    ok(client, "add_task", title="Same")
+    ok(client, "add_task", title="Same")
+    for reference in (1, "1", "#1", " #1 ", id, id.upper(), "First"):
+        assert ok(client, "update_task", task=reference, priority="low")["task"]["number"] == 1, reference
+    several = wrong("Several tasks have the title 'Same': #2 and #3.", None, "Say which by its number, as in #2.")
+    assert refusal(client, "complete_task", task="Same") == {**several, "near": ["#2", "#3"]}
+    assert refusal(client, "add_task", title="x", blocked_by=["Same"]) == {**several, "near": ["#2", "#3"]}
+    for _ in range(2):
+        ok(client, "add_task", title="Same")
+    error = refusal(client, "delete_task", task=" Same ")
+    assert (error["message"], error["near"]) == (
+        "Several tasks have the title 'Same': #2, #3, #4 and more.",
+        ["#2", "#3", "#4"],
+    )
+    for reference in (
+        99,
+        "99",
+        "#99",
+        2**53 + 1,
+        2**63,
+        -1,
+        "0",
+        "１",
+        str(10**30),
+        "00000000-0000-4000-8000-000000000000",
+    ):
+        # A number beside this one is not what was meant.
+        nothing = missing(f"Task {reference} does not exist.", "Use list_tasks with status all to see what there is.")
+        for tool in ("complete_task", "delete_task"):
+            assert refusal(client, tool, task=reference) == nothing
+    for reference in ("", " "):
+        empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of one.")
+        assert refusal(client, "complete_task", task=reference) == empty
+    for reference in (1.5, True, None, [1], {"number": 1}, 10**30):
+        error = refusal(client, "complete_task", task=reference)
+        assert error == wrong("task must be the number or UUID of a task.", "task"), reference
+
+
+def test_what_is_near_can_be_given_instead(client: Server) -> None:
+    for title in ("Eins", "Zwei", "Drei", "Vier", "vier\nmal", "Vier"):
+        ok(client, "add_task", title=title)
+    error = refusal(client, "complete_task", task="viar")
+    hint = "Did you mean #4 Vier or #6 Vier?"
+    assert error == missing("Task viar does not exist.", hint, "#4", "#6")
+    assert ok(client, "complete_task", task=error["near"][0])["task"]["number"] == 4
+    assert refusal(client, "delete_task", task="vier mall")["hint"] == "Did you mean #5 vier mal or #4 Vier or #6 Vier?"
+    for tool, argument, new in [
+        ("get_prompt", "prompt", {"title": "Code review", "content": "x"}),
+        ("read_resource", "resource", {"name": "code-review", "content": "x"}),
+    ]:
+        ok(client, f"add_{argument}", new)
+        assert refusal(client, tool, {argument: "Code-reviw"})["near"] == ["code-review"]
+        assert ok(client, tool, {argument: "code-review"})
+
+
+def test_a_line_stays_a_line(client: Server) -> None:
+    ok(client, "add_task", title="One\r\ntwo\u2028three", description="a\nb")
+    ok(client, "add_prompt", title="One\ntwo", content="x")
+    assert text(client, "list_tasks") == "#1 One two three @default\n   a b"
+    assert text(client, "list_prompts", query="one") == "- one-two: One two"
+    assert text(client, "complete_task", task=1) == "Completed #1 One two three (done) @default, version 2"
+    assert text(client, "delete_task", task=1) == "Deleted #1 One two three"
+
+
+def test_what_waits_is_not_ready(client: Server) -> None:
+    for title in ("Dig", "Plant", "Water"):
+        ok(client, "add_task", title=title)
+
+    def ready() -> list[int]:
+        return [one["number"] for one in ok(client, "list_tasks")["tasks"]]
+
+    waiting = ok(client, "update_task", task=2, blocked_by=[1, "#3"])["task"]
+    assert (waiting["ready"], waiting["blocked_by"]) == (False, [1, 3])
+    assert ready() == [1, 3]
+    assert "#2 Plant @default blocked by #1, #3" in text(client, "list_tasks", status="pending")
+    acyclic = wrong(
+        "A task cannot wait for itself, not even through others.", "blocked_by", "Leave one of blocked_by out."
+    )
+    for task, blockers in [(1, [2]), (2, ["2"]), (3, ["2", "1"])]:
+        assert refusal(client, "update_task", task=task, blocked_by=blockers) == acyclic
+    assert ok(client, "complete_task", task=1)["task"]["number"] == 1
+    assert ready() == [3]
+    ok(client, "complete_task", task=3)
+    assert ready() == [2]
+    ok(client, "update_task", task=3, status="pending")
+    assert ready() == [3]
+    ok(client, "delete_task", task=3)
+    assert ready() == [2]
+    later = ok(client, "add_task", title="Harvest", blocked_by=[2, 2, "Plant"])["task"]
+    assert (later["blocked_by"], later["ready"]) == ([2], False)
+    assert ok(client, "update_task", task="Harvest", blocked_by=[])["task"]["ready"] is True
+    unknown = refusal(client, "add_task", title="x", blocked_by=["nothing like it"])
+    assert unknown["code"] == "not_found" and unknown["message"] == "Task nothing like it does not exist."
+    assert [one["number"] for one in ok(client, "list_tasks", status="all")["tasks"]] == [4, 2, 1]
+
+
+def test_what_is_urgent_comes_first_and_pages_to_the_end(client: Server) -> None:
+    given = [
+        ("low", None),
+        ("normal", "2026-12-02"),
+        ("normal", "2026-12-01"),
+        ("urgent", None),
+        ("normal", None),
+        ("high", "2026-12-24"),
+        ("high", "2026-12-03"),
+    ]
+    for priority, due in given:
+        ok(client, "add_task", title=f"{priority} {due}", priority=priority, due=due)
+    expected = [4, 7, 6, 3, 2, 5, 1]
+    for limit in (1, 3, 7, 200):
+        found = pages(client, "list_tasks", "tasks", limit=limit)
+        assert [one["number"] for page in found for one in page] == expected
+    ok(client, "complete_task", task=5)
+    ok(client, "complete_task", task=2)
+    done = pages(client, "list_tasks", "tasks", limit=1, status="completed")
+    assert [one["number"] for page in done for one in page] == [2, 5]
+    everything = pages(client, "list_tasks", "tasks", limit=3, status="all")
+    assert [one["number"] for page in everything for one in page] == [7, 6, 5, 4, 3, 2, 1]
+
+
+def test_tasks_are_found_by_project_tags_and_text(client: Server) -> None:
+    ok(client, "add_task", title="Prune ROSES", tags=["a", "b"], project="garden")
+    ok(client, "add_task", title="Call Ann", description="about roses", tags=["b"])
+    ok(client, "add_task", title="Sweep", tags=["c"])
+
+    def found(**arguments: Any) -> list[int]:
+        return sorted(one["number"] for one in ok(client, "list_tasks", **arguments)["tasks"])
+
+    assert found() == [1, 2, 3]
+    assert found(query="roses") == [1, 2]
+    assert found(project="garden") == [1] and found(project="default") == [2, 3]
+    assert found(tags=["a", "c"]) == [1, 3] and found(tags=["a", "b"], match="all") == [1]
+    assert found(tags=["b"], query="ROSES", project="default") == [2]
+    assert ok(client, "list_tasks", project="garden")["project"] == "garden"
+    assert text(client, "list_tasks", query="zzz") == "No ready tasks match."
+    assert text(client, "list_tasks", query="zzz", status="all") == "No tasks match."
+
+
+@pytest.mark.parametrize(
+    "due", ["tomorrow", "2026-02-30", "2026-1-1", "20261201", "2026-12-01T10:00", "２０２６-12-01"]
+)
+def test_a_day_is_a_day(client: Server, due: str) -> None:
+    expected = wrong("due must be a day like 2026-11-30.", "due", "Leave it out where there is none.")
+    assert refusal(client, "add_task", title="x", due=due) == expected
+    assert ok(client, "list_tasks", status="all")["tasks"] == []
+
+
+# -- wrong arguments --------------------------------------------------------------------------------------------
+
+DECLARED = 'For example {"name": "who", "required": true}.'
+FEWER = "Ask for fewer; next_cursor leads to the rest."
+UNKEPT = "Leave out what is no character: NUL, and halves of others."
+
+WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("add_prompt", {}, wrong("title is missing.", "title", "Give title: a short line for people.")),
+    ("add_prompt", {"title": "x"}, wrong("content is missing.", "content")),
+    ("add_prompt", {"title": 1, "content": "x"}, wrong("title must be a text.", "title", "Put it into quotes.")),
+    ("add_prompt", {"title": "  ", "content": "x"}, wrong("title must not be empty.", "title")),
+    ("add_prompt", {"title": "x" * 201, "content": "x"}, wrong("title has at most 200 characters.", "title")),
+    ("add_prompt", {"title": "x", "content": " \n"}, wrong("content must not be empty.", "content")),
+    (
+        "add_prompt",
+        {"title": "x", "content": "ä" * (2 * 1024 * 1024 + 1)},
+        wrong("content has at most 4194304 bytes.", "content"),
+    ),
+    ("add_prompt", {"title": "x", "content": "a\0b"}, wrong("content must be a text without NUL.", "content")),
+    ("add_prompt", {"title": "\ud800", "content": "x"}, wrong("title must be a text without NUL.", "title")),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "name": "a b"},
+        wrong("name has letters, digits, - _ and . only.", "name"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "name": "lib:x"},
+        wrong("name has letters, digits, - _ and . only.", "name"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "name": "x" * 256},
+        wrong("name has at most 255 characters.", "name"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "tags": ["a b"]},
+        wrong("A tag has 1 to 50 letters, digits, - and _.", "tags"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "tags": ["x" * 51]},
+        wrong("A tag has 1 to 50 letters, digits, - and _.", "tags"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "tags": [""]},
+        wrong("A tag has 1 to 50 letters, digits, - and _.", "tags"),
+    ),
+    ("add_prompt", {"title": "x", "content": "x", "tags": "a"}, wrong("tags must be a list.", "tags")),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "tags": [1]},
+        wrong("tags[0] must be a text.", "tags", "Put it into quotes."),
+    ),
+    ("add_prompt", {"title": "x", "content": "x", "tags": ["a"] * 101}, wrong("tags has at most 100 entries.", "tags")),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "arguments": [{}]},
+        wrong("arguments[0] must be an object with name.", "arguments", DECLARED),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "arguments": [{"name": None}]},
+        wrong("arguments[0] must be an object with name.", "arguments", DECLARED),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "arguments": [{"name": "A"}]},
+        wrong("An argument's name has a-z, 0-9 and _ only.", "arguments"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "arguments": [{"name": "a"}, {"name": "a"}]},
+        wrong("arguments names something twice.", "arguments"),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "arguments": [{"name": "a", "values": ["x" * 201]}]},
+        wrong("arguments[0].values[0] has at most 200 characters.", "arguments", "Shorten it."),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "arguments": [{"name": "b"}, {"name": "a", "values": ["x", 1]}]},
+        wrong("arguments[1].values[1] must be a text.", "arguments", "Put it into quotes."),
+    ),
+    *(
+        ("add_prompt", {"title": "x", "content": "x", "arguments": given}, wrong(message, "arguments", hint))
+        for given, message, hint in [
+            ({"who": "Ann"}, "arguments must be a list.", f"For example [{DECLARED[12:-1]}]."),
+            (["who"], "arguments[0] must be an object.", DECLARED),
+            ([{"name": "a", "required": "yes"}], "arguments[0].required must be true or false.", "Without quotes."),
+            ([{"name": "a", "values": "x"}], "arguments[0].values must be a list.", 'For example ["one", "two"].'),
+            ([{"name": 5}], "arguments[0].name must be a text.", "Put it into quotes."),
+            ([{"name": "a"}, {"name": "\0"}], "arguments[1].name must be a text without NUL.", UNKEPT),
+            ([{"name": "a", "\0": 1}], "The names in arguments[0] must be texts without NUL.", UNKEPT),
+            (
+                [{"name": "a", "values": ["x"] * 101}],
+                "arguments[0].values has at most 100 entries.",
+                "Leave some out.",
+            ),
+        ]
+    ),
+    (
+        "update_prompt",
+        {"prompt": "x", "arguments": ["who"]},
+        wrong("arguments[0] must be an object.", "arguments", DECLARED),
+    ),
+    (
+        "render_prompt",
+        {"prompt": "x", "arguments": ["who"]},
+        wrong("arguments must be an object.", "arguments", 'For example {"who": "Ann"}.'),
+    ),
+    (
+        "render_prompt",
+        {"prompt": "x", "arguments": {"k" * 500: 1}},
+        wrong(f"arguments.{'k' * 90}... must be a text.", "arguments", "Put it into quotes."),
+    ),
+    (
+        "add_prompt",
+        {"title": "x", "content": "x", "name": "start-task"},
+        wrong(
+            "name cannot be start-task: that is a prompt of the server itself.",
+            "name",
+            "Choose another, or leave it out: one is made from the title.",
+        ),
+    ),
+    ("list_prompts", {"limit": 0}, wrong("limit is at least 1.", "limit")),
+    ("list_prompts", {"limit": 201}, wrong("limit is at most 200.", "limit", FEWER)),
+    ("list_prompts", {"limit": "5"}, wrong("limit must be a whole number.", "limit")),
+    ("list_prompts", {"limit": 2**70}, wrong("limit is at most 200.", "limit")),
+    ("list_prompts", {"match": "some"}, wrong("match must be one of any, all.", "match")),
+    ("list_prompts", {"query": "x" * 1001}, wrong("query has at most 1000 characters.", "query")),
+    ("list_resources", {"limit": 201}, wrong("limit is at most 200.", "limit")),
+    ("list_tasks", {"limit": 0}, wrong("limit is at least 1.", "limit")),
+    ("list_tasks", {"status": "open"}, wrong("status must be one of ready, pending, completed, all.", "status")),
+    ("list_tasks", {"project": "x" * 256}, wrong("project has at most 255 characters.", "project")),
+    ("get_prompt", {}, wrong("prompt is missing.", "prompt")),
+    ("get_prompt", {"prompt": "x" * 501}, wrong("prompt has at most 500 characters.", "prompt")),
+    (
+        "update_prompt",
+        {"prompt": "x", "expected_version": 1},
+        wrong("There is nothing to update.", "title", "Give one of title, content, description, tags, arguments."),
+    ),
+    (
+        "update_resource",
+        {"resource": "x"},
+        wrong("There is nothing to update.", "content", "Give one of content, mime_type, description."),
+    ),
+    (
+        "update_task",
+        {"task": 1},
+        wrong(
+            "There is nothing to update.",
+            "title",
+            "Give one of title, description, status, tags, priority, due, blocked_by, project.",
+        ),
+    ),
+    ("add_resource", {"name": "", "content": "x"}, wrong("name must not be empty.", "name")),
+    ("add_resource", {"name": "a/b", "content": "x"}, wrong("name has letters, digits, - _ and . only.", "name")),
+    (
+        "add_resource",
+        {"name": "a", "content": "x", "uri": "no scheme"},
+        wrong("uri needs a scheme, and no spaces.", "uri"),
+    ),
+    (
+        "add_resource",
+        {"name": "a", "content": "x", "mime_type": "text"},
+        wrong("mime_type must look like text/markdown.", "mime_type"),
+    ),
+    (
+        "add_resource",
+        {"name": "a", "content": "x" * (4 * 1024 * 1024 + 1)},
+        wrong("content has at most 4194304 bytes.", "content"),
+    ),
+    ("read_resource", {"resource": "x" * 2001}, wrong("resource has at most 2000 characters.", "resource")),
+    *(
+        (tool, {argument: reference, **more}, wrong(f"{argument} must not be empty.", argument, hint))
+        for argument, tools, hint in [
+            ("prompt", ["get_prompt", "render_prompt", "delete_prompt"], "Give prompt: the name, title or id of one."),
+            ("resource", ["read_resource", "delete_resource"], "Give resource: the name or URI of one."),
+            ("task", ["complete_task", "delete_task"], "Give task: the number or UUID of one."),
+        ]
+        for tool in tools
+        for reference, more in [("", {}), (" \n", {"project": "garden"})]
+    ),
+    (
+        "add_task",
+        {"title": "x", "blocked_by": ["1", " "]},
+        wrong(
+            "blocked_by[1] must not be empty.",
+            "blocked_by",
+            "Give blocked_by: numbers or UUIDs of tasks, or an empty list.",
+        ),
+    ),
+    (
+        "add_task",
+        {"title": "x", "blocked_by": [1.5]},
+        wrong("blocked_by[0] must be the number or UUID of a task.", "blocked_by", 'For example 4, or "#4".'),
+    ),
+    ("add_task", {"title": "x" * 501}, wrong("title has at most 500 characters.", "title")),
+    (
+        "add_task",
+        {"title": "x", "priority": "High"},
+        wrong("priority must be one of low, normal, high, urgent.", "priority"),
+    ),
+    (
+        "add_task",
+        {"title": "x", "blocked_by": "1"},
+        wrong("blocked_by must be a list of tasks, by number or UUID.", "blocked_by"),
+    ),
+    ("add_task", {"title": "x", "blocked_by": ["1"] * 101}, wrong("blocked_by has at most 100 entries.", "blocked_by")),
+    (
+        "add_task",
+        {"title": "x", "description": "x" * 10_001},
+        wrong("description has at most 10000 characters.", "description"),
+    ),
+]
+
+
+def test_wrong_arguments_are_said_one_by_one(client: Server) -> None:
+    for tool, arguments, expected in WRONG:
+        assert refusal(client, tool, arguments) == expected, (tool, str(arguments)[:200])
+    assert {tool.name for tool in load("satchel").tools} >= {tool for tool, _, _ in WRONG}
+    for tool, key in [("list_prompts", "prompts"), ("list_resources", "resources"), ("list_tasks", "tasks")]:
+        assert [one for one in ok(client, tool)[key] if "desk:" not in one["name" if key != "tasks" else "title"]] == []
+
+
+def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
+    most = "ä" * (2 * 1024 * 1024)
+    ok(client, "add_prompt", title="x" * 200, content=most, name="n" * 255, description="d" * 10_000)
+    assert ok(client, "get_prompt", prompt="x" * 200)["prompt"]["content"] == most
+    ok(client, "add_resource", name="r" * 255, content=most)
+    assert ok(client, "read_resource", resource="r" * 255)["resource"]["size"] == 4 * 1024 * 1024
+    blob = base64.b64encode(bytes(4 * 1024 * 1024)).decode()
+    ok(client, "add_resource", name="b", content=blob, mime_type="application/zip")
+    assert ok(client, "read_resource", resource="b")["resource"]["blob"] == blob
+    ok(client, "add_task", title="𝔱" * 500, description="d" * 10_000)
+    assert ok(client, "complete_task", task="𝔱" * 500)["task"]["number"] == 1
+
+
+@pytest.mark.parametrize("tool", ["list_prompts", "list_resources", "list_tasks"])
+def test_cursors_that_nobody_gave_out(client: Server, tool: str) -> None:
+    for place in (0, 5, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", "", "p", "p 2026 x", "r 0"):
+        forged = base64.b64encode(f"satchel:{place}".encode()).decode()
+        for cursor in (forged, "nope", "ä", forged + "\n"):
+            assert refusal(client, tool, cursor=cursor) == NO_CURSOR, place
+
+
+def test_a_cursor_leads_to_the_next_page_of_its_list_only(client: Server) -> None:
+    for number in range(2):
+        ok(client, "add_prompt", title=f"p{number}", content="x")
+        ok(client, "add_resource", name=f"r{number}", content="x")
+        for status in ("pending", "completed"):
+            ok(client, "add_task", title=f"{status} {number}")
+    ok(client, "complete_task", task="completed 0")
+    ok(client, "complete_task", task="completed 1")
+    lists: list[tuple[str, dict[str, Any]]] = [
+        ("list_prompts", {}),
+        ("list_resources", {}),
+        *[("list_tasks", {"status": status}) for status in ("ready", "completed", "all")],
+    ]
+    cursors = [ok(client, tool, **more, limit=1)["next_cursor"] for tool, more in lists]
+    for place, (tool, more) in enumerate(lists):
+        for of, cursor in enumerate(cursors):
+            if of != place:
+                assert refusal(client, tool, **more, cursor=cursor) == NO_CURSOR, (tool, of)
+        for at, letter in enumerate(cursors[place]):
+            other = cursors[place][:at] + ("A" if letter != "A" else "B") + cursors[place][at + 1 :]
+            assert refusal(client, tool, **more, cursor=other) == NO_CURSOR, (tool, at)
+        assert refusal(client, tool, **more, cursor=cursors[place][:-4]) == NO_CURSOR
+        assert len(cursors[place]) < 100
+        assert len(ok(client, tool, **more, cursor=cursors[place], limit=1).popitem()[1]) >= 1
+
+
+def test_an_empty_cursor_is_none(client: Server) -> None:
+    for tool in ("list_prompts", "list_resources", "list_tasks"):
+        assert ok(client, tool, cursor="") == ok(client, tool)
+
+
+def test_an_empty_page_behind_others_does_not_say_that_there_is_nothing(client: Server) -> None:
+    for number in range(2):
+        ok(client, "add_resource", name=f"r{number}", content="x")
+        ok(client, "add_prompt", title=f"p{number}", content="x", tags=["t"])
+        ok(client, "add_task", title=f"t{number}")
+    behind = {
+        "list_prompts": {"tags": ["t"]},
+        "list_resources": {},
+        "list_tasks": {},
+    }
+    for tool, more in behind.items():
+        more["cursor"] = ok(client, tool, **more, limit=1)["next_cursor"]
+    ok(client, "delete_prompt", prompt="p0")
+    ok(client, "delete_resource", resource="r1")
+    ok(client, "complete_task", task="t1")
+    assert text(client, "list_prompts", **behind["list_prompts"]) == "No more prompts."
+    assert text(client, "list_resources", **behind["list_resources"]) == "No more resources."
+    assert text(client, "list_tasks", **behind["list_tasks"]) == "No more ready tasks."
+    assert ok(client, "list_tasks", **behind["list_tasks"]) == {"project": "default", "tasks": []}
+
+
+def test_what_an_empty_first_page_says(client: Server) -> None:
+    assert text(client, "list_resources") == "No resources in project 'default'."
+    assert text(client, "list_tasks") == "No ready tasks."
+    assert text(client, "list_tasks", status="all") == "No tasks."
+    assert text(client, "list_tasks", project="garden") == "No ready tasks in project 'garden'."
+    assert text(client, "list_tasks", project="garden", tags=["t"]) == "No ready tasks in project 'garden' match."
+    assert text(client, "list_prompts", tags=["t"]) == "No prompts in project 'default' match."
+
+
+def test_null_and_what_nobody_knows_count_as_absent(client: Server) -> None:
+    nothing = {"name": None, "description": None, "tags": None, "arguments": None, "project": None, "mood": "good"}
+    assert ok(client, "add_prompt", title="x", content="y", **nothing)["prompt"]["name"] == "x"
+    assert ok(client, "list_tasks", status=None, limit=None, cursor=None)["tasks"] == []
+    assert refusal(client, "add_prompt", title=None, content="x") == wrong("title must be a text.", "title")
+
+
+def test_unknown_tools_are_refused_by_the_protocol(client: Server) -> None:
+    answer = client.request("tools/call", {"name": "nope", "arguments": {}})
+    assert answer["error"] == {"code": -32602, "message": "Unknown tool: nope"}
+
+
+def test_the_oldest_clients_get_the_texts(store: str, serve: Callable[..., Server]) -> None:
+    client = serve("satchel", store, OLDEST)
+    params = {"name": "add_prompt", "arguments": {"title": "Hello", "content": "World"}}
+    assert answered(client, "tools/call", params)["result"] == {
+        "content": [{"type": "text", "text": "Added prompt 'hello' to project 'default'."}],
+        "isError": False,
+    }
+    failed = answered(client, "tools/call", {"name": "get_prompt", "arguments": {"prompt": "x"}})["result"]
+    said = "not_found: Prompt 'x' does not exist in project 'default'. Use list_prompts to see what there is."
+    assert failed == {"content": [{"type": "text", "text": said}], "isError": True}
+
+
+# -- projects ---------------------------------------------------------------------------------------------------
+
+
+def test_projects_are_listed_with_the_current_one_and_why(client: Server) -> None:
+    ok(client, "add_prompt", title="x", content="y", project="garden")
+    result = result_of(client, "list_projects", {})
+    assert result == {
+        "content": [
+            {
+                "type": "text",
+                "text": "The current project is 'default' (the default).\n"
+                "- default: 0 prompts, 0 resources\n- garden: 1 prompt, 0 resources",
+            }
+        ],
+        "structuredContent": {
+            "project": "default",
+            "why": "the default",
+            "projects": [
+                {"name": "default", "prompts": 0, "resources": 0},
+                {"name": "garden", "prompts": 1, "resources": 0},
+            ],
+        },
+        "isError": False,
+    }
+
+
+def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> None:
+    ok(client, "add_prompt", title="x", content="y", project="garden")
+    ok(client, "add_task", title="weed", project="garden")
+    database = open_database(store)
+    with database.write() as tx:
+        projects.delete(tx, "garden")
+    gone = missing(
+        "Project 'garden' does not exist.",
+        "Use list_projects to see what there is; `satchel project create garden` makes one.",
+    )
+    for tool, arguments in [
+        ("get_prompt", {"prompt": "x"}),
+        ("update_prompt", {"prompt": "x", "title": "z"}),
+        ("delete_prompt", {"prompt": "x"}),
+        ("render_prompt", {"prompt": "x"}),
+        ("list_prompts", {}),
+        ("list_tags", {}),
+        ("add_prompt", {"title": "a", "content": "b"}),
+        ("add_resource", {"name": "a", "content": "b"}),
+        ("list_resources", {}),
+        ("read_resource", {"resource": "a"}),
+        ("update_resource", {"resource": "a", "content": "b"}),
+        ("delete_resource", {"resource": "a"}),
+        ("list_tasks", {}),
+    ]:
+        assert refusal(client, tool, {**arguments, "project": "garden"}) == gone, tool
+    # The task was nobody's but the user's, and stays.
+    assert ok(client, "list_tasks")["tasks"][0]["title"] == "weed"
+    with database.write() as tx:
+        projects.delete(tx, "default")
+    database.close()
+    assert refusal(client, "list_prompts")["message"] == "Project 'default' does not exist."
+    assert result_of(client, "list_projects", {}) == {
+        "content": [{"type": "text", "text": "There is no project 'default' (the default, which names no project)."}],
+        "structuredContent": {"project": "default", "why": "the default, which names no project", "projects": []},
+        "isError": False,
+    }
+    assert refusal(client, "add_task", title="x")["code"] == "not_found"
+
+
+# -- anything at all ----------------------------------------------------------------------------------------------
+
+NASTY = [
+    "",
+    " ",
+    "\0",
+    "\ud800",
+    "#1",
+    "1",
+    "-1",
+    "a",
+    "A" * 3000,
+    "satchel://prompt/a",
+    "desk:letter",
+    "desk:",
+    ":",
+    "%",
+    "'",
+]
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20)
+    | st.sampled_from(NASTY),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def cursors(of: Any) -> st.SearchStrategy[str]:
+    """Cursors of a list with keys that may be any."""
+    part = st.sampled_from(["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"])
+    return st.lists(part, max_size=4).map(lambda key: cursor_of(of, *key))
+
+
+def likely(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Values of the right type more often than not."""
+    texts = st.sampled_from(["a", "b", "garden", "default", "image/png", "doc:x", "2026-12-01", "QUJD", *NASTY])
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"]) | values
+    if name == "cursor":
+        made = st.sampled_from(["p", "l", "r", "o", "d", "a"]).flatmap(cursors)
+        return made | st.integers(-5, 2**65).map(encode_cursor) | texts
+    kinds: dict[str, st.SearchStrategy[Any]] = {
+        "string": texts | st.text(max_size=10),
+        "integer": st.integers(-1, 300) | st.sampled_from([2**31, 2**53 + 1, 2**63 - 1, 2**63]),
+        "array": st.lists(
+            texts
+            | st.fixed_dictionaries(
+                {"name": texts | st.none()},
+                optional={"values": st.none() | st.lists(texts, max_size=3), "required": st.booleans() | st.none()},
+            ),
+            max_size=3,
+        ),
+        "object": st.dictionaries(texts, texts | st.none(), max_size=3),
+    }
+    return st.one_of(kinds[schema["type"]], kinds[schema["type"]], kinds[schema["type"]], values)
+
+
+def calls() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+    from satchel.contracts.schema import json_schema
+
+    def of(tool: Any) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
+        schema = json_schema(tool.input)
+        parts = {name: likely(name, part) for name, part in schema["properties"].items()}
+        required = {name: parts[name] for name in schema.get("required", ()) if name in parts}
+        optional = {name: part for name, part in parts.items() if name not in required}
+        whole = st.fixed_dictionaries(required, optional=optional)
+        return st.tuples(st.just(tool.name), whole | whole | st.dictionaries(st.sampled_from([*parts, "x"]), values))
+
+    return st.one_of([of(tool) for tool in load("satchel").tools])
+
+
+@pytest.fixture
+def fuzzed(client: Server) -> Iterator[Server]:
+    ok(client, "add_prompt", title="a", content="{{ a }}", arguments=[{"name": "a"}], tags=["a"])
+    ok(client, "add_resource", name="a", content="x")
+    ok(client, "add_task", title="a")
+    yield client
+
+
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(call=calls())
+def test_whatever_is_given_the_answer_has_its_form(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
+    tool, arguments = call
+    answer = fuzzed.request("tools/call", {"name": tool, "arguments": arguments})
+    assert "result" in answer, (call, answer)
+    check(tool, plain(answer["result"]))
+
+
+METHODS = {
+    "prompts/list": st.fixed_dictionaries({}, optional={"cursor": st.integers(-5, 2**65).map(encode_cursor) | values}),
+    "resources/list": st.fixed_dictionaries(
+        {}, optional={"cursor": st.integers(-5, 2**65).map(encode_cursor) | values}
+    ),
+    "resources/templates/list": st.fixed_dictionaries({}, optional={"cursor": values}),
+    "prompts/get": st.fixed_dictionaries(
+        {"name": st.sampled_from(["a", "start-task", "desk:letter", *NASTY]) | values},
+        optional={"arguments": st.dictionaries(st.sampled_from(["a", "task", "to"]), st.sampled_from(NASTY)) | values},
+    ),
+    "resources/read": st.fixed_dictionaries(
+        {
+            "uri": st.tuples(
+                st.sampled_from(["satchel://prompt/", "satchel://task/", "satchel://project/", "satchel://", "x:"]),
+                st.sampled_from([*NASTY, "%00", "%ff", "%", "%zz", "default", "%64efault"]) | st.text(max_size=10),
+            ).map("".join)
+            | values
+        }
+    ),
+    "completion/complete": st.fixed_dictionaries(
+        {
+            "ref": st.fixed_dictionaries(
+                {
+                    "type": st.sampled_from(["ref/prompt", "ref/resource"]),
+                    "name": st.sampled_from(["a", "start-task", "desk:letter", *NASTY]),
+                    "uri": st.sampled_from(
+                        ["satchel://prompt/{name}", "satchel://task/{number}", "satchel://project/{name}", "x:"]
+                    ),
+                }
+            ),
+            "argument": st.fixed_dictionaries(
+                {"name": st.sampled_from(["a", "to", "task", "name", "number", "x"]), "value": st.sampled_from(NASTY)}
+            ),
+        }
+    ),
+}
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(call=st.one_of([st.tuples(st.just(method), params) for method, params in METHODS.items()]))
+def test_whatever_is_asked_no_method_is_surprised(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
+    answer = fuzzed.request(*call)
+    assert "result" in answer or answer["error"]["code"] == -32602, (call, json.dumps(answer))

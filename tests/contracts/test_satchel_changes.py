@@ -1,0 +1,245 @@
+"""Clients of the contract satchel hear of changes within a second, whoever made them, and of nobody else's."""
+
+import queue
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.http import HttpServer, Stream
+from tests.support.satchel import answered, make_library, ok
+from tests.support.stdio import NEWEST, PATIENCE, Server
+
+ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+SECOND = 1.0
+PROMPTS, RESOURCES = "prompts/list_changed", "resources/list_changed"
+WATCHED = (
+    "satchel://prompt/tea",
+    "doc:tea",
+    "satchel://task/1",
+    "satchel://project/default",
+    "satchel://prompt/desk:x",
+)
+
+
+class Listener:
+    """Somebody who hears of changes, in one of four ways."""
+
+    def __init__(self, source: Server | Stream, *, hears_resources: bool) -> None:
+        self._source = source
+        self.hears_resources = hears_resources
+        self.delays: list[float] = []  # how long it took each time
+
+    def hears(self, *wanted: str) -> list[str]:
+        """Wait until all that is wanted was heard, and give all that was heard by then."""
+        missing = {one for one in wanted if self.hears_resources or one in (PROMPTS, RESOURCES)}
+        heard: list[str] = []
+        if not missing:
+            return heard
+        started = time.monotonic()
+        while missing:
+            try:
+                heard.append(name_of(self._source.read()))
+            except queue.Empty:
+                raise AssertionError(f"heard {heard} in {PATIENCE} seconds, and not {missing}") from None
+            missing.discard(heard[-1])
+        self.delays.append(time.monotonic() - started)
+        return heard
+
+    def drained(self, quiet: float = 0.4) -> list[str]:
+        """All that comes until it is quiet."""
+        heard: list[str] = []
+        while not self._source.is_silent(quiet):
+            heard.append(name_of(self._source.read()))
+        return heard
+
+
+def name_of(message: dict[str, Any]) -> str:
+    method: str = message["method"].removeprefix("notifications/")
+    return message["params"]["uri"] if method == "resources/updated" else method
+
+
+@pytest.fixture
+def other(store: str) -> str:
+    """A store with two projects."""
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "default")
+        projects.add(tx, "garden")
+    database.close()
+    return store
+
+
+@pytest.fixture
+def http(other: str) -> Iterator[Callable[..., HttpServer]]:
+    """Starts servers over HTTP on the store."""
+    servers: list[HttpServer] = []
+
+    def start(*more: str) -> HttpServer:
+        servers.append(HttpServer("--database", other, "--user", ANN, *more))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.__exit__(None)
+
+
+WISH = {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": list(WATCHED)}
+
+
+@pytest.fixture(params=["stdio, handshake", "stdio, listen", "http, listen", "http, GET"])
+def listener(
+    request: pytest.FixtureRequest,
+    other: str,
+    serve: Callable[..., Server],
+    http: Callable[..., HttpServer],
+    tmp_path: Path,
+) -> Iterator[Listener]:
+    """Somebody who hears of all that he may, each way in turn."""
+    way = request.param
+    more = ("--libraries", str(tmp_path / "shelf"))
+    (tmp_path / "shelf").mkdir()
+    if way == "stdio, handshake":
+        client = serve("satchel", other, "2025-11-25", "--user", ANN, *more)
+        answered(client, "prompts/list")  # who has not listed them misses nothing when libraries change
+        for uri in WATCHED:
+            assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
+        yield Listener(client, hears_resources=True)
+    elif way == "stdio, listen":
+        client = serve("satchel", other, NEWEST, "--user", ANN, *more)
+        client.request("prompts/list")
+        listening = client.ask("subscriptions/listen", {"notifications": WISH})
+        assert client.read()["params"]["notifications"] == WISH
+        yield Listener(client, hears_resources=True)
+        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": listening}})
+    else:
+        server = http("--workers", "2", *more)
+        with server.listen(WISH) if way == "http, listen" else server.open() as stream:
+            if way == "http, listen":
+                assert stream.read()["params"]["notifications"] == WISH
+            yield Listener(stream, hears_resources=way == "http, listen")
+
+
+def command_line(store: str, *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "satchel", *arguments, "--database", store], check=True, capture_output=True)
+
+
+def test_whoever_changes_something_listeners_hear_of_it(
+    listener: Listener, other: str, serve: Callable[..., Server], http: Callable[..., HttpServer]
+) -> None:
+    glance = "satchel://project/default"
+    mcpkg = serve("mcpkg", other)
+    assert mcpkg.call("create_prompt", name="tea", content="Boil water")["isError"] is False
+    listener.hears(PROMPTS, "satchel://prompt/tea", glance)
+    mcpkg.call("update_prompt", name="tea", content="Boil fresh water")
+    listener.hears("satchel://prompt/tea")
+    mcpkg.call("create_resource", name="tea", uri="doc:tea", content="Leaves")
+    listener.hears(RESOURCES, "doc:tea", glance)
+    mcpkg.call("update_resource", name="tea", content="Leaves, more of them")
+    listener.hears("doc:tea")
+    listener.drained()
+
+    store_client = serve("prompt-store", other)
+    id = store_client.call("add_prompt", title="Coffee", content="Grind")["structuredContent"]["id"]
+    listener.hears(PROMPTS)
+    store_client.call("delete_prompt", id=id)
+    listener.hears(PROMPTS)
+    listener.drained()
+
+    command_line(other, "prompt", "edit", "tea", "--title", "Green tea")
+    listener.hears(PROMPTS, "satchel://prompt/tea")
+    command_line(other, "resource", "delete", "tea")
+    listener.hears(RESOURCES, "doc:tea")
+    listener.drained()
+
+    todo = serve("todo", other)
+    todo.call("add_task", user_id=ANN, title="Buy tea")  # in no project, so that no page of one shows it
+    listener.hears("satchel://task/1")
+    command_line(other, "task", "done", "1", "--user", ANN)
+    listener.hears("satchel://task/1")
+    listener.drained()
+
+    server = http()
+    ok(server, "add_prompt", title="Juice", content="Press")
+    listener.hears(PROMPTS)
+    ok(server, "update_task", task=1, status="pending", project="default")
+    listener.hears("satchel://task/1", glance)
+    another = serve("satchel", other, NEWEST, "--user", ANN)
+    ok(another, "add_resource", name="tea", content="x", uri="doc:tea")
+    listener.hears(RESOURCES, "doc:tea")
+    command_line(other, "project", "delete", "default", "--yes")
+    listener.hears(PROMPTS, RESOURCES, glance)
+    assert statistics.median(listener.delays) < SECOND, listener.delays  # a machine that pauses does so now and then
+
+
+def test_nothing_is_told_of_other_projects_and_other_users(
+    listener: Listener, other: str, serve: Callable[..., Server]
+) -> None:
+    ben = serve("satchel", other, NEWEST, "--user", BEN)
+    ok(ben, "add_prompt", title="tea", content="x", project="garden")
+    ok(ben, "update_prompt", prompt="tea", content="y", project="garden")
+    ok(ben, "add_resource", name="tea", content="x", uri="doc:tea", project="garden")
+    number = ok(ben, "add_task", title="Secret")["task"]["number"]
+    assert number == 1
+    ok(ben, "complete_task", task=1)
+    ok(ben, "delete_task", task=1)
+    ok(ben, "delete_prompt", prompt="tea", project="garden")
+    assert listener.drained(0.6) == []
+
+
+def test_a_burst_is_few_notifications(listener: Listener, other: str, serve: Callable[..., Server]) -> None:
+    writer = serve("prompt-store", other)
+    started = time.monotonic()
+    ids = [
+        writer.ask("tools/call", {"name": "add_prompt", "arguments": {"title": f"P{n}", "content": "x"}})
+        for n in range(200)
+    ]
+    assert [writer.read()["id"] for _ in ids] == ids
+    took = time.monotonic() - started
+    heard = listener.hears(PROMPTS) + listener.drained(0.6)
+    assert set(heard) <= {PROMPTS, "satchel://project/default"}
+    assert 1 <= heard.count(PROMPTS) <= 3 + took / 0.1, (took, len(heard))
+
+
+def test_one_transaction_is_one_notification(listener: Listener, other: str) -> None:
+    from satchel.model import Scope
+    from satchel.services import prompts
+
+    database = open_database(other)
+    with database.write() as tx:
+        for number in range(200):
+            prompts.add(tx, Scope(), title=f"P{number}", content="x")
+    database.close()
+    heard = listener.hears(PROMPTS) + listener.drained(0.6)
+    assert heard.count(PROMPTS) == 1
+
+
+def test_a_library_that_changes_is_told(listener: Listener, tmp_path: Path) -> None:
+    make_library(tmp_path / "shelf", "desk", {"x": ("Hello", [])})
+    listener.hears(PROMPTS)
+
+
+def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Server]) -> None:
+    client = serve("satchel", other, "2025-11-25", "--user", ANN)
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        assert answered(client, method, {"uri": "satchel://prompt/tea"})["result"] == {}
+    serve("mcpkg", other).call("create_prompt", name="tea", content="x")
+    listener = Listener(client, hears_resources=True)
+    assert listener.hears(PROMPTS) + listener.drained(0.6) == [PROMPTS]
+
+
+def test_over_http_nothing_is_promised_that_is_not_kept(http: Callable[..., HttpServer]) -> None:
+    """Nobody remembers from one POST to the next which resources a client of the handshake generation subscribed to."""
+    server = http()
+    told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]
+    assert told == {"listChanged": True}
+    refused = server.ask("resources/subscribe", {"uri": "doc:tea"}, revision="2025-11-25")
+    assert refused.error["code"] == -32601
+    assert server.ask("server/discover").result["capabilities"]["resources"] == {"listChanged": True, "subscribe": True}

@@ -1,0 +1,131 @@
+"""What a token of some projects is offered and shown of the others: nothing, by no tool, method or completion."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.auth import tokens
+from satchel.model import Argument, Scope
+from satchel.services import projects, prompts, resources, tasks
+from satchel.storage.database import open_database
+from tests.support.http import HttpServer
+from tests.support.satchel import make_library, ok, refusal, text
+
+ANN = "11111111-1111-4111-8111-111111111111"
+HIDDEN, FIRST, WAITING, FREE = 1, 2, 3, 4
+ELSEWHERE = "a task of a project that is not open here"
+
+
+@pytest.fixture
+def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
+    """A server spoken to with a token of project `open`, beside which there is `secret`, of the same user."""
+    make_library(tmp_path / "shelf", "desk", {"x": ("About {{ topic }}", ["topic"])})
+    everywhere = Scope(user=ANN)
+    database = open_database(store)
+    with database.write() as tx:
+        for name in ("default", "open", "secret"):
+            projects.add(tx, name)
+        hidden = tasks.add(tx, everywhere, title="Hidden", project="secret", tags=["hush"]).number
+        first = tasks.add(tx, everywhere, title="First", project="open").number
+        waiting = tasks.add(tx, everywhere, title="Waiting", project="open", blocked_by=[hidden, first]).number
+        free = tasks.add(tx, everywhere, title="Free").number
+        assert (hidden, first, waiting, free) == (HIDDEN, FIRST, WAITING, FREE)
+        for name in ("open", "secret"):
+            scope = Scope(user=ANN, project=name)
+            arguments = [Argument(argument, None, False) for argument in ("project", "tag")]
+            prompts.add(tx, scope, title=f"Prompt {name}", content="x", tags=[f"tag-{name}"], arguments=arguments)
+            resources.add(tx, scope, name=f"doc-{name}", uri=f"doc:{name}", content=lambda _: "x")
+        _, confined = tokens.create(tx, user=ANN, projects=["open"])
+        _, free_token = tokens.create(tx, user=ANN)
+    database.close()
+    with HttpServer("--database", store, "--auth", "token", "--libraries", str(tmp_path / "shelf")) as server:
+        # What the same user said elsewhere with a token of everything.
+        server.token = free_token
+        for project in ("open", "secret"):
+            given = {"project": "secret", "tag": "tag-open"}
+            ok(server, "render_prompt", prompt=f"prompt-{project}", arguments=given, project=project)
+            ok(server, "render_prompt", prompt="desk:x", arguments={"topic": f"of {project}"}, project=project)
+        assert completed(server, "satchel://task/{number}", "number") == ["4", "3", "2", "1"]
+        assert "of secret" in completed(server, "desk:x", "topic")
+        server.token = confined
+        yield server
+
+
+def completed(server: HttpServer, of: str, argument: str, value: str = "") -> list[str]:
+    ref = {"type": "ref/resource", "uri": of} if "://" in of else {"type": "ref/prompt", "name": of}
+    answer = server.ask("completion/complete", {"ref": ref, "argument": {"name": argument, "value": value}})
+    values: list[str] = answer.result["completion"]["values"]
+    return values
+
+
+def page(server: HttpServer, number: int) -> str:
+    told: str = server.ask("resources/read", {"uri": f"satchel://task/{number}"}).result["contents"][0]["text"]
+    return told
+
+
+def test_nothing_of_other_projects_is_offered(server: HttpServer) -> None:
+    assert completed(server, "satchel://task/{number}", "number") == ["4", "3", "2"]
+    assert completed(server, "satchel://task/{number}", "number", "1") == []
+    assert completed(server, "start-task", "task") == ["4", "3", "2"]
+    assert completed(server, "satchel://project/{name}", "name") == ["open"]
+    assert completed(server, "satchel://prompt/{name}", "name") == ["prompt-open", "desk:x"]
+    assert completed(server, "prompt-open", "project") == ["open"]
+    assert completed(server, "prompt-open", "tag") == ["tag-open"]
+    assert completed(server, "desk:x", "topic") == []
+    ok(server, "render_prompt", prompt="desk:x", arguments={"topic": "mine"})
+    assert completed(server, "desk:x", "topic") == ["mine"]
+
+
+def test_nothing_of_other_projects_is_listed_or_read(server: HttpServer) -> None:
+    def names(method: str, kind: str) -> list[str]:
+        return [one["name"] for one in server.ask(method).result[kind]]
+
+    assert names("prompts/list", "prompts") == ["start-task", "prompt-open", "desk:x"]
+    assert names("resources/list", "resources") == ["doc-open"]
+    assert [one["name"] for one in ok(server, "list_projects")["projects"]] == ["open"]
+    assert [one["name"] for one in ok(server, "list_tags")["tags"]] == ["tag-open"]
+    assert [one["number"] for one in ok(server, "list_tasks", status="all")["tasks"]] == [FREE, WAITING, FIRST]
+    assert ok(server, "list_tasks", status="all", tags=["hush"])["tasks"] == []
+    for uri in ("satchel://task/1", "satchel://project/secret", "satchel://prompt/prompt-secret", "doc:secret"):
+        assert server.ask("resources/read", {"uri": uri}).error["data"] == {"uri": uri}
+    assert server.ask("prompts/get", {"name": "start-task", "arguments": {"task": "1"}}).error["code"] == -32602
+    for reference in ("1", "Hidden"):
+        assert refusal(server, "complete_task", task=reference)["code"] == "not_found"
+    assert "Hidden" not in str(refusal(server, "complete_task", task="Hiden"))
+
+
+def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpServer) -> None:
+    assert page(server, WAITING).split("\n\n")[:4] == [
+        "# Task #3: Waiting",
+        "- Status: blocked\n- Priority: normal\n- Project: open",
+        "## To be done first",
+        f"- #2 First @open\n- {ELSEWHERE}",
+    ]
+    ok(server, "complete_task", task=FIRST)
+    waiting = one_of(ok(server, "list_tasks", status="pending"), WAITING)
+    assert (waiting["ready"], waiting["blocked_by"]) == (False, [FIRST])
+    assert f"#3 Waiting @open blocked by {ELSEWHERE}" in text(server, "list_tasks", status="pending")
+    assert [task["number"] for task in ok(server, "list_tasks")["tasks"]] == [FREE]
+    answer = server.ask("prompts/get", {"name": "start-task", "arguments": {"task": "3"}}).result
+    assert f"It waits for {ELSEWHERE}: see to that first" in answer["messages"][0]["content"]["text"]
+
+
+def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpServer, store: str) -> None:
+    assert ok(server, "update_task", task=WAITING, blocked_by=[])["task"]["ready"] is False
+    assert page(server, WAITING).split("\n\n")[2:4] == ["## To be done first", f"- {ELSEWHERE}"]
+    assert refusal(server, "update_task", task=FREE, blocked_by=[str(HIDDEN)])["code"] == "not_found"
+    database = open_database(store)
+    everywhere = Scope(user=ANN)
+    with database.write() as tx:
+        assert tasks.find(tx, everywhere, WAITING).blocked_by == (HIDDEN,)
+        tasks.complete(tx, everywhere, HIDDEN, renews=False)
+    database.close()
+    assert "To be done first" not in page(server, WAITING)  # and no heading without anything below
+    assert one_of(ok(server, "list_tasks"), WAITING)["ready"] is True
+
+
+def one_of(listed: Any, number: int) -> Any:
+    [task] = [task for task in listed["tasks"] if task["number"] == number]
+    return task

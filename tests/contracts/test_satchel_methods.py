@@ -1,0 +1,461 @@
+"""Prompts, resources and completion as the contract satchel serves them, in both generations, on both engines."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import __version__
+from satchel.contracts.satchel.uris import PROMPT_URI, named_by, prompt_uri
+from satchel.model import Argument, Scope
+from satchel.services import projects, prompts, resources, tasks
+from satchel.storage.database import open_database
+from tests.support.satchel import answered, make_library, ok
+from tests.support.stdio import NEWEST, Server, plain
+
+ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+START = {
+    "name": "start-task",
+    "description": "Begin a task: what it is about, what it waits for, the documents at hand.",
+    "arguments": [{"name": "task", "description": "Number or UUID of a task", "required": True}],
+}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """A folder of libraries."""
+    root = tmp_path / "libraries"
+    make_library(root, "desk", {"letter": ("Dear {{ to }}", ["to!"]), "plain": ("Just so.", [])})
+    make_library(root, "büro", {"brief": ("Hallo", [])})
+    return root
+
+
+@pytest.fixture(params=["2025-11-25", NEWEST])
+def ask(
+    request: pytest.FixtureRequest, store: str, shelf: Path, serve: Callable[..., Server]
+) -> Callable[..., dict[str, Any]]:
+    """Asks a server in either generation: the result, or the error in its place."""
+    client = serve("satchel", store, request.param, "--libraries", str(shelf), "--user", ANN)
+
+    def asked(method: str, **params: Any) -> dict[str, Any]:
+        answer = answered(client, method, params)
+        return plain(answer["result"]) if "result" in answer else {"error": answer["error"]}
+
+    asked.client = client  # type: ignore[attr-defined]
+    return asked
+
+
+@pytest.fixture
+def filled(store: str) -> str:
+    """A store with a prompt of each kind, documents and tasks."""
+    database = open_database(store)
+    ann = Scope(user=ANN)
+    with database.write(ann) as tx:
+        projects.add(tx, "default")
+        projects.add(tx, "garden")
+        tone = Argument("tone", "How it sounds", True, ("warm", "dry", "Wry"))
+        greeting = "Hello, {{ tone }} {{ project }}"
+        prompts.add(tx, ann, title="Greeting", content=greeting, arguments=[tone, Argument("project", None, False)])
+        prompts.add(tx, ann, title="Literal {{ x }}", content="{{ x }}", description="As it is", tags=["red", "read"])
+        prompts.add(tx, ann, title="Tagger", content="{{ tag }}", arguments=[Argument("tag", None, False)])
+        resources.add(tx, ann, name="guide", uri="satchel://resource/guide", content=lambda _: "# Guide")
+        binary = {"mime_type": "image/png", "description": "A picture"}
+        resources.add(tx, ann, name="logo", uri="file:///logo.png", content=lambda _: b"\x00\xff", **binary)
+        resources.add(
+            tx, Scope(project="garden", user=ANN), name="beds", uri="doc:beds", content=lambda _: "Three beds"
+        )
+        tasks.add(tx, ann, title="Dig", project="garden", tags=["soil"], priority="high", due="2026-12-01")
+        tasks.add(tx, ann, title="Plant", description="Tulips,\nmostly", project="garden", blocked_by=[1])
+        tasks.add(tx, Scope(user=BEN), title="Secret")
+    database.close()
+    return store
+
+
+def wrong(details: str) -> dict[str, Any]:
+    return {"error": {"code": -32602, "message": "Invalid params", "data": {"details": details}}}
+
+
+# -- what it is -------------------------------------------------------------------------------------------------
+
+INSTRUCTIONS = (
+    "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before asking the "
+    "user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in errors under `near` "
+    "are what was probably meant. Pass expected_version from what you read when you update."
+)
+CAPABILITIES = {
+    "tools": {"listChanged": False},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "completions": {},
+}
+
+
+def test_it_introduces_itself(store: str, serve: Callable[..., Server]) -> None:
+    greeted = serve("satchel", store).initialize("2025-11-25")["result"]
+    assert greeted == {
+        "protocolVersion": "2025-11-25",
+        "capabilities": CAPABILITIES,
+        "serverInfo": {"name": "satchel", "version": __version__},
+        "instructions": INSTRUCTIONS,
+    }
+    found = serve("satchel", store).request("server/discover")["result"]
+    assert (found["capabilities"], found["instructions"]) == (CAPABILITIES, INSTRUCTIONS)
+    assert len(INSTRUCTIONS) < 400
+
+
+# -- prompts ----------------------------------------------------------------------------------------------------
+
+
+def test_prompts_of_the_store_and_of_libraries_are_listed_together(filled: str, ask: Callable[..., Any]) -> None:
+    assert ask("prompts/list") == {
+        "prompts": [
+            START,
+            {
+                "name": "greeting",
+                "description": "Greeting",
+                "arguments": [
+                    {"name": "tone", "required": True, "description": "How it sounds"},
+                    {"name": "project", "required": False},
+                ],
+            },
+            {"name": "literal-x", "description": "As it is"},
+            {"name": "tagger", "description": "Tagger", "arguments": [{"name": "tag", "required": False}]},
+            {"name": "büro:brief", "description": "About brief"},
+            {"name": "desk:letter", "description": "About letter", "arguments": [{"name": "to", "required": True}]},
+            {"name": "desk:plain", "description": "About plain"},
+        ]
+    }
+
+
+def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
+    def got(name: str, **arguments: str) -> tuple[str, str]:
+        result = ask("prompts/get", name=name, arguments=arguments)
+        [message] = result["messages"]
+        assert (message["role"], message["content"]["type"]) == ("user", "text")
+        return result["description"], message["content"]["text"]
+
+    assert got("greeting", tone="{{ dry }}") == ("Greeting", "Hello, {{ dry }} ")
+    assert got("literal-x", x="y") == ("As it is", "{{ x }}")
+    assert got("Literal {{ x }}") == ("As it is", "{{ x }}")
+    assert got("desk:letter", to="Ann") == ("About letter", "Dear Ann")
+    assert ask("prompts/get", name="greeting") == wrong("Missing required argument: tone")
+    unknown = ask("prompts/get", name="greating")["error"]
+    assert unknown == {
+        "code": -32602,
+        "message": "Prompt 'greating' not found",
+        "data": {"name": "greating", "near": ["greeting"]},
+    }
+    assert ask("prompts/get", name="zzzz")["error"]["data"] == {"name": "zzzz"}
+
+
+def test_a_broken_template_is_the_askers_business(shelf: Path, ask: Callable[..., Any]) -> None:
+    broken = {"title": "Broken", "content": "\n\n{{ x", "arguments": [{"name": "x"}]}
+    ask("tools/call", name="add_prompt", arguments=broken)
+    details = ask("prompts/get", name="broken")["error"]["data"]["details"]
+    assert details.startswith("Prompt 'broken' cannot be filled in at line 3: ")
+    (shelf / "desk" / "prompts" / "plain.md").unlink()
+    assert ask("prompts/get", name="desk:plain") == wrong("The file of prompt 'desk:plain' is missing.")
+
+
+TASK_PAGE = """# Task #2: Plant
+
+- Status: blocked
+- Priority: normal
+- Project: garden
+
+Tulips,
+mostly
+
+## To be done first
+
+- #1 Dig !high due 2026-12-01 @garden [soil]
+
+## Documents of project garden
+
+- beds: doc:beds
+"""
+
+
+def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable[..., Any]) -> None:
+    for reference in ("2", "#2", "Plant"):
+        result = ask("prompts/get", name="start-task", arguments={"task": reference})
+        assert result == {
+            "description": "Start task #2",
+            "messages": [
+                {
+                    "role": "user",
+                    "content": {
+                        "type": "text",
+                        "text": f"Work on this task.\n\n{TASK_PAGE}\n"
+                        "It waits for #1: see to that first, or tell me why it can begin anyway.\n\n"
+                        "Read the documents that matter with read_resource.\n\n"
+                        'Its project is not the current one: pass project: "garden" to read_resource, list_resources, '
+                        "render_prompt, add_task.\n\n"
+                        "When it is done, call complete_task with task 2; note what comes up with add_task.\n",
+                    },
+                }
+            ],
+        }
+    assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task", arguments={"task": ""}) == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task", arguments={"task": "plan"})["error"] == {
+        "code": -32602,
+        "message": "Task 'plan' not found",
+        "data": {"name": "plan", "near": ["#2"]},
+    }
+    for other in ("3", "Secret", "99"):
+        assert ask("prompts/get", name="start-task", arguments={"task": other})["error"]["code"] == -32602
+
+
+def test_start_task_says_which_of_several_tasks(filled: str, ask: Callable[..., Any]) -> None:
+    ask("tools/call", name="add_task", arguments={"title": "Dig"})
+    assert ask("prompts/get", name="start-task", arguments={"task": "Dig"})["error"] == {
+        "code": -32602,
+        "message": "Several tasks have the title 'Dig': #1 and #4.",
+        "data": {"name": "Dig", "near": ["#1", "#4"]},
+    }
+
+
+def test_what_start_task_names_can_be_read(filled: str, ask: Callable[..., Any]) -> None:
+    read = {"resource": "beds", "project": "garden"}  # as its text says
+    assert ask("tools/call", name="read_resource", arguments=read)["content"][0]["text"] == "Three beds"
+    ask("tools/call", name="add_task", arguments={"title": "Here"})
+    [message] = ask("prompts/get", name="start-task", arguments={"task": "Here"})["messages"]
+    assert "pass project" not in message["content"]["text"]
+
+
+def test_no_new_prompt_is_hidden_behind_start_task(store: str, ask: Callable[..., Any]) -> None:
+    for title, name in [("Start Task", "start-task-2"), ("start task", "start-task-3")]:
+        added = ask("tools/call", name="add_prompt", arguments={"title": title, "content": title})
+        assert added["structuredContent"]["prompt"]["name"] == name
+        assert ask("prompts/get", name=name)["messages"][0]["content"]["text"] == title
+    assert [one["name"] for one in ask("prompts/list")["prompts"]][:3] == ["start-task", "start-task-2", "start-task-3"]
+
+
+def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, ask: Callable[..., Any]) -> None:
+    assert ask("prompts/list")["prompts"][0] == START
+    database = open_database(store)
+    with database.write() as tx:
+        prompts.add(tx, Scope(), title="Start task", content="mine")  # as another contract does it
+    database.close()
+    assert [one for one in ask("prompts/list")["prompts"] if one["name"] == "start-task"] == [START]
+    assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
+    read = ask("resources/read", uri="satchel://prompt/start-task")
+    assert read["contents"][0]["text"] == "mine"
+    rendered = ask("tools/call", name="render_prompt", arguments={"prompt": "start-task"})
+    assert rendered["content"][0]["text"] == "mine"
+
+
+@pytest.mark.parametrize("stored", [499, 500, 501, 1200])
+def test_pages_lead_through_the_store_and_then_the_libraries(
+    store: str, tmp_path: Path, serve: Callable[..., Server], stored: int
+) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "default")
+        for number in range(stored):
+            prompts.add(tx, Scope(), title=f"p{number}", content="x")
+    database.close()
+    for library in ("one", "two"):
+        make_library(tmp_path / "shelf", library, {f"q{number}": ("x", []) for number in range(300)})
+    client = serve("satchel", store, NEWEST, "--libraries", str(tmp_path / "shelf"))
+    names, sizes = [], []
+    params: dict[str, str] = {}
+    while True:
+        result = plain(client.request("prompts/list", params)["result"])
+        names += [one["name"] for one in result["prompts"]]
+        sizes.append(len(result["prompts"]))
+        if "nextCursor" not in result:
+            break
+        params = {"cursor": result["nextCursor"]}
+    shelf = [f"{library}:q{number}" for library in ("one", "two") for number in range(300)]
+    assert names == ["start-task", *(f"p{number}" for number in range(stored)), *shelf]
+    assert len(sizes) <= 4 and max(sizes) <= 1001
+
+
+@pytest.mark.parametrize("method", ["prompts/list", "resources/list", "resources/templates/list", "tools/list"])
+def test_unknown_cursors_are_refused(ask: Callable[..., Any], method: str) -> None:
+    assert ask(method, cursor="nope") == wrong("Unknown cursor")
+    assert ask(method, cursor="c2F0Y2hlbDow") == wrong("Unknown cursor")
+    assert ask(method, cursor="c2F0Y2hlbDoxMTgwNTkxNjIwNzE3NDExMzAzNDI0") == wrong("Unknown cursor")
+
+
+# -- resources --------------------------------------------------------------------------------------------------
+
+
+def test_resources_of_the_project_are_listed_and_read(filled: str, ask: Callable[..., Any]) -> None:
+    logo = {"uri": "file:///logo.png", "mimeType": "image/png"}
+    assert ask("resources/list") == {
+        "resources": [
+            {"uri": "satchel://resource/guide", "name": "guide", "mimeType": "text/plain", "size": 7},
+            {**logo, "name": "logo", "size": 2, "description": "A picture"},
+        ]
+    }
+    assert ask("resources/read", uri="file:///logo.png") == {"contents": [{**logo, "blob": "AP8="}]}
+    assert ask("resources/read", uri="satchel://resource/guide")["contents"][0]["text"] == "# Guide"
+    assert ask("resources/read", uri="doc:beds") == {
+        "error": {
+            "code": -32602,
+            "message": "Resource 'doc:beds' not found in project 'default'",
+            "data": {"uri": "doc:beds"},
+        }
+    }
+
+
+def test_many_resources_are_listed_page_by_page(store: str, serve: Callable[..., Server]) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "default")
+        for number in range(501):
+            resources.add(tx, Scope(), name=f"r{number}", uri=f"doc:{number}", content=lambda _: "x")
+    database.close()
+    client = serve("satchel", store)
+    first = plain(client.request("resources/list")["result"])
+    rest = plain(client.request("resources/list", {"cursor": first["nextCursor"]})["result"])
+    assert [one["uri"] for one in first["resources"] + rest["resources"]] == [f"doc:{n}" for n in range(501)]
+    assert "nextCursor" not in rest
+
+
+def test_templates_are_listed(ask: Callable[..., Any]) -> None:
+    listed = ask("resources/templates/list")["resourceTemplates"]
+    assert [(one["uriTemplate"], one["name"], one["mimeType"]) for one in listed] == [
+        ("satchel://prompt/{name}", "prompt", "text/markdown"),
+        ("satchel://task/{number}", "task", "text/markdown"),
+        ("satchel://project/{name}", "project", "application/json"),
+    ]
+
+
+def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
+    def read(uri: str) -> tuple[str, str]:
+        [contents] = ask("resources/read", uri=uri)["contents"]
+        assert contents["uri"] == uri
+        return contents["mimeType"], contents["text"]
+
+    hello = ("text/markdown", "Hello, {{ tone }} {{ project }}")
+    assert read("satchel://prompt/greeting") == read("satchel://prompt/%67reeting") == hello
+    assert read("satchel://prompt/Literal%20%7B%7B%20x%20%7D%7D") == ("text/markdown", "{{ x }}")
+    assert read("satchel://prompt/desk:letter") == read("satchel://prompt/desk%3Aletter")
+    assert read("satchel://prompt/b%C3%BCro:brief") == read("satchel://prompt/büro:brief") == ("text/markdown", "Hallo")
+    assert read("satchel://task/2") == read("satchel://task/%232") == ("text/markdown", TASK_PAGE)
+    assert read("satchel://project/garden") == (
+        "application/json",
+        '{"name":"garden","prompts":0,"resources":1,"documents":[{"name":"beds","uri":"doc:beds"}],'
+        '"open_tasks":["#1 Dig !high due 2026-12-01 @garden [soil]","#2 Plant @garden blocked by #1"],'
+        '"has_more_tasks":false}',
+    )
+    for uri in (
+        *("satchel://prompt/nope", "satchel://prompt/", "satchel://prompt/%00", "satchel://prompt/%ff"),
+        *("satchel://task/3", "satchel://task/99", "satchel://task/", "satchel://task/%00", "satchel://task/-1"),
+        *("satchel://project/nope", "satchel://project/", "satchel://project/%00", "satchel://else/x", "satchel://"),
+    ):
+        assert ask("resources/read", uri=uri) == {
+            "error": {
+                "code": -32602,
+                "message": f"Resource '{uri}' not found in project 'default'",
+                "data": {"uri": uri},
+            }
+        }
+
+
+def test_a_stored_resource_goes_before_a_template(filled: str, ask: Callable[..., Any]) -> None:
+    database = open_database(filled)
+    with database.write() as tx:
+        resources.add(tx, Scope(), name="mine", uri="satchel://prompt/greeting", content=lambda _: "Mine")
+    database.close()
+    assert ask("resources/read", uri="satchel://prompt/greeting")["contents"][0]["text"] == "Mine"
+    assert ask("resources/read", uri="satchel://prompt/%67reeting")["contents"][0]["text"].startswith("Hello")
+
+
+@pytest.mark.parametrize("name", ["plain-name_1.x", "desk:letter", "büro:brief", "日本", "100%", "a b/c?#"])
+def test_a_name_survives_its_uri(name: str) -> None:
+    uri = prompt_uri(name)
+    assert uri.isascii() and named_by(uri, PROMPT_URI) == name
+
+
+# -- completion -------------------------------------------------------------------------------------------------
+
+
+def complete(ask: Callable[..., Any], reference: str, argument: str, value: str = "") -> Any:
+    key = "uri" if reference.startswith("satchel:") else "name"
+    kind = "ref/resource" if key == "uri" else "ref/prompt"
+    result = ask("completion/complete", ref={"type": kind, key: reference}, argument={"name": argument, "value": value})
+    if "error" in result:
+        return result["error"]
+    assert result.keys() == {"completion"} and result["completion"].keys() == {"values", "hasMore"}
+    return result["completion"]["values"] if not result["completion"]["hasMore"] else result["completion"]
+
+
+def test_arguments_are_completed(filled: str, ask: Callable[..., Any]) -> None:
+    assert complete(ask, "greeting", "tone") == ["warm", "dry", "Wry"]
+    assert complete(ask, "greeting", "tone", "W") == ["warm", "Wry"]
+    assert complete(ask, "greeting", "tone", "RY") == ["dry", "Wry"]
+    assert complete(ask, "greeting", "tone", "zzz") == []
+    assert complete(ask, "greeting", "project") == ["default", "garden"]
+    assert complete(ask, "greeting", "project", "gar") == ["garden"]
+    assert complete(ask, "tagger", "tag", "re") == ["read", "red"]
+    assert complete(ask, "start-task", "task") == ["2", "1"]
+    assert complete(ask, "start-task", "task", "#1") == ["1"]
+    assert complete(ask, "satchel://prompt/{name}", "name", "l") == ["literal-x", "desk:letter", "desk:plain"]
+    assert complete(ask, "satchel://task/{number}", "number") == ["2", "1"]
+    assert complete(ask, "satchel://project/{name}", "name") == ["default", "garden"]
+    everything = complete(ask, "satchel://prompt/{name}", "name")
+    assert everything == ["greeting", "literal-x", "tagger", "büro:brief", "desk:letter", "desk:plain"]
+    assert complete(ask, "nope", "x")["message"] == "Prompt 'nope' not found"
+    assert complete(ask, "greeting", "nope")["data"]["details"] == "Prompt 'greeting' has no argument nope"
+    assert complete(ask, "start-task", "nope")["data"]["details"] == "Prompt 'start-task' has no argument nope"
+    assert complete(ask, "satchel://nope/{x}", "x")["code"] == -32602
+
+
+def test_what_was_given_before_is_offered_to_whoever_gave_it(filled: str, ask: Callable[..., Any]) -> None:
+    for value in ("Ada", "Grace", "Adele"):
+        ask("prompts/get", name="desk:letter", arguments={"to": value})
+    ask("tools/call", name="render_prompt", arguments={"prompt": "greeting", "arguments": {"tone": "stern"}})
+    assert complete(ask, "desk:letter", "to") == ["Adele", "Grace", "Ada"]
+    assert complete(ask, "desk:letter", "to", "ad") == ["Adele", "Ada"]
+    assert complete(ask, "greeting", "tone", "s") == ["stern"]
+    assert complete(ask, "greeting", "tone")[:3] == ["warm", "dry", "Wry"]  # what was declared goes first
+    # A failure is nothing to remember, nor is what nobody declared.
+    ask("prompts/get", name="desk:letter", arguments={"nobody": "asked"})
+    assert "asked" not in complete(ask, "desk:letter", "to")
+
+
+def test_nobody_sees_what_others_gave(filled: str, shelf: Path, serve: Callable[..., Server]) -> None:
+    ann, ben = (serve("satchel", filled, NEWEST, "--user", user, "--libraries", str(shelf)) for user in (ANN, BEN))
+    ok(ann, "render_prompt", prompt="desk:letter", arguments={"to": "secret friend"})
+    params = {"ref": {"type": "ref/prompt", "name": "desk:letter"}, "argument": {"name": "to", "value": ""}}
+    assert plain(ann.request("completion/complete", params)["result"])["completion"]["values"] == ["secret friend"]
+    assert plain(ben.request("completion/complete", params)["result"])["completion"]["values"] == []
+    tasks_of_ben = {"ref": {"type": "ref/prompt", "name": "start-task"}, "argument": {"name": "task", "value": ""}}
+    assert plain(ben.request("completion/complete", tasks_of_ben)["result"])["completion"]["values"] == ["3"]
+
+
+def test_a_hundred_are_offered_and_more_is_said(store: str, serve: Callable[..., Server]) -> None:
+    database = open_database(store)
+    ann = Scope(user=ANN)
+    with database.write(ann) as tx:
+        projects.add(tx, "default")
+        for number in range(101):
+            projects.add(tx, f"p{number:03}")
+            prompts.add(tx, ann, title=f"q{number:03}", content="x")
+            tasks.add(tx, ann, title="t")
+        values = tuple(f"v{number}" for number in range(100))
+        prompts.add(tx, ann, title="Full", content="x", arguments=[Argument("project", None, False, values)])
+    database.close()
+    client = serve("satchel", store, NEWEST, "--user", ANN)
+
+    def ask(method: str, **params: Any) -> Any:
+        return plain(client.request(method, params)["result"])
+
+    for reference, argument in [
+        ("satchel://prompt/{name}", "name"),
+        ("satchel://task/{number}", "number"),
+        ("satchel://project/{name}", "name"),
+        ("start-task", "task"),
+        ("full", "project"),
+    ]:
+        found = complete(ask, reference, argument)
+        assert found["hasMore"] is True and len(found["values"]) == len(set(found["values"])) == 100
+    assert complete(ask, "satchel://prompt/{name}", "name", "q1") == ["q100"]
+    assert len(complete(ask, "satchel://prompt/{name}", "name", "q0")) == 100

@@ -1,0 +1,199 @@
+"""`--toolsets` and `--read-only`: what is not served is not listed and not done, over stdio and over HTTP."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.contracts import load
+from tests.support.http import HttpServer
+from tests.support.satchel import ok
+from tests.support.stdio import NEWEST, Server, plain
+
+ANN = "11111111-1111-4111-8111-111111111111"
+TOOLS = {tool.name: tool for tool in load("satchel").tools}
+WRITES = {name for name, tool in TOOLS.items() if tool.writes}
+
+
+def tools_of(*sets: str) -> list[str]:
+    return [name for name, tool in TOOLS.items() if tool.toolset in ("", *sets)]
+
+
+Ask = Callable[[str, dict[str, Any]], Any]
+
+
+@pytest.fixture(params=["stdio", "http"])
+def start(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Any:
+    """Starts a server one way or the other, and gives a way to ask it."""
+    servers: list[HttpServer] = []
+
+    def started(*more: str) -> Ask:
+        if request.param == "stdio":
+            client = serve("satchel", store, NEWEST, "--user", ANN, *more)
+            return client.request
+        server = HttpServer("--database", store, "--user", ANN, *more)
+        servers.append(server)
+        return lambda method, params: server.ask(method, params).json
+
+    yield started
+    for server in servers:
+        server.__exit__(None)
+
+
+def listed(ask: Ask) -> list[str]:
+    return [tool["name"] for tool in ask("tools/list", {})["result"]["tools"]]
+
+
+def call(ask: Ask, tool: str, **arguments: Any) -> Any:
+    return ask("tools/call", {"name": tool, "arguments": arguments})
+
+
+@pytest.mark.parametrize(
+    "sets", ["prompts", "resources", "tasks", "prompts,tasks", "tasks, prompts", "prompts,resources,tasks"]
+)
+def test_only_the_wanted_tools_are_there(start: Callable[..., Ask], sets: str) -> None:
+    ask = start("--toolsets", sets)
+    names = tools_of(*(one.strip() for one in sets.split(",")))
+    assert listed(ask) == names
+    for name in TOOLS:
+        if name not in names:
+            assert call(ask, name)["error"] == {"code": -32602, "message": f"Unknown tool: {name}"}
+    assert plain(call(ask, "list_projects")["result"])["isError"] is False
+
+
+def test_read_only_changes_nothing(start: Callable[..., Ask]) -> None:
+    writer = start()
+    call(writer, "add_prompt", title="Tea", content="Boil {{ x }}", arguments=[{"name": "x"}])
+    call(writer, "add_task", title="Drink")
+    ask = start("--read-only")
+    assert listed(ask) == [name for name in TOOLS if name not in WRITES]
+    for name in WRITES:
+        assert call(ask, name, title="x", content="x", prompt="Tea", task="1")["error"]["code"] == -32602
+    assert plain(call(ask, "get_prompt", prompt="Tea")["result"])["isError"] is False
+    rendered = plain(call(ask, "render_prompt", prompt="Tea", arguments={"x": "milk"})["result"])
+    assert rendered["structuredContent"]["text"] == "Boil milk"
+    # What was given is not even remembered.
+    params = {"ref": {"type": "ref/prompt", "name": "tea"}, "argument": {"name": "x", "value": ""}}
+    assert plain(ask("completion/complete", params)["result"])["completion"]["values"] == []
+    assert plain(call(ask, "list_tasks")["result"])["structuredContent"]["tasks"][0]["version"] == 1
+
+
+def started(ask: Ask) -> str:
+    [message] = ask("prompts/get", {"name": "start-task", "arguments": {"task": "1"}})["result"]["messages"]
+    return message["content"]["text"]
+
+
+def prompts_of(ask: Ask) -> list[str]:
+    return [one["name"] for one in ask("prompts/list", {})["result"]["prompts"]]
+
+
+def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask]) -> None:
+    writer = start()
+    call(writer, "add_prompt", title="Broken", content="{{ x", arguments=[{"name": "x"}])
+    call(writer, "add_task", title="Drink")
+    page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"
+    reading = "Read the documents that matter with read_resource.\n\n"
+    done = "When it is done, call complete_task with task 1; note what comes up with add_task.\n"
+    assert started(writer) == f"{page}{reading}{done}"
+    assert prompts_of(writer) == ["start-task", "broken"]
+
+    ask = start("--read-only", "--toolsets", "prompts")
+    assert prompts_of(ask) == ["broken"]
+    params: dict[str, Any] = {"name": "start-task", "arguments": {"task": "1"}}
+    assert ask("prompts/get", params)["error"]["message"] == "Prompt 'start-task' not found"
+    params = {"ref": {"type": "ref/prompt", "name": "start-task"}, "argument": {"name": "task", "value": ""}}
+    assert ask("completion/complete", params)["error"]["message"] == "Prompt 'start-task' not found"
+    error = plain(call(ask, "render_prompt", prompt="Broken")["result"])["structuredContent"]["error"]
+    assert error["hint"] == "Ask the user to mend its content."
+
+    assert started(start("--toolsets", "tasks")) == f"{page}{done}"
+    assert started(start("--read-only")) == f"{page}{reading}When it is done, tell me.\n"
+    ask = start("--toolsets", "resources")
+    error = plain(call(ask, "read_resource", resource="satchel://task/7")["result"])["structuredContent"]["error"]
+    assert error == {
+        "code": "not_found",
+        "message": "Task 7 does not exist.",
+        "hint": "Look at what was named once more.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            ["--read-only"],
+            "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before "
+            "asking the user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in "
+            "errors under `near` are what was probably meant.",
+        ),
+        (
+            ["--toolsets", "prompts"],
+            "Satchel keeps the user's prompts across projects. Look here before asking the user for a saved prompt. "
+            "Names in errors under `near` are what was probably meant. Pass expected_version from what you read when "
+            "you update.",
+        ),
+        (
+            ["--read-only", "--toolsets", "tasks,resources"],
+            "Satchel keeps the user's documents (resources) and tasks across projects. Look here before asking the "
+            "user for a project document or what to do next (list_tasks: ready). Names in errors under `near` are what "
+            "was probably meant.",
+        ),
+    ],
+)
+def test_the_instructions_follow_what_is_there(start: Callable[..., Ask], flags: list[str], expected: str) -> None:
+    assert start(*flags)("server/discover", {})["result"]["instructions"] == expected
+
+
+def test_both_at_once(start: Callable[..., Ask]) -> None:
+    ask = start("--read-only", "--toolsets", "tasks")
+    assert listed(ask) == ["list_tasks", "list_projects"]
+
+
+def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None:
+    with HttpServer("--database", store, "--user", ANN, "--read-only") as server:
+        for contract in ("prompt-store", "mcpkg", "todo", "tasks"):
+            for tool in load(contract).tools:
+                answer = server.ask("tools/call", {"name": tool.name, "arguments": {}}, path=f"/mcp/{contract}")
+                assert (answer.status == 403) is tool.writes, (contract, tool.name)
+        door = server.fetch("POST", "/mcp/tool/add_task", b'{"title": "x"}', {"Content-Type": "application/json"})
+        assert door.status == 403
+        # Our own has no such tools: decision 14.
+        answer = server.ask("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, path="/mcp/satchel")
+        assert answer.error == {"code": -32602, "message": "Unknown tool: add_task"}
+        assert ok(server, "list_tasks", status="all")["tasks"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "complaint"),
+    [
+        (["--toolsets", "prompts,nope"], {}, "'nope' is no toolset: there are prompts, resources, tasks."),
+        (["--toolsets", "Prompts"], {}, "'Prompts' is no toolset: there are prompts, resources, tasks."),
+        ([], {"SATCHEL_TOOLSETS": "all"}, "'all' is no toolset: there are prompts, resources, tasks."),
+        ([], {"SATCHEL_READ_ONLY": "yess"}, "'yess' is no answer for read_only: say yes or no."),
+        (
+            ["--contract", "todo", "--read-only"],
+            {},
+            "--toolsets and --read-only narrow the contract satchel; the others are served whole.",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    tmp_path: Any, arguments: list[str], environment: dict[str, str], complaint: str
+) -> None:
+    command = [sys.executable, "-m", "satchel", "serve", "--database", str(tmp_path / "s.db"), *arguments]
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, input="", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"satchel: {complaint}\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "is_read_only"), [("1", True), ("On", True), ("0", False), ("off", False), ("", False)]
+)
+def test_the_environment_can_ask_for_it(tmp_path: Any, said: str, is_read_only: bool) -> None:
+    with Server("--database", str(tmp_path / "s.db"), environment={"SATCHEL_READ_ONLY": said}) as client:
+        names = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
+    assert ("add_prompt" not in names) is is_read_only

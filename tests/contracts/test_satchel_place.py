@@ -1,0 +1,318 @@
+"""Which project the contract satchel works in, and why: argument, flag or query, environment, folder, default."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.http import HttpServer
+from tests.support.satchel import ok, refusal
+from tests.support.stdio import Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+PROJECTS = ("default", "flagged", "told", "marked", "repo", "outer")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A data folder whose store has some projects, and folders that are named like them."""
+    home = tmp_path / "home"
+    home.mkdir()
+    database = open_database(str(home / "satchel.db"))
+    with database.write() as tx:
+        for name in PROJECTS:
+            projects.add(tx, name)
+    database.close()
+    return home
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[..., Server]]:
+    """Starts a server in a folder."""
+    servers: list[Server] = []
+
+    def started(folder: Path, *arguments: str, **environment: str) -> Server:
+        command = ["env", "-C", str(folder), sys.executable, "-m", "satchel", "serve"]
+        servers.append(Server(*arguments, command=command, environment={"SATCHEL_HOME": str(home), **environment}))
+        return servers[-1]
+
+    yield started
+    for server in servers:
+        assert server.close() == 0, server.stderr
+        assert "surprise in" not in server.stderr
+
+
+def place(client: Server | HttpServer) -> tuple[str, str]:
+    told = ok(client, "list_projects")
+    return told["project"], told["why"]
+
+
+def test_the_order_of_who_decides(start: Callable[..., Server], tmp_path: Path) -> None:
+    folder = tmp_path / "repo" / "deep" / "down"
+    folder.mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    mark = tmp_path / "repo" / "deep" / ".satchel"
+    assert place(start(tmp_path)) == ("default", "the default")
+    assert place(start(folder)) == ("repo", f"the repository {tmp_path / 'repo'}")
+    mark.write_text("marked\nand a note\n")
+    assert place(start(folder)) == ("marked", f"the file {mark}")
+    assert place(start(folder, SATCHEL_PROJECT="told")) == ("told", "the environment variable SATCHEL_PROJECT")
+    client = start(folder, "--project", "flagged", SATCHEL_PROJECT="told")
+    assert place(client) == ("flagged", "the flag --project")
+    assert ok(client, "list_prompts", project="outer")["project"] == "outer"
+    assert ok(client, "list_prompts")["project"] == "flagged"
+    assert ok(client, "list_prompts", project="")["project"] == "flagged"
+
+
+def test_every_result_names_its_project(start: Callable[..., Server], tmp_path: Path) -> None:
+    client = start(tmp_path, "--project", "flagged")
+    named: list[tuple[str, dict[str, Any]]] = [
+        ("add_prompt", {"title": "p", "content": "x"}),
+        ("list_prompts", {}),
+        ("get_prompt", {"prompt": "p"}),
+        ("render_prompt", {"prompt": "p"}),
+        ("update_prompt", {"prompt": "p", "title": "p"}),
+        ("delete_prompt", {"prompt": "p"}),
+        ("list_tags", {}),
+        ("add_resource", {"name": "r", "content": "x"}),
+        ("list_resources", {}),
+        ("read_resource", {"resource": "r"}),
+        ("update_resource", {"resource": "r", "content": "x"}),
+        ("delete_resource", {"resource": "r"}),
+        ("add_task", {"title": "t"}),
+        ("list_tasks", {}),
+    ]
+    for tool, arguments in named:
+        for project in ("flagged", "outer"):
+            given = {} if project == "flagged" else {"project": project}
+            assert ok(client, tool, {**arguments, **given})["project"] == project, tool
+    for tool, more in [("update_task", {"title": "t"}), ("complete_task", {}), ("delete_task", {})]:
+        assert ok(client, tool, task=1, **more)["project"] == "flagged"
+        assert ok(client, tool, task=2, **more)["project"] == "outer"
+
+
+def test_the_nearest_folder_that_is_a_project_counts(start: Callable[..., Server], tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    inner = outer / "unknown"
+    inner.mkdir(parents=True)
+    (outer / ".git").write_text("gitdir: elsewhere")  # a worktree
+    (inner / ".git").mkdir()
+    assert place(start(inner)) == ("outer", f"the repository {outer}")
+    (inner / ".satchel").write_text("nothing-of-that-name\n")
+    assert place(start(inner)) == ("outer", f"the repository {outer}")
+    (inner / ".satchel").write_text("marked")
+    assert place(start(inner))[0] == "marked"
+    (outer / ".satchel").write_text("nothing-of-that-name\n")
+    (inner / ".satchel").unlink()
+    assert place(start(inner)) == ("outer", f"the repository {outer}")  # beside such a file, too
+    (outer / ".satchel").write_text("")  # an empty one means its folder
+    assert place(start(inner)) == ("outer", f"the file {outer / '.satchel'}")
+
+
+HOSTILE = [
+    b"\xff\xfe\x00",
+    b"\0",
+    b"marked\0",
+    b"\n\n\nmarked",
+    b"x" * 1_000_000,
+    b"../../etc/passwd\n",
+    b"'; drop table projects; --\n",
+    b"marked" + b" " * 400 + b"x\n",
+]
+
+
+@pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_mark_is_passed_over(start: Callable[..., Server], tmp_path: Path, content: bytes) -> None:
+    folder = tmp_path / "somewhere"
+    folder.mkdir()
+    (folder / ".satchel").write_bytes(content)
+    expected = "marked" if content.startswith(b"marked ") else "default"
+    assert place(start(folder))[0] == expected
+
+
+@pytest.mark.parametrize("content", [b"marked\r\n", b"  marked \n", b"\xef\xbb\xbfmarked\n"])
+def test_a_mark_as_editors_write_it(start: Callable[..., Server], tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".satchel").write_bytes(content)
+    assert place(start(tmp_path))[0] == "marked"
+
+
+def test_a_mark_that_cannot_be_read_is_passed_over(start: Callable[..., Server], tmp_path: Path) -> None:
+    folder = tmp_path / "somewhere"
+    folder.mkdir()
+    (folder / ".satchel").mkdir()
+    assert place(start(folder))[0] == "default"
+    (folder / ".satchel").rmdir()
+    os.mkfifo(folder / ".satchel")  # whose reader would wait for ever
+    assert place(start(folder))[0] == "default"
+    (folder / ".satchel").unlink()
+    (folder / ".satchel").symlink_to(folder / ".satchel")
+    assert place(start(folder))[0] == "default"
+    (folder / ".satchel").unlink()
+    (folder / ".satchel").write_text("marked")
+    (folder / ".satchel").chmod(0)
+    assert place(start(folder))[0] in ("default", "marked")  # root reads everything
+
+
+def test_a_working_directory_that_is_gone(home: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "repo"
+    gone.mkdir()
+    script = f'cd {gone} && rmdir {gone} && exec {sys.executable} -c "from satchel.__main__ import main; main()" serve'
+    with Server(command=["sh", "-c", script], environment={"SATCHEL_HOME": str(home)}) as client:
+        assert place(client) == ("default", "the default")
+
+
+def test_a_flag_that_names_no_project_is_refused(home: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "satchel", "serve", "--project", "flaged"]
+    environment = {**os.environ, "SATCHEL_HOME": str(home)}
+    done = subprocess.run(command, env=environment, input="", capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "Did you mean 'flagged'?" in done.stderr
+
+
+def test_tools_work_where_the_folder_says(start: Callable[..., Server], tmp_path: Path) -> None:
+    folder = tmp_path / "repo"
+    (folder / ".git").mkdir(parents=True)
+    client = start(folder)
+    assert ok(client, "add_prompt", title="Here", content="x")["project"] == "repo"
+    assert client.request("prompts/list")["result"]["prompts"][1]["name"] == "here"
+    assert refusal(client, "get_prompt", prompt="Here", project="default")["code"] == "not_found"
+
+
+# -- over HTTP --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def http(home: Path) -> Iterator[Callable[..., HttpServer]]:
+    servers: list[HttpServer] = []
+
+    def started(*arguments: str, **environment: str) -> HttpServer:
+        servers.append(HttpServer(*arguments, environment={"SATCHEL_HOME": str(home), **environment}))
+        return servers[-1]
+
+    yield started
+    for server in servers:
+        server.__exit__(None)
+
+
+def http_place(server: HttpServer, path: str = "/mcp", **headers: str) -> tuple[str, str]:
+    told = server.call(
+        "list_projects", path=path, headers={name.replace("_", "-"): one for name, one in headers.items()}
+    )
+    return told["structuredContent"]["project"], told["structuredContent"]["why"]
+
+
+def test_over_http_the_query_or_a_header_says_it(http: Callable[..., HttpServer], home: Path) -> None:
+    # The working directory of a server is a repository, ours; it means nothing to those who call.
+    database = open_database(str(home / "satchel.db"))
+    with database.write() as tx:
+        projects.add(tx, Path(__file__).resolve().parents[2].name)
+    database.close()
+    server = http()
+    assert http_place(server) == ("default", "the default")
+    assert http_place(server, "/mcp?project=marked") == ("marked", "the query ?project=")
+    assert http_place(server, Satchel_Project="told") == ("told", "the header Satchel-Project")
+    assert http_place(server, "/mcp?project=marked", Satchel_Project="told") == ("marked", "the query ?project=")
+    assert http_place(server, "/mcp/satchel?project=a&project=outer")[0] == "outer"
+    listed = server.call("list_prompts", {"project": "repo"}, path="/mcp?project=marked")
+    assert listed["structuredContent"]["project"] == "repo"
+    # What is empty is not said.
+    assert http_place(server, "/mcp?project=") == http_place(server, Satchel_Project="") == ("default", "the default")
+    assert http_place(server, "/mcp?project=", Satchel_Project="told") == ("told", "the header Satchel-Project")
+    assert http_place(server, "/mcp?project=marked&project=")[0] == "marked"
+    flagged = http("--project", "flagged")
+    assert http_place(flagged) == ("flagged", "the flag --project")
+    assert http_place(flagged, "/mcp?project=marked")[0] == "marked"
+
+
+@pytest.fixture
+def store_with_two(store: str) -> str:
+    database = open_database(store)
+    with database.write() as tx:
+        for name in ("default", "mine", "theirs"):
+            projects.add(tx, name)
+    database.close()
+    return store
+
+
+QUERIES = ["nope", "%00", "%ff%fe", "a" * 5000, "%F0%9F%92%A3", "'--"]
+
+
+def test_over_http_a_project_that_is_not_there_is_told(store_with_two: str) -> None:
+    with HttpServer("--database", store_with_two, "--user", ANN) as server:
+        for query in QUERIES:
+            path = f"/mcp?project={query}"
+            for tool in ("list_prompts", "list_resources", "list_tags"):
+                result = server.call(tool, path=path)
+                assert result["structuredContent"]["error"]["code"] == "not_found", query
+            assert server.call("add_task", {"title": "x"}, path=path)["isError"] is True
+            assert server.ask("prompts/list", path=path).error["code"] == -32602
+            assert server.ask("resources/read", {"uri": "x:y"}, path=path).error["code"] == -32602
+            listed = server.call("list_projects", path=path)
+            assert listed["isError"] is False
+            assert listed["structuredContent"]["why"] == "the query ?project=, which names no project"
+            assert listed["content"][0]["text"].startswith("There is no project '")
+            with server.listen({"promptsListChanged": True}, path=path) as stream:
+                assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
+
+
+def test_a_token_opens_its_projects_only(store_with_two: str, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "satchel",
+        "token",
+        "create",
+        "--database",
+        store_with_two,
+        "--project",
+        "mine",
+        "--user",
+        ANN,
+    ]
+    made = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, "SATCHEL_HOME": str(tmp_path)}
+    )
+    [secret] = [word for word in made.stdout.split() if word.startswith("satchel_")]
+    with HttpServer(
+        "--database", store_with_two, "--auth", "token", environment={"SATCHEL_HOME": str(tmp_path)}
+    ) as server:
+        server.token = secret
+        assert http_place(server) == ("mine", "the token")
+        assert [one["name"] for one in ok(server, "list_projects")["projects"]] == ["mine"]
+        assert ok(server, "add_prompt", title="x", content="y")["project"] == "mine"
+        closed = {
+            "code": "forbidden",
+            "message": "Project 'theirs' is not open to this token.",
+            "hint": "Use list_projects to see which are.",
+        }
+        for tool, arguments in [
+            ("list_prompts", {}),
+            ("add_prompt", {"title": "x", "content": "y"}),
+            ("list_resources", {}),
+            ("add_task", {"title": "x"}),
+            ("list_tasks", {}),
+        ]:
+            assert refusal(server, tool, {**arguments, "project": "theirs"}) == closed, tool
+        # Whether there is such a project is not told either.
+        assert refusal(server, "list_prompts", project="nowhere")["code"] == "forbidden"
+        number = ok(server, "add_task", title="Mine")["task"]["number"]
+        assert refusal(server, "update_task", task=number, project="theirs") == closed
+        assert ok(server, "list_tasks")["tasks"][0]["project"] == "mine"
+        for uri in ("satchel://project/theirs", "satchel://project/nowhere"):
+            answer = server.ask("resources/read", {"uri": uri})
+            assert answer.error["message"] == f"Resource '{uri}' not found in project 'mine'"
+        assert server.ask("tools/list", path="/mcp?project=theirs").status == 403
+        completed = server.ask(
+            "completion/complete",
+            {
+                "ref": {"type": "ref/resource", "uri": "satchel://project/{name}"},
+                "argument": {"name": "name", "value": ""},
+            },
+        )
+        assert completed.result["completion"]["values"] == ["mine"]

@@ -1,0 +1,293 @@
+"""What a stream of changes lives through, and what it tells of other projects: each change, and no more.
+
+Nothing here waits for silence. What must not be told is followed by a change that is, and that comes next.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.auth import tokens
+from satchel.contracts import load
+from satchel.contracts.news import news
+from satchel.model import Scope, StoreChange
+from satchel.protocol import ClientChange
+from satchel.services import projects, prompts, resources, tasks
+from satchel.storage.database import Database, open_database
+from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_line, name_of
+from tests.support.http import HttpServer, Stream
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+from tests.support.satchel import answered, make_library
+from tests.support.stdio import NEWEST, Server
+
+ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+BOUND = 10.0  # seconds, which only a failure takes
+
+LISTENING = ["stdio, handshake", "stdio, listen", "http, listen"]
+WAYS = [*LISTENING, "http, GET"]
+
+
+class Ear:
+    """Somebody who listens."""
+
+    def __init__(self, source: Server | Stream) -> None:
+        self._source = source
+
+    def next(self, count: int = 1) -> list[str]:
+        """What is heard next, sorted: changes of one moment come in no order that matters."""
+        return sorted(name_of(self._source.read(BOUND)) for _ in range(count))
+
+
+@pytest.fixture
+def database(store: str) -> Iterator[Database]:
+    """An open store with some projects, which another process than the server changes."""
+    database = open_database(store)
+    with database.write() as tx:
+        for name in ("default", "work", "garden"):
+            projects.add(tx, name)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def listen(store: str, database: Database, serve: Callable[..., Server]) -> Iterator[Callable[..., Ear]]:
+    """Opens a stream in a project, in one of four ways."""
+    with ExitStack() as leaving:
+
+        def opened(way: str, *more: str, project: str = "default", uris: tuple[str, ...] = ()) -> Ear:
+            if way == "stdio, handshake":
+                client = serve("satchel", store, "2025-11-25", "--user", ANN, "--project", project, *more)
+                answered(client, "prompts/list")  # who has read nothing yet misses nothing when libraries change
+                for uri in uris:
+                    assert answered(client, "resources/subscribe", {"uri": uri})["result"] == {}
+                return Ear(client)
+            wish = {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": list(uris)}
+            if way == "stdio, listen":
+                client = serve("satchel", store, NEWEST, "--user", ANN, "--project", project, *more)
+                client.request("prompts/list")
+                listening = client.ask("subscriptions/listen", {"notifications": wish})
+                cancelled = {"method": "notifications/cancelled", "params": {"requestId": listening}}
+                leaving.callback(lambda: client.send({"jsonrpc": "2.0", **cancelled}))
+                assert client.read()["params"]["notifications"] == wish
+                return Ear(client)
+            server = leaving.enter_context(HttpServer("--database", store, "--user", ANN, *more))
+            return Ear(leaving.enter_context(streamed(server, way, wish, f"/mcp?project={project}")))
+
+        yield opened
+
+
+def streamed(server: HttpServer, way: str, wish: dict[str, Any], path: str) -> Stream:
+    """A stream over HTTP, once it is open."""
+    if way == "http, listen":
+        stream = server.listen(wish, path=path)
+        assert stream.read()["params"]["notifications"] == wish
+        return stream
+    stream = server.open(path=path)
+    deadline = time.monotonic() + BOUND
+    while server.metric("satchel_streams") < 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return stream
+
+
+def add_prompt(database: Database, project: str, title: str = "Tea", **more: Any) -> str:
+    with database.write() as tx:
+        return prompts.add(tx, Scope(project=project), title=title, content="x", **more).id
+
+
+def add_document(database: Database, project: str, name: str) -> None:
+    with database.write() as tx:
+        resources.add(tx, Scope(project=project), name=name, uri=f"doc:{name}", content=lambda _: "x")
+
+
+def add_task(database: Database, project: str | None, *, user: str = ANN, **more: Any) -> int:
+    with database.write() as tx:
+        return tasks.add(tx, Scope(user=user), title="T", project=project, **more).number
+
+
+# -- a project that goes and comes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stream_goes_on_when_its_project_is_deleted_and_made_anew(
+    way: str, database: Database, listen: Callable[..., Ear]
+) -> None:
+    ear = listen(way, project="work")
+    for act in (projects.delete, projects.add):
+        with database.write() as tx:
+            act(tx, "work")
+        assert ear.next(2) == [PROMPTS, RESOURCES]
+    add_prompt(database, "work")
+    assert ear.next() == [PROMPTS]
+    add_document(database, "work", "tea")
+    assert ear.next() == [RESOURCES]
+
+
+@pytest.mark.parametrize("way", ["http, listen", "http, GET"])
+def test_a_stream_may_be_there_before_its_project(way: str, database: Database, listen: Callable[..., Ear]) -> None:
+    ear = listen(way, project="later")
+    with database.write() as tx:
+        projects.add(tx, "sooner")
+        projects.add(tx, "later")
+    assert ear.next(2) == [PROMPTS, RESOURCES]
+    add_prompt(database, "sooner")
+    add_document(database, "later", "tea")
+    assert ear.next() == [RESOURCES]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_project_that_takes_the_name_of_another_is_heard(
+    way: str, database: Database, listen: Callable[..., Ear]
+) -> None:
+    ear = listen(way, project="work")
+    with database.write() as tx:
+        projects.rename(tx, "work", "old")
+    assert ear.next(2) == [PROMPTS, RESOURCES]
+    with database.write() as tx:
+        projects.rename(tx, "garden", "work")
+    assert ear.next(2) == [PROMPTS, RESOURCES]
+    add_prompt(database, "old")
+    add_document(database, "work", "tea")
+    assert ear.next() == [RESOURCES]
+
+
+# -- projects at a glance ---------------------------------------------------------------------------------------
+
+WORK, GARDEN, DEFAULT = "satchel://project/work", "satchel://project/garden", "satchel://project/default"
+
+
+@pytest.mark.parametrize("way", LISTENING)
+def test_whoever_watches_a_project_hears_when_what_its_page_shows_has_changed(
+    way: str, store: str, database: Database, listen: Callable[..., Ear], serve: Callable[..., Server]
+) -> None:
+    ear = listen(way, uris=(WORK, GARDEN, DEFAULT))
+    serve("mcpkg", store, NEWEST, "--project", "work").call("create_prompt", name="tea", content="x")
+    assert ear.next() == [WORK]
+    add_document(database, "work", "tea")
+    assert ear.next() == [WORK]
+    number = add_task(database, "work")
+    assert ear.next() == [WORK]
+    with database.write() as tx:
+        tasks.complete(tx, Scope(user=ANN), number, renews=False)
+    assert ear.next() == [WORK]
+    with database.write() as tx:
+        tasks.update(tx, Scope(user=ANN), number, project="garden")
+    assert ear.next(2) == [GARDEN, WORK]
+    with database.write() as tx:
+        tasks.delete(tx, Scope(user=ANN), number)
+    assert ear.next() == [GARDEN]
+    command_line(store, "project", "rename", "work", "play")
+    assert ear.next() == [WORK]
+    command_line(store, "project", "delete", "garden", "--yes")
+    assert ear.next() == [GARDEN]
+
+
+@pytest.mark.parametrize("way", LISTENING)
+def test_nobody_hears_of_projects_that_have_not_changed(
+    way: str, database: Database, listen: Callable[..., Ear]
+) -> None:
+    ear = listen(way, uris=(WORK, DEFAULT))
+    id = add_prompt(database, "work")
+    assert ear.next() == [WORK]
+    with database.write() as tx:
+        prompts.update(tx, Scope(project="work"), id, title="Coffee")  # its page only counts them
+    add_task(database, None)
+    add_task(database, "work", user=BEN)
+    add_prompt(database, "garden")
+    add_prompt(database, "default")
+    assert ear.next(2) == [PROMPTS, DEFAULT]
+
+
+@pytest.mark.parametrize("way", LISTENING)
+def test_what_waits_for_a_task_in_another_project_is_told_with_that_project(
+    way: str, database: Database, listen: Callable[..., Ear]
+) -> None:
+    first = add_task(database, "garden")
+    second = add_task(database, "work", blocked_by=[first])
+    uris = (WORK, GARDEN, DEFAULT, f"satchel://task/{first}", f"satchel://task/{second}")
+    ear = listen(way, uris=uris)
+    with database.write() as tx:
+        tasks.complete(tx, Scope(user=ANN), first, renews=False)
+    assert ear.next(4) == sorted({*uris} - {DEFAULT})
+
+
+# -- tokens of some projects ------------------------------------------------------------------------------------
+
+
+def test_a_token_hears_of_its_own_projects_only(store: str, database: Database) -> None:
+    with database.write() as tx:
+        _, secret = tokens.create(tx, user=ANN, projects=["work", "default"])
+    hidden, open_one = add_task(database, "garden"), add_task(database, "work")
+    uris = [f"satchel://task/{hidden}", f"satchel://task/{open_one}", GARDEN, WORK]
+    with HttpServer("--database", store, "--auth", "token") as server:
+        server.token = secret
+        with server.listen({"resourceSubscriptions": uris}, path="/mcp?project=default") as stream:
+            assert stream.read()["params"]["notifications"] == {"resourceSubscriptions": uris}
+            ear = Ear(stream)
+            add_prompt(database, "garden")
+            with database.write() as tx:
+                tasks.update(tx, Scope(user=ANN), hidden, title="U")
+            with database.write() as tx:
+                tasks.update(tx, Scope(user=ANN), open_one, title="U")
+            assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
+            with database.write() as tx:
+                tasks.update(tx, Scope(user=ANN), open_one, project="garden")  # and is gone from here
+            assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
+            with database.write() as tx:
+                tasks.complete(tx, Scope(user=ANN), open_one, renews=False)
+            add_document(database, "work", "tea")
+            assert ear.next() == [WORK]
+
+
+def test_behind_row_level_security_a_task_in_a_hidden_project_is_anything_of_its_user(postgres: PostgresServer) -> None:
+    owner, application = two_roles(postgres)
+    database = open_database(owner)
+    with database.write() as tx:
+        for name in ("work", "garden"):
+            projects.add(tx, name)
+    first = add_task(database, "work")
+    add_task(database, "garden", blocked_by=[first])
+    database.close()
+    database = open_database(application)
+    confined = Scope(user=ANN, project="work", projects=("work",))
+    with database.write(confined) as tx:
+        tasks.complete(tx, confined, first, renews=False)
+        told = list(tx.changes)
+    database.close()
+    assert told == [StoreChange("task", "work", ANN, str(first)), StoreChange("everything", owner=ANN)]
+    contract = load("satchel")
+    assert news(contract, told, Scope(user=ANN)) == [ClientChange("everything")]
+    assert news(contract, told, Scope(user=BEN)) == []
+
+
+# -- libraries --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", LISTENING)
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_an_edited_template_is_told_to_who_watches_it(way: str, listen: Callable[..., Ear], tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    make_library(shelf, "desk", {"x": ("Hello", []), "y": ("Bye", [])})
+    uri = "satchel://prompt/desk:x"
+    ear = listen(way, "--libraries", str(shelf), uris=(uri, "satchel://prompt/desk:z"))
+
+    def put(name: str, content: str) -> None:
+        (tmp_path / "new").write_text(content)
+        os.replace(tmp_path / "new", shelf / "desk" / name)  # in one step, and so told once
+
+    put("prompts/y.md", "Good night")
+    put("prompts/x.md", "Good morning")
+    assert ear.next() == [uri]
+    put("twig.toml", '[prompts.x]\ndescription = "In the morning"\n[prompts.y]\n')
+    assert ear.next(2) == [PROMPTS, uri]
+    put("prompts/z.md", "Good day")
+    put("twig.toml", '[prompts.x]\ndescription = "In the morning"\n[prompts.z]\n')
+    assert ear.next(2) == [PROMPTS, "satchel://prompt/desk:z"]
+    (shelf / "desk" / "prompts" / "x.md").unlink()
+    assert ear.next(2) == [PROMPTS, uri]
