@@ -57,6 +57,8 @@ class Http(Struct, frozen=True, kw_only=True):
     oauth_audience: str | None
     oauth_algorithm: str
     oauth_keys: str | None
+    tls_cert: str | None = None
+    tls_key: str | None = None
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -54,10 +54,11 @@ def _takes_all() -> bool:
     return stat.S_ISREG(status.st_mode) or status.st_rdev == os.makedev(1, 3)
 
 
-def log_surprise(where: str) -> None:
-    """Write the exception being handled with its traceback: a mistake of ours."""
+def log_surprise(where: str, error: BaseException | None = None) -> None:
+    """Write an exception, or the one being handled, with its traceback: a mistake of ours."""
     import traceback  # only for surprises
 
-    for line in [f"surprise in {where}:", *traceback.format_exception(*sys.exc_info())]:
+    found = error or sys.exception()
+    for line in [f"surprise in {where}:", *(traceback.format_exception(found) if found else ())]:
         log(line.rstrip())
     flush()

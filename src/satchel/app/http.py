@@ -1,10 +1,10 @@
 """Many clients over HTTP, served by one process or by several that share a socket."""
 
-import gc
 import ipaddress
-import socket
 import threading
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from satchel.app import complain, opened
@@ -18,7 +18,10 @@ from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
 from satchel.services import users
-from satchel.storage.database import Database
+from satchel.storage.database import Database, open_database
+
+if TYPE_CHECKING:
+    from satchel.transports.http.guard import Guard
 
 NO_AUTH = """\
 refusing to serve {host} without authentication: other machines could read and change everything.
@@ -41,7 +44,7 @@ Stop with Ctrl-C."""
 
 def serve(settings: Settings, http: Http) -> int:
     """Serve until a signal comes; the exit status."""
-    wrong = _wrong(http)
+    wrong = _find_wrong_setting(http)
     if wrong is not None:
         return complain(wrong, 2)
     store = opened(settings, Scope(project=settings.project), needs_project=True)
@@ -49,119 +52,104 @@ def serve(settings: Settings, http: Http) -> int:
         return store
     try:
         users.local(store, settings.home)
-        _identify(http, store, "")  # so that a mistake in its settings is told here, once
+        _identifier(http, store, "")  # so that a mistake in its settings is reported here, once
     except StoreUnusable as error:
         return complain(str(error), 1)
     except StoreError as error:
         return complain(f"cannot use the store: {error}", 1)
     finally:
-        store.close()  # each worker opens its own
-    from satchel.transports.http import workers
-
-    with workers.shared_counts(http.workers):
-        return _serve(settings, http)
-
-
-def _serve(settings: Settings, http: Http) -> int:
-    from satchel.transports.http import server, workers
+        store.close()  # each process that serves opens its own
+    from satchel.transports.http import server
 
     try:
         listening = server.listen(http.host, http.port)
     except OSError as error:
         return complain(f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port.", 1)
+    url = (
+        http.public_url
+        or f"{'https' if http.tls_cert else 'http'}://{_written(http.host)}:{listening.getsockname()[1]}"
+    )
+    return server.run(
+        partial(make_app, settings, http, url),
+        listening,
+        workers=http.workers,
+        max_connections=http.connections,
+        tls=None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key),
+        greet=lambda: _greet(settings, http, url),
+    )
 
-    def greet() -> None:
-        complain(_greeting(settings, http, listening), 0)
 
-    if http.workers == 1:
-        _work(settings, http, listening, ready=greet)
-        return 0
-    processes = workers.Workers(http.workers, listening, lambda parent: _work(settings, http, listening, parent))
-    return processes.run(greet)
+def make_app(settings: Settings, http: Http, url: str) -> "Guard":
+    """The ASGI application of one process: its own store and libraries, an endpoint for each contract.
 
-
-def _work(
-    settings: Settings,
-    http: Http,
-    listening: socket.socket,
-    parent: int | None = None,
-    ready: Callable[[], None] = lambda: None,
-) -> None:
-    """One process: its own store, its own libraries, the shared socket."""
-    from satchel.transports.http import server
-    from satchel.transports.http.app import App
-    from satchel.transports.http.auth import Auth
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    from satchel.transports.http import guard, routes
+    from satchel.transports.http.callers import Callers
     from satchel.transports.http.endpoint import Endpoint
-    from satchel.transports.http.guard import make_guard
+    from satchel.transports.http.health import Health
     from satchel.transports.http.listeners import Listeners
     from satchel.transports.http.metrics import Metrics
     from satchel.transports.http.tasks_api import TasksApi
-    from satchel.transports.http.threads import Threads
 
-    database = opened(settings, Scope(project=settings.project), needs_project=True)
-    if isinstance(database, int):
-        raise SystemExit(database)
+    database = open_database(settings.database)
     libraries = Libraries(settings.libraries)
-    local = settings.user or users.local(database, settings.home)
-    url = _url(http, listening)
-    threads, listeners, metrics = Threads(), Listeners(), Metrics()
+    listeners, metrics = Listeners(), Metrics()
     watched = _Watch(database, listeners.tell)
     why = settings.why_project or "the default"
-    auth = Auth(
+    callers = Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
-        identify=_identify(http, database, url),
-        is_at_hand=http.auth == "none" or (http.auth == "token" and not database.is_shared),
+        default_user=settings.user or users.local(database, settings.home),
+        identify=_identifier(http, database, url),
+        is_lookup=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         has_scopes=http.auth == "oauth",
     )
 
-    def endpoint(contract: Contract) -> Endpoint:
-        store, shelf = contract.reads_store, contract.reads_libraries
-
+    def make_endpoint(contract: Contract) -> Endpoint:
         def watch_all() -> None:
-            if shelf:
-                _ = libraries.catalog  # or a change before the first look at the disk would be none
-            if store:
+            if contract.reads_libraries:
+                _ = libraries.catalog  # a change before the first look at the disk would not be noticed
+            if contract.reads_store:
                 watched.begin()
 
         return Endpoint(
             contract,
-            Runner(contract, database if store else None, libraries if shelf else None),
-            threads=threads,
+            Runner(
+                contract,
+                database if contract.reads_store else None,
+                libraries if contract.reads_libraries else None,
+            ),
+            callers=callers,
             listeners=listeners,
             metrics=metrics,
-            auth=auth,
             watch=watch_all,
-            user=local if contract.acts_as_user else None,
-            is_embedded=contract.reads_store and not database.is_shared,
-            is_ready=lambda: not shelf or libraries.is_read,
+            is_embedded=not database.is_shared,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}
-    own = contracts["satchel"]
-    contracts["satchel"] = narrowed(own, settings.toolsets, is_read_only=settings.is_read_only)
-    endpoints = {f"/mcp/{name}": endpoint(contract) for name, contract in contracts.items()}
-    endpoints["/mcp"] = endpoints[f"/mcp/{settings.contract}"]
-    app = App(
-        guard=make_guard([*http.allow_hosts, *_own_names(http)], http.allow_origins),
-        auth=auth,
-        schema=lambda: database.schema,
+    contracts["satchel"] = narrowed(contracts["satchel"], settings.toolsets, is_read_only=settings.is_read_only)
+    by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
+    endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
+    stop_watching = watch.start(libraries, listeners.tell)
+
+    def close() -> None:
+        stop_watching.set()
+        listeners.close()
+        libraries.renderer.close()
+        database.close()
+
+    return routes.build_app(
+        allowed=guard.allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
+        callers=callers,
         endpoints=endpoints,
-        door=TasksApi(Runner(contracts["tasks"], database), threads=threads, metrics=metrics, auth=auth, user=local),
-        threads=threads,
-        listeners=listeners,
+        tasks=TasksApi(Runner(contracts["tasks"], database), callers=callers, metrics=metrics),
+        health=Health(lambda: database.schema),
         metrics=metrics,
         issuer=http.oauth_issuer if http.auth == "oauth" else None,
         url=url,
+        close=close,
     )
-    gc.collect()
-    gc.freeze()  # what is there by now stays; it need not be looked through again and again
-    gc.set_threshold(20_000, 20, 20)  # a request leaves hardly any circles behind
-    watch.start(libraries, listeners.tell)
-    server.run(app, listening, connections=http.connections, parent=parent, ready=ready)
-    threads.close()
-    libraries.renderer.close()
-    database.close()
-    server.leave()
 
 
 class _Watch:
@@ -181,7 +169,7 @@ class _Watch:
                 self._is_watching = True
 
 
-def _wrong(http: Http) -> str | None:
+def _find_wrong_setting(http: Http) -> str | None:
     """Why these settings cannot be served."""
     if http.auth == "none" and not _is_loopback(http.host):
         return NO_AUTH.format(host=http.host)
@@ -218,7 +206,7 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _identify(http: Http, database: Database, url: str) -> Callable[[str], Identity] | None:
+def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Identity] | None:
     if http.auth == "token":
         return lambda secret: tokens.identify(database, secret)
     if http.auth == "oauth":
@@ -237,20 +225,14 @@ def _own_names(http: Http) -> list[str]:
     return listening if http.public_url is None else [*listening, urlsplit(http.public_url).netloc]
 
 
-def _url(http: Http, listening: socket.socket) -> str:
-    if http.public_url is not None:
-        return http.public_url
-    return f"http://{_written(http.host)}:{listening.getsockname()[1]}"
-
-
 def _written(host: str) -> str:
     """A host as it stands in a URL."""
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
-def _greeting(settings: Settings, http: Http, listening: socket.socket) -> str:
+def _greet(settings: Settings, http: Http, url: str) -> None:
     others = ", ".join(name for name in CONTRACTS if name != settings.contract)
     claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
     named = http.allow_hosts or http.public_url
     hint = "" if named or _is_loopback(http.host) else NO_NAME
-    return hint + READY.format(contract=settings.contract, url=_url(http, listening), others=others, claude=claude)
+    complain(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude), 0)

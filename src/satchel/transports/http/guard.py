@@ -1,108 +1,139 @@
-"""What is refused before anything looks at it: foreign hosts and origins, types and sizes that we do not take.
+"""The one guard in front of every request: Host, Origin, the size of the head, and errors as responses.
 
-A web page in a browser on this machine may send requests here, also under a name of its own that it points at us (DNS
-rebinding). It cannot choose the Host and Origin that the browser sends, so both are held against lists, exactly.
+A web page in a browser on this machine can send requests here, also under a name of its own that it points at us (DNS
+rebinding). It cannot choose the Host and Origin that the browser sends, so both are compared with lists, exactly.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct
 
+from satchel.log import log_surprise
 from satchel.protocol import MAX_MESSAGE_BYTES
-from satchel.transports.http.heads import Head
-
-_LONGEST = 300  # characters of a host: a name has at most 253, and there is the port
+from satchel.transports.http.messages import (
+    Disconnected,
+    Headers,
+    Receive,
+    Refusal,
+    Request,
+    Response,
+    Scope,
+    Send,
+    too_large,
+)
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MAX_FIELDS = 100
+MAX_HEAD_BYTES = 64 * 1024
+_MAX_HOST = 300  # characters: a name has at most 253, and there is the port
 
 
-class Refusal(Exception):
-    """A request that gets no further: its status, what is wrong (`field`), and a sentence for people.
+class AllowedNames(Struct, frozen=True):
+    """The host names and origins of one server."""
 
-    Where it was read before it was refused, it has an id, which the answer repeats.
-    """
+    hosts: frozenset[str]  # names, with the port where only that one is allowed
+    origins: frozenset[str]  # besides those of this machine
+
+    def has_host(self, host: str) -> bool:
+        """Whether a Host is ours: one of the names with any port, or one that was allowed with exactly this port."""
+        return len(host) <= _MAX_HOST and _is_among(host, self.hosts)
+
+    def has_origin(self, origin: str) -> bool:
+        """Whether an Origin is allowed, or is a page of this machine."""
+        if origin in self.origins:
+            return True
+        scheme, separator, host = origin.partition("://")
+        name, port = _split_port(host.lower())
+        return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
+
+
+class Guard:
+    """The outermost ASGI application: refuses what no route should see, and turns refusals into responses."""
 
     def __init__(
         self,
-        status: int,
-        field: str,
-        message: str,
-        headers: Iterable[tuple[str, str]] = (),
-        id: str | int | None = None,
+        app: Callable[[Scope, Receive, Send], Any],
+        allowed: AllowedNames,
+        *,
+        refuse: Callable[[str, Refusal], Response],
+        close: Callable[[], None],
     ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.field = field
-        self.message = message
-        self.headers = headers
-        self.id = id
+        self._app = app
+        self._allowed = allowed
+        self.close = close  # lets go of the store and ends every stream; called at the end of the lifespan
+        self._refuse = refuse  # a refusal in the words of the path
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # we serve no WebSocket; the server closes it
+        has_begun = False
+        shared: list[tuple[bytes, bytes]] = []
 
-class Guard(Struct, frozen=True):
-    """The lists of one server."""
+        async def send_guarded(message: MutableMapping[str, Any]) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff"), *shared]
+            await send(message)
 
-    hosts: frozenset[str]  # names, with the port where only that one is meant
-    origins: frozenset[str]  # besides those of this machine
+        raw_path: bytes = scope.get("raw_path") or b""
+        if b"%2f" in raw_path.lower():
+            scope["path"] = raw_path.decode("latin-1")  # an encoded slash separates nothing, as proxies read it
+        scope["satchel.headers"] = headers = Headers(scope["headers"])
+        request = Request(scope, receive, send_guarded)
+        origin = headers.last.get("origin")
+        if origin in self._allowed.origins and "origin" not in headers.repeated:
+            shared += _share_with(str(origin))
+            scope["satchel.is_shared"] = True
+        try:
+            self._check(scope, headers)
+            await self._app(scope, receive, send_guarded)
+        except Disconnected:
+            return
+        except Exception as error:
+            refusal = error if isinstance(error, Refusal) else _apologize(request)
+            if has_begun:
+                raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
+            await request.respond(self._refuse(request.path, refusal))
+        finally:
+            request.connection.response_sent()
 
-    def check(self, headers: Head) -> None:
+    def _check(self, scope: Scope, headers: Headers) -> None:
         """Look at where a request says it comes from and goes to.
 
         Raises:
-            Refusal: 421 for a foreign Host, 403 for a foreign Origin.
+            Refusal: 431 for a head beyond its bounds, 421 for a foreign Host, 403 for a foreign Origin.
         """
+        raw = scope["headers"]
+        if len(raw) > MAX_FIELDS or sum(len(name) + len(value) for name, value in raw) > MAX_HEAD_BYTES:
+            message = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
+            raise Refusal(431, "headers", message, [("connection", "close")])
         hosts = headers.all("host")
-        if len(hosts) != 1 or not self.knows_host(hosts[0]):
+        if len(hosts) != 1 or not self._allowed.has_host(hosts[0]):
             raise Refusal(421, "host", "This host name is not served here. Add it with --allow-host.")
         origins = headers.all("origin")
-        if origins and (len(origins) != 1 or not self.knows_origin(origins[0])):
+        if origins and (len(origins) != 1 or not self._allowed.has_origin(origins[0])):
             raise Refusal(403, "origin", "Requests from this origin are not taken. Add it with --allow-origin.")
 
-    def knows(self, headers: Head) -> bool:
-        """Whether `check` has nothing against a request that repeats no header, and comes from no page."""
-        return "origin" not in headers.last and self.knows_host(headers.last.get("host", ""))
 
-    def knows_host(self, host: str) -> bool:
-        """Whether a Host is ours: one of the names, on any port, or one with exactly this port."""
-        return len(host) <= _LONGEST and _is_among(host, self.hosts)
-
-    def knows_origin(self, origin: str) -> bool:
-        """Whether an Origin is named, or is a page of this machine."""
-        scheme, separator, host = origin.partition("://")
-        if origin in self.origins:
-            return True
-        name, port = _split(host.lower())
-        return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
-
-    def shares_with(self, headers: Head) -> str | None:
-        """The origin whose pages may read our answers: only one that was named."""
-        given = headers.all("origin")
-        return given[0] if len(given) == 1 and given[0] in self.origins else None
-
-
-@lru_cache(maxsize=1024)
-def _is_among(host: str, hosts: frozenset[str]) -> bool:
-    folded = host.lower()
-    name, port = _split(folded)
-    return folded in hosts or (name in hosts and _is_port(port))
-
-
-def make_guard(hosts: Iterable[str], origins: Iterable[str]) -> Guard:
-    """A guard that knows this machine, and what is added to it."""
-    # Nobody means the empty name, which a comma too many makes.
+def allow(hosts: Iterable[str], origins: Iterable[str]) -> AllowedNames:
+    """The names of this machine and those given; empty ones, which a comma too many makes, are left out."""
     named = (host.lower() for host in hosts if host)
-    return Guard(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
+    return AllowedNames(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
 
 
-def check_body(headers: Head) -> None:
+def check_body(headers: Headers) -> None:
     """Look at what a request says of its body, before the body is read.
 
     Raises:
         Refusal: 415 for anything but plain JSON, 413 for more than we take.
     """
-    # What is said about the character set has no effect (RFC 8259): JSON is UTF-8.
-    if headers.is_plain:
-        return
+    # A charset parameter has no effect (RFC 8259): JSON is UTF-8.
     kinds = [kind.partition(";")[0].rstrip(" \t").lower() for kind in headers.all("content-type")]
     if kinds != ["application/json"]:
         raise Refusal(415, "body", "The body must be application/json.")
@@ -113,13 +144,35 @@ def check_body(headers: Head) -> None:
         raise too_large()
 
 
-def too_large() -> Refusal:
-    """The refusal of a body beyond the bound."""
-    return Refusal(413, "body", f"A body has at most {MAX_MESSAGE_BYTES} bytes.", [("connection", "close")])
+def nothing_here() -> Refusal:
+    """The refusal of a path that is not served."""
+    return Refusal(404, "path", "There is nothing at this path. MCP is served at /mcp.")
 
 
-def _split(host: str) -> tuple[str, str | None]:
-    """A host as name and port; the colons in the brackets of an IPv6 address are none."""
+def _apologize(request: Request) -> Refusal:
+    """Log the exception being handled, and refuse without a word about it."""
+    log_surprise(f"{request.method} {request.path[:100]}")
+    return Refusal(500, "server", "Unable to complete request. Please try again.")
+
+
+def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
+    """The headers that let the pages of an origin read a response."""
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"www-authenticate"),
+        (b"vary", b"origin"),
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _is_among(host: str, hosts: frozenset[str]) -> bool:
+    folded = host.lower()
+    name, port = _split_port(folded)
+    return folded in hosts or (name in hosts and _is_port(port))
+
+
+def _split_port(host: str) -> tuple[str, str | None]:
+    """A host as name and port; the colons inside the brackets of an IPv6 address separate no port."""
     name, separator, port = host.rpartition(":")
     if not separator or (host.startswith("[") and host.endswith("]")):
         return host, None

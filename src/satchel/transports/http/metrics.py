@@ -1,6 +1,11 @@
 """What was called, how it ended and how long it took, for Prometheus."""
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from prometheus_client import (
     CollectorRegistry,
@@ -16,6 +21,26 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LABELS = ("contract", "method", "tool")
+
+
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client looks for counters that processes share
+
+
+@contextmanager
+def shared_folder() -> Iterator[None]:
+    """Let several workers count in files that they share; before any of them is started."""
+    os.environ[_FOLDER] = tempfile.mkdtemp(prefix="satchel-metrics-")
+    try:
+        yield
+    finally:
+        shutil.rmtree(os.environ.pop(_FOLDER), ignore_errors=True)
+
+
+def forget_dead_workers() -> None:
+    """Drop the gauges of workers that have died, or what they had open would be counted for ever."""
+    for file in Path(os.environ[_FOLDER]).glob("gauge_live*_*.db") if _FOLDER in os.environ else ():
+        if not Path(f"/proc/{file.stem.rpartition('_')[2]}").exists():
+            file.unlink(missing_ok=True)
 
 
 class Metrics:
@@ -66,9 +91,10 @@ class Metrics:
         """Count a stream in, or with -1 out."""
         self._streams.inc(by)
 
-    def shown(self) -> tuple[bytes, str]:
+    def show(self) -> tuple[bytes, str]:
         """The page for Prometheus, and its type."""
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        forget_dead_workers()
+        if _FOLDER in os.environ:
             from prometheus_client.multiprocess import MultiProcessCollector
 
             registry = CollectorRegistry()

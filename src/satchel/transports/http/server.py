@@ -1,96 +1,150 @@
-"""The listening process: a socket, an event loop, and an orderly end. Several of them share the socket."""
+"""The serving process, or several on one socket: uvicorn with our bounds, our log, and exit status 0 at a signal."""
 
-import asyncio
+import logging
 import os
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import sys
+import threading
+from collections.abc import Callable, MutableMapping
+from functools import partial
+from multiprocessing import connection, parent_process
+from typing import Any
 
-import uvloop
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
-from satchel.log import flush, gather
-from satchel.transports.http.app import App
-from satchel.transports.http.entrance import Entrance
-from satchel.transports.http.wires import Wires
+from satchel.errors import SatchelError
+from satchel.log import log, log_surprise
+from satchel.transports.http import metrics
+from satchel.transports.http.bounds import BoundedProtocol
+from satchel.transports.http.messages import Receive, Scope, Send
 
-DRAIN = 10.0  # seconds that answers in progress have when we are told to end
-_TICK = 0.1  # seconds
+REQUEST_TIMEOUT = 30.0  # seconds from the first byte of a request to its last
+WRITE_TIMEOUT = 30.0  # seconds in which a client has to read some of its response
+KEEP_ALIVE_TIMEOUT = 75  # seconds that a connection without a request is kept
+SHUTDOWN_TIMEOUT = 10  # seconds that running requests have when the server is told to end
 _BACKLOG = 2048
+
+App = Callable[[Scope, Receive, Send], Any]
 
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that clients can connect to.
 
     Raises:
-        OSError: it cannot be had.
+        OSError: the address cannot be had.
     """
     host = host.strip("[]")  # as IPv6 addresses are written in URLs
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-        listening.listen(_BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    listening.set_inheritable(True)
-    return listening
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 
 
 def run(
-    app: App,
+    make_app: Callable[[], App],
     listening: socket.socket,
     *,
-    connections: int,
-    parent: int | None = None,
-    ready: Callable[[], None] = lambda: None,
-) -> None:
-    """Serve until a signal comes, and finish what is at hand.
-
-    `parent` is a pipe that closes when the supervisor is gone; `ready` is called once signals are heard.
-    """
-    gather()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(app, listening, connections, parent, ready))
-
-
-async def _serve(
-    app: App, listening: socket.socket, connections: int, parent: int | None, ready: Callable[[], None]
-) -> None:
-    loop = asyncio.get_running_loop()
-    wires = Wires(app, connections)
-    ending = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ending.set)
-    if parent is not None:
-        loop.add_reader(parent, ending.set)
-
-    def tick() -> None:
-        loop.call_later(_TICK, tick)  # first, whatever happens in this one
-        wires.tick()
-        flush()
-
-    entrance = Entrance(listening, wires, is_shared=parent is not None)
-    tick()
-    ready()
-    await ending.wait()
-    if parent is not None:
-        loop.remove_reader(parent)
-    entrance.close()
-    app.listeners.close()
-    wires.end()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN):
-            while wires.open or wires.tasks:
-                await asyncio.sleep(0.02)
-    wires.abort()
+    workers: int,
+    max_connections: int,
+    tls: tuple[str, str] | None,
+    greet: Callable[[], None],
+) -> int:
+    """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
+    protocol: Any = partial(
+        BoundedProtocol,
+        max_connections=max_connections,
+        request_timeout=REQUEST_TIMEOUT,
+        write_timeout=WRITE_TIMEOUT,
+    )
+    certificate, key = tls or (None, None)
+    config = uvicorn.Config(
+        partial(_load, make_app, greet if workers == 1 else None),
+        factory=True,
+        http=protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        workers=workers,
+        timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    _forward_logs()
+    if workers == 1:
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        except SystemExit:
+            return 1  # the application could not be made; _load has logged why
+        return 0
+    with metrics.shared_folder():
+        supervisor = _Supervisor(config, sockets=[listening])
+        greet()
+        supervisor.run()
+    return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
 
 
-def leave() -> None:
-    """End the process at once: a thread that still waits for the database must not hold it up."""
-    flush()
-    with suppress(OSError):
-        os.close(1)
-    os._exit(0)
+class _Supervisor(Multiprocess):
+    """uvicorn's supervisor, which lets nobody connect while the workers shut down."""
+
+    def terminate_all(self) -> None:
+        for listening in self.sockets:
+            listening.close()
+        super().terminate_all()
+
+
+def _load(make_app: Callable[[], App], greet: Callable[[], None] | None) -> App:
+    """Make the application in the process that serves it."""
+    _forward_logs()
+    if parent_process() is not None:
+        threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
+    try:
+        app = make_app()
+    except SatchelError as error:
+        log(str(error))
+        sys.exit(STARTUP_FAILURE)
+
+    async def process(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_and_greet(message: MutableMapping[str, Any]) -> None:
+            await send(message)
+            if message["type"] == "lifespan.startup.complete" and greet is not None:
+                greet()
+
+        if scope["type"] != "lifespan":
+            await app(scope, receive, send)
+            return
+        await app(scope, receive, send_and_greet)
+        # All is closed. Leave at once: a worker thread that still waits for the database must not hold the process up,
+        # and uvicorn would end it by the signal instead of status 0.
+        os._exit(0)
+
+    return process
+
+
+def _end_with_parent() -> None:
+    """End a worker whose supervisor was killed, or it would serve for ever."""
+    parent = parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _forward_logs() -> None:
+    """Send what an operator needs of uvicorn's log to ours."""
+    logger = logging.getLogger("uvicorn.error")
+    logger.handlers = [_Forwarder()]
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+
+
+class _Forwarder(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if record.exc_info:
+            log_surprise("the application", record.exc_info[1])
+        elif record.levelno >= logging.ERROR or "died" in message:
+            log(message)

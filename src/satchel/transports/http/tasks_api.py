@@ -1,48 +1,46 @@
-"""The tools of `tasks` as plain HTTP: `POST /mcp/tool/{name}` with the arguments as body, for whoever speaks no MCP."""
+"""The tools of `tasks` as plain HTTP, without MCP: `POST /mcp/tool/{name}` with the arguments as body."""
 
 import time
 from typing import Any
+
+from anyio.to_thread import run_sync
 
 from satchel.contracts.runner import Runner
 from satchel.contracts.tasks import COMPLAINTS, error
 from satchel.model import Scope
 from satchel.protocol import ProtocolError
 from satchel.protocol.codec import BadJson, decode
-from satchel.transports.http.auth import Auth, for_user
-from satchel.transports.http.guard import Refusal
+from satchel.transports.http.callers import Callers
+from satchel.transports.http.guard import check_body
+from satchel.transports.http.messages import Refusal, Request, Response, json_response
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.http.replies import Answer, in_json
-from satchel.transports.http.threads import Threads
 
-STATUSES = {"VALIDATION_ERROR": 400, "NOT_FOUND": 404}
+PREFIX = "/mcp/tool/"
+
+_STATUSES = {"VALIDATION_ERROR": 400, "NOT_FOUND": 404}
 
 
 class TasksApi:
     """Serves the tools of one contract, `tasks`, one path each."""
 
-    def __init__(self, runner: Runner, *, threads: Threads, metrics: Metrics, auth: Auth, user: str) -> None:
+    def __init__(self, runner: Runner, *, callers: Callers, metrics: Metrics) -> None:
         self._runner = runner
-        self._threads = threads
+        self._callers = callers
         self._metrics = metrics
-        self._auth = auth
-        self._user = user
 
-    def check(self, name: str, scope: Scope) -> None:
-        """Look whether there is such a tool, and whether this caller may use it.
-
-        Raises:
-            Refusal: 404 or 403.
-        """
+    async def handle(self, request: Request) -> Response:
+        """Carry out one call."""
+        scope = await self._callers.enter(request)
+        name = request.path.removeprefix(PREFIX)
         tool = self._runner.tool_named(name)
         if tool is None:
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
-            raise self._auth.forbidden("Read-only: nothing may be changed.")
-
-    async def post(self, name: str, scope: Scope, raw: bytes) -> Answer:
-        """Carry out one call."""
-        status, body = await self._threads.run(self._call, name, for_user(scope, self._user), raw)
-        return in_json(status, body)
+            raise self._callers.refuse_write()
+        check_body(request.headers)
+        raw = await request.body()
+        status, body = await run_sync(self._call, name, self._callers.as_user(scope), raw, abandon_on_cancel=True)
+        return json_response(status, body)
 
     def _call(self, name: str, scope: Scope, raw: bytes) -> tuple[int, Any]:
         started = time.perf_counter()
@@ -60,17 +58,14 @@ class TasksApi:
         seconds = time.perf_counter() - started
         self._metrics.called("tasks", "door", name, seconds=seconds, is_error=not is_ok)
         code = body.get("code") if isinstance(body, dict) else None
-        return (200, body) if is_ok else (STATUSES.get(str(code), 500), body)
+        return (200, body) if is_ok else (_STATUSES.get(str(code), 500), body)
 
 
-def status(refused: Refusal) -> int:
-    """The status of a refusal: this contract knows no other than 500 for what is our fault."""
-    return min(refused.status, 500)
-
-
-def refusal(refused: Refusal) -> Any:
-    """A refusal of the guard in the envelope of this contract."""
-    if refused.status == 404:
-        return error("NOT_FOUND", refused.message)
-    code = "DATABASE_ERROR" if refused.status >= 500 else "VALIDATION_ERROR"
-    return error(code, refused.message, {"field": refused.field})
+def refuse(refusal: Refusal) -> Response:
+    """A refusal in the envelope of this contract, which has no status beyond 500."""
+    if refusal.status == 404:
+        body = error("NOT_FOUND", refusal.message)
+    else:
+        code = "DATABASE_ERROR" if refusal.status >= 500 else "VALIDATION_ERROR"
+        body = error(code, refusal.message, {"field": refusal.field})
+    return json_response(min(refusal.status, 500), body, refusal.headers)

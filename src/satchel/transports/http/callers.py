@@ -1,15 +1,15 @@
-"""Who is calling, and what they may do: anybody on this machine, a bearer token, or the JWT of an OAuth issuer."""
+"""Who is calling, and what they may do: anyone on this machine, a bearer token, or the JWT of an OAuth issuer."""
 
 from collections.abc import Callable
 from urllib.parse import parse_qs
 
 import msgspec
+from anyio.to_thread import run_sync
 from msgspec import Struct
 
 from satchel.errors import StoreError, Unauthorized
 from satchel.model import Identity, Scope
-from satchel.transports.http.guard import Refusal
-from satchel.transports.http.heads import Head
+from satchel.transports.http.messages import Headers, Refusal, Request
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
@@ -17,21 +17,28 @@ SCOPES = ("satchel:read", "satchel:write")
 _NEEDED = f'scope="{" ".join(SCOPES)}"'
 
 
-class Auth(Struct, frozen=True, kw_only=True):
-    """How this server knows its callers."""
+class Callers(Struct, frozen=True, kw_only=True):
+    """How this server identifies its callers."""
 
-    scope: Scope  # of a caller who says nothing else
-    identify: Callable[[str], Identity] | None = None  # None: on this machine, whoever asks
-    is_at_hand: bool = True  # it takes no more than a look into an embedded store
-    has_scopes: bool = False  # its tokens
+    scope: Scope  # of a caller that names neither user nor project
+    default_user: str | None = None  # for contracts that act as one
+    identify: Callable[[str], Identity] | None = None  # None: no token is asked for
+    is_lookup: bool = True  # `identify` reads one row of an embedded store, so it may run in the event loop
+    has_scopes: bool = False  # tokens carry OAuth scopes
 
-    def enter(self, headers: Head, query: str) -> Scope:
-        """The scope of a request; may ask the database, or wait for an issuer's keys.
+    async def enter(self, request: Request) -> Scope:
+        """The scope of a request.
 
         Raises:
-            Refusal: 400 for a query that nobody means, 401 without a good token, 403 for a project that it does not
-                open, 503 when nobody can tell.
+            Refusal: 400 for a query that has no meaning, 401 without a valid token, 403 for a project that the token
+                does not open, 503 when the token cannot be checked.
         """
+        if self.is_lookup:
+            return self.find_scope(request.headers, request.query)
+        return await run_sync(self.find_scope, request.headers, request.query, abandon_on_cancel=True)
+
+    def find_scope(self, headers: Headers, query: str) -> Scope:
+        """The same, in the calling thread; may ask the database, or wait for an issuer's keys."""
         project, why = self._project(headers, query)
         if self.identify is None:
             return self.scope if project is None else msgspec.structs.replace(self.scope, project=project, why=why)
@@ -42,14 +49,14 @@ class Auth(Struct, frozen=True, kw_only=True):
         except StoreError as error:
             raise Refusal(503, "authorization", "Who is calling cannot be told at the moment. Try again.") from error
         allowed = identity.projects
-        if allowed == ():  # as an issuer may have it
-            raise self.forbidden("This token opens no project.")
+        if allowed == ():  # an issuer may grant none
+            raise self._forbidden("This token opens no project.")
         if project is None:
             project, why = self.scope.project, self.scope.why
             if allowed is not None and project not in allowed:
                 project, why = allowed[0], "the token"
         elif allowed is not None and project not in allowed:
-            raise self.forbidden("This token does not open that project.")
+            raise self._forbidden("This token does not open that project.")
         return Scope(
             project=project,
             why=why,
@@ -58,15 +65,24 @@ class Auth(Struct, frozen=True, kw_only=True):
             is_read_only=identity.is_read_only or self.scope.is_read_only,
         )
 
-    def forbidden(self, message: str, id: str | int | None = None) -> Refusal:
-        """The refusal of something that a token does not allow, or that this server allows nobody."""
+    def refuse_write(self, id: str | int | None = None) -> Refusal:
+        """The refusal of a write by a caller, or on a server, that may only read."""
+        return self._forbidden("Read-only: nothing may be changed.", id)
+
+    def as_user(self, scope: Scope) -> Scope:
+        """A scope that acts as the default user where it names none itself."""
+        if scope.user is not None or self.default_user is None:
+            return scope
+        return msgspec.structs.replace(scope, user=self.default_user)
+
+    def _forbidden(self, message: str, id: str | int | None = None) -> Refusal:
         if self.identify is None:
-            return Refusal(403, "authorization", message, id=id)  # there is no token that would help
+            return Refusal(403, "authorization", message, id=id)  # no token would help
         challenge = _challenge('error="insufficient_scope"', _NEEDED)
         return Refusal(403, "authorization", message, [("www-authenticate", challenge)], id)
 
-    def _project(self, headers: Head, query: str) -> tuple[str | None, str]:
-        """The project that a request names, and where it does; an empty name is none."""
+    def _project(self, headers: Headers, query: str) -> tuple[str | None, str]:
+        """The project that a request names, and where; an empty name counts as none."""
         try:
             given = parse_qs(query, max_num_fields=20).get("project") if query else None
         except ValueError as error:
@@ -76,7 +92,7 @@ class Auth(Struct, frozen=True, kw_only=True):
         named = [name for name in headers.all(PROJECT_HEADER) if name]
         return (named[-1], "the header Satchel-Project") if named else (None, "")
 
-    def _token(self, headers: Head) -> str:
+    def _token(self, headers: Headers) -> str:
         given = headers.all("authorization")
         if not given:
             raise self._unauthorized("a bearer token is needed", is_given=False)
@@ -86,7 +102,7 @@ class Auth(Struct, frozen=True, kw_only=True):
         return token.strip()
 
     def _unauthorized(self, description: str, *, is_given: bool) -> Refusal:
-        # Who sends no token is told where to get one, and not that there was an error.
+        # RFC 6750: no error code where no token was sent.
         wrong = ('error="invalid_token"', f'error_description="{description}"') if is_given else ()
         challenge = _challenge(*wrong, *((_NEEDED,) if self.has_scopes else ()))
         message = f"{description[:1].upper()}{description[1:]}."
@@ -95,8 +111,3 @@ class Auth(Struct, frozen=True, kw_only=True):
 
 def _challenge(*parts: str) -> str:
     return "Bearer " + ", ".join(('realm="satchel"', *parts))
-
-
-def for_user(scope: Scope, user: str | None) -> Scope:
-    """A scope that acts as this user where it names none itself."""
-    return scope if scope.user is not None or user is None else msgspec.structs.replace(scope, user=user)

@@ -1,0 +1,43 @@
+"""`GET /health`: whether the database answers, asked on a thread that no request can keep busy."""
+
+import asyncio
+from collections.abc import Callable
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from satchel.errors import StoreError
+from satchel.log import log
+from satchel.transports.http.messages import Request, Response, json_response
+
+_DATABASE_TIMEOUT = 2.0  # seconds; a probe waits no longer
+
+
+class Health:
+    """Asks the database; those who ask while an answer is awaited share it."""
+
+    def __init__(self, read_schema: Callable[[], int]) -> None:
+        self._read_schema = read_schema
+        self._limiter = CapacityLimiter(1)
+        self._checking: asyncio.Task[int | None] | None = None
+
+    async def handle(self, _request: Request) -> Response:
+        """Answer a probe."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(run_sync(self._check, limiter=self._limiter))
+        try:
+            async with asyncio.timeout(_DATABASE_TIMEOUT):
+                schema = await asyncio.shield(self._checking)
+        except TimeoutError:
+            log("health: the database takes too long to answer")
+            schema = None
+        if schema is None:
+            return json_response(503, {"status": "unavailable", "database": "unavailable"})
+        return json_response(200, {"status": "ok", "database": "ok", "schema": schema})
+
+    def _check(self) -> int | None:
+        try:
+            return self._read_schema()
+        except StoreError as error:
+            log(f"health: {error}")
+            return None

@@ -1,0 +1,139 @@
+"""The ASGI application: which path is answered by what, behind the one guard."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from anyio.to_thread import run_sync
+from starlette.routing import Route, Router
+
+from satchel.protocol import INVALID_REQUEST
+from satchel.transports.http import tasks_api
+from satchel.transports.http.callers import SCOPES, Callers
+from satchel.transports.http.endpoint import Endpoint
+from satchel.transports.http.guard import AllowedNames, Guard, nothing_here
+from satchel.transports.http.health import Health
+from satchel.transports.http.messages import (
+    Receive,
+    Refusal,
+    Request,
+    Response,
+    Scope,
+    Send,
+    json_response,
+)
+from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.tasks_api import TasksApi
+
+METADATA = "/.well-known/oauth-protected-resource"
+
+_PREFLIGHT = (
+    (
+        "access-control-allow-headers",
+        "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, last-event-id, mcp-session-id, "
+        "satchel-project",
+    ),
+    ("access-control-max-age", "600"),
+)
+
+
+class Handler:
+    """A path as an ASGI application: checks the method, then lets a function answer the request."""
+
+    def __init__(
+        self, handle: Callable[[Request], Awaitable[Response | None]], *methods: str, allow: str | None = None
+    ) -> None:
+        self._handle = handle
+        self._methods = methods
+        self._allow = allow or ", ".join(methods)  # what a refused client is told
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        response: Response | None
+        if request.method in self._methods:
+            response = await self._handle(request)
+        elif request.method == "OPTIONS" and scope.get("satchel.is_shared"):
+            response = Response(204, headers=(("access-control-allow-methods", ", ".join(self._methods)), *_PREFLIGHT))
+        else:
+            raise Refusal(405, "method", f"Use {self._allow} here.", [("allow", self._allow)])
+        if response is not None:
+            await request.respond(response)
+
+
+def build_app(
+    *,
+    allowed: AllowedNames,
+    callers: Callers,
+    endpoints: Mapping[str, Endpoint],
+    tasks: TasksApi,
+    health: Health,
+    metrics: Metrics,
+    issuer: str | None,
+    url: str,
+    close: Callable[[], None],
+) -> Guard:
+    """Every route of a server; `endpoints` by path, `url` as clients reach it, `issuer` of its OAuth tokens."""
+
+    async def show_metrics(request: Request) -> Response:
+        await callers.enter(request)
+        page, kind = metrics.show()
+        return Response(200, page, (("content-type", kind),))
+
+    def describe_resource(path: str) -> Callable[[Request], Awaitable[Response]]:
+        """What a client of a path has to know to ask for a token (RFC 9728)."""
+        metadata = {
+            "resource": url + path,
+            "authorization_servers": [issuer],
+            "scopes_supported": list(SCOPES),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Satchel",
+        }
+
+        async def show_metadata(_request: Request) -> Response:
+            return json_response(200, metadata)
+
+        return show_metadata
+
+    def refuse(path: str, refusal: Refusal) -> Response:
+        metrics.refused(refusal.status)
+        if issuer is not None:
+            described = f"{url}{METADATA}{path if path in endpoints else '/mcp'}"
+            refusal.headers = [
+                (name, f'{value}, resource_metadata="{described}"' if name == "www-authenticate" else value)
+                for name, value in refusal.headers
+            ]
+        return _refuse(path, refusal)
+
+    routes = [
+        Route(path, Handler(endpoint.handle, "GET", "POST", allow=None if endpoint.has_stream else "POST"))
+        for path, endpoint in endpoints.items()
+    ]
+    routes.append(Route(f"{tasks_api.PREFIX}{{name:path}}", Handler(tasks.handle, "POST")))
+    routes.append(Route("/health", Handler(health.handle, "GET")))
+    routes.append(Route("/metrics", Handler(show_metrics, "GET")))
+    if issuer is not None:
+        routes.append(Route(METADATA, Handler(describe_resource("/mcp"), "GET")))
+        routes += [Route(METADATA + path, Handler(describe_resource(path), "GET")) for path in endpoints]
+
+    @asynccontextmanager
+    async def lifespan(_app: object) -> AsyncIterator[None]:
+        yield
+        await run_sync(close)
+
+    router = Router(routes, redirect_slashes=False, default=_find_nothing, lifespan=lifespan)
+    return Guard(router, allowed, refuse=refuse, close=close)
+
+
+async def _find_nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise nothing_here()
+
+
+def _refuse(path: str, refusal: Refusal) -> Response:
+    """A refusal in the form that clients of a path expect."""
+    if path.startswith(tasks_api.PREFIX):
+        return tasks_api.refuse(refusal)
+    if path == "/mcp" or path.startswith("/mcp/"):
+        known = {} if refusal.id is None else {"id": refusal.id}
+        body = {"jsonrpc": "2.0", **known, "error": {"code": INVALID_REQUEST, "message": refusal.message}}
+    else:
+        body = {"error": refusal.message}
+    return json_response(refusal.status, body, refusal.headers)
