@@ -289,7 +289,9 @@ def refusal(route: str, status: int, field: str, message: str, id: int | None = 
 def children(pid: int) -> list[int]:
     """The children of a process; none once it is gone."""
     try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        # multiprocessing starts a process of its own beside those that we mean.
+        return [one for one in found if b"resource_tracker" not in Path(f"/proc/{one}/cmdline").read_bytes()]
     except (FileNotFoundError, ProcessLookupError):
         return []
 

@@ -22,6 +22,9 @@ from satchel.storage.database import Database, open_database
 
 if TYPE_CHECKING:
     from satchel.transports.http.guard import Guard
+    from satchel.transports.http.server import Timeouts
+
+HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
 
 NO_AUTH = """\
 refusing to serve {host} without authentication: other machines could read and change everything.
@@ -42,7 +45,7 @@ serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
 Stop with Ctrl-C."""
 
 
-def serve(settings: Settings, http: Http) -> int:
+def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, heartbeat: float = HEARTBEAT) -> int:
     """Serve until a signal comes; the exit status."""
     wrong = _find_wrong_setting(http)
     if wrong is not None:
@@ -70,16 +73,17 @@ def serve(settings: Settings, http: Http) -> int:
         or f"{'https' if http.tls_cert else 'http'}://{_written(http.host)}:{listening.getsockname()[1]}"
     )
     return server.run(
-        partial(make_app, settings, http, url),
+        partial(make_app, settings, http, url, heartbeat),
         listening,
         workers=http.workers,
         max_connections=http.connections,
         tls=None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key),
+        timeouts=timeouts or server.Timeouts(),
         greet=lambda: _greet(settings, http, url),
     )
 
 
-def make_app(settings: Settings, http: Http, url: str) -> "Guard":
+def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTBEAT) -> "Guard":
     """The ASGI application of one process: its own store and libraries, an endpoint for each contract.
 
     Raises:
@@ -125,6 +129,7 @@ def make_app(settings: Settings, http: Http, url: str) -> "Guard":
             metrics=metrics,
             watch=watch_all,
             is_embedded=not database.is_shared,
+            heartbeat=heartbeat,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}

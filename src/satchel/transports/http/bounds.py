@@ -1,16 +1,16 @@
 """What uvicorn lacks against slow and endless clients: time limits, a bound on unread bytes and on connections.
 
-One subclass of its protocol that overrides asyncio's callbacks; the parser and the ASGI cycle stay uvicorn's. The
-application finds it as `scope["state"]["satchel.connection"]` and reports how far it has read.
+One subclass of its protocol around asyncio's callbacks; the parser and the ASGI cycle stay uvicorn's. The application
+finds it as `scope["state"]["satchel.connection"]` and reports how far it has read.
 """
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable
-from math import inf
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MAX_UNREAD_BYTES = 512 * 1024  # received and not taken by the application: heads and pipelined requests
 
@@ -20,8 +20,7 @@ _UPGRADE, _DECLINED = re.compile(rb"\r\nupgrade:", re.IGNORECASE), b"\r\nx-asked
 class BoundedProtocol(HttpToolsProtocol):
     """An HTTP connection with bounds.
 
-    A request has `request_timeout` seconds from its first byte to its last, a client `write_timeout` seconds to read
-    some of what waits for it.
+    A request has `request_timeout` seconds from its first byte to its last, a client `write_timeout` to read something.
     """
 
     def __init__(
@@ -37,10 +36,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._max_connections = max_connections
         self._request_timeout = request_timeout
         self._write_timeout = write_timeout
-        self._request_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._is_idle = True  # the next byte begins a request
         self._unread = 0
+        self._cycles: list[RequestResponseCycle] = []  # uvicorn reports a loss to the last of pipelined requests only
         self._close_stream: Callable[[], None] | None = None
 
     def body_taken(self) -> None:
@@ -50,9 +49,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def request_received(self) -> None:
         """The application has the whole request, so that no time limit runs until the next one begins."""
         self._unread = 0
-        if self._request_timer is not None:
-            self._request_timer.cancel()
-            self._request_timer = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def stream_opened(self, close: Callable[[], None]) -> None:
         """The response is a stream; `close` ends it when the server shuts down."""
@@ -66,43 +65,41 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+            milliseconds = int(self._write_timeout * 1000)
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
         if len(self.connections) > self._max_connections:
             self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
         else:
-            self._start_request_timer()
+            self._start_timer()
 
     def data_received(self, data: bytes) -> None:
         if self._is_idle:
             self._is_idle = False
+            if self._timer is None:
+                self._start_timer()
             # httptools drops the body of a request that asks for another protocol, and Java's client asks for HTTP/2
             # in its first one: hide that wish.
             head, end, body = data.partition(b"\r\n\r\n")
             if _UPGRADE.search(head):
                 data = _UPGRADE.sub(_DECLINED, head) + end + body
-        if self._request_timer is None and self._close_stream is None:
-            self._start_request_timer()
         self._unread += len(data)
         super().data_received(data)
         if self._unread > MAX_UNREAD_BYTES:
             self._refuse(b"431 Request Header Fields Too Large", b"The head of a request has at most 64 KiB.")
 
     def on_headers_complete(self) -> None:
+        """Called by the parser."""
         super().on_headers_complete()
         self.headers = []  # uvicorn would add the trailers of a body to the headers that the application sees
+        self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if not cycle.response_complete]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.request_received()
-        self.resume_writing()
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._watch_reader()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._write_timer is not None:
-            self._write_timer.cancel()
 
     def shutdown(self) -> None:
         """Called by uvicorn, which then waits for the response: a stream has to be told to end."""
@@ -110,18 +107,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._close_stream is not None:
             self._close_stream()
 
-    def _start_request_timer(self) -> None:
-        self._request_timer = self.loop.call_later(self._request_timeout, self._time_out)
-
-    def _time_out(self) -> None:
-        self._refuse(b"408 Request Timeout", b"A request has %d seconds to arrive." % self._request_timeout)
-
-    def _watch_reader(self, before: float = inf) -> None:
-        unsent = self.transport.get_write_buffer_size()
-        if unsent >= before:
-            self.transport.abort()  # nothing was read for a whole timeout
-        else:
-            self._write_timer = self.loop.call_later(self._write_timeout, self._watch_reader, unsent)
+    def _start_timer(self) -> None:
+        late = b"A request has %d seconds to arrive." % self._request_timeout
+        self._timer = self.loop.call_later(self._request_timeout, self._refuse, b"408 Request Timeout", late)
 
     def _refuse(self, status: bytes, message: bytes) -> None:
         if self._close_stream is not None:

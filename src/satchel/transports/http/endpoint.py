@@ -23,8 +23,6 @@ from satchel.transports.http.listeners import Listener, Listeners
 from satchel.transports.http.messages import HeaderLines, Refusal, Request, Response, encoded_json
 from satchel.transports.http.metrics import Metrics
 
-KEEP_ALIVE = 15.0  # seconds between signs of life on a quiet stream
-
 _MAX_INLINE_BYTES = 64 * 1024  # a larger message is decoded in a worker thread
 
 
@@ -41,6 +39,7 @@ class Endpoint:
         metrics: Metrics,
         watch: Callable[[], None],
         is_embedded: bool,
+        heartbeat: float,
     ) -> None:
         self._contract = contract
         self._runner = runner
@@ -52,6 +51,7 @@ class Endpoint:
         self._listeners = listeners
         self._metrics = metrics
         self._watch = watch  # starts watching for changes, unless that has begun
+        self._heartbeat = heartbeat  # seconds between signs of life on a quiet stream
         self._is_embedded = is_embedded  # the store, so that a look-up waits for nothing but the processor
 
     async def handle(self, request: Request) -> Response | None:
@@ -200,8 +200,8 @@ class Endpoint:
                 await request.send_event(message)
             checked = time.monotonic()
             while not leaving.done():
-                messages = await listener.messages(KEEP_ALIVE)
-                if time.monotonic() - checked >= KEEP_ALIVE:
+                messages = await listener.messages(self._heartbeat)
+                if time.monotonic() - checked >= self._heartbeat:
                     if not await self._is_still_allowed(request):
                         break
                     checked = time.monotonic()

@@ -99,6 +99,8 @@ class Guard:
             refusal = error if isinstance(error, Refusal) else _apologize(request)
             if has_begun:
                 raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
+            if "expect" in headers.last:  # the client may or may not send its body now
+                refusal.headers = {*refusal.headers, ("connection", "close")}
             await request.respond(self._refuse(request.path, refusal))
         finally:
             request.connection.response_sent()
@@ -110,7 +112,8 @@ class Guard:
             Refusal: 431 for a head beyond its bounds, 421 for a foreign Host, 403 for a foreign Origin.
         """
         raw = scope["headers"]
-        if len(raw) > MAX_FIELDS or sum(len(name) + len(value) for name, value in raw) > MAX_HEAD_BYTES:
+        size = sum(len(name) + len(value) for name, value in raw) + len(scope["path"]) + len(scope["query_string"])
+        if len(raw) > MAX_FIELDS or size > MAX_HEAD_BYTES:
             message = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
             raise Refusal(431, "headers", message, [("connection", "close")])
         hosts = headers.all("host")

@@ -127,14 +127,14 @@ class Request:
 
     async def respond(self, response: Response) -> None:
         """Send a whole response."""
-        headers = _encode_headers([*response.headers, ("content-length", str(len(response.body)))])
-        await self._send({"type": "http.response.start", "status": response.status, "headers": headers})
+        length = () if response.status == 204 else (("content-length", str(len(response.body))),)
+        await self._begin(response.status, [*response.headers, *length])
         await self._send({"type": "http.response.body", "body": response.body})
 
     async def begin_events(self, close: Callable[[], None]) -> None:
         """Open a stream of events; `close` is called when the server shuts down."""
         self.connection.stream_opened(close)
-        await self._send({"type": "http.response.start", "status": 200, "headers": _encode_headers(_EVENTS)})
+        await self._begin(200, _EVENTS)
 
     async def send_event(self, message: bytes) -> None:
         """Send one message, which has no line ends of its own, as an event."""
@@ -147,6 +147,9 @@ class Request:
     async def end_events(self) -> None:
         """Close the stream."""
         await self._send({"type": "http.response.body", "body": b""})
+
+    async def _begin(self, status: int, headers: HeaderLines) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": _encode_headers(headers)})
 
     async def _send_part(self, part: bytes) -> None:
         await self._send({"type": "http.response.body", "body": part, "more_body": True})

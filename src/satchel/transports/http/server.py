@@ -12,6 +12,7 @@ from multiprocessing import connection, parent_process
 from typing import Any
 
 import uvicorn
+from msgspec import Struct
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
@@ -21,13 +22,18 @@ from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.messages import Receive, Scope, Send
 
-REQUEST_TIMEOUT = 30.0  # seconds from the first byte of a request to its last
-WRITE_TIMEOUT = 30.0  # seconds in which a client has to read some of its response
-KEEP_ALIVE_TIMEOUT = 75  # seconds that a connection without a request is kept
-SHUTDOWN_TIMEOUT = 10  # seconds that running requests have when the server is told to end
 _BACKLOG = 2048
 
 App = Callable[[Scope, Receive, Send], Any]
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """How long a server waits, in seconds."""
+
+    request: float = 30.0  # from the first byte of a request to its last
+    write: float = 30.0  # for a client to read some of its response
+    keep_alive: int = 75  # for the next request on a connection
+    shutdown: int = 10  # for running requests, when the server is told to end
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -48,14 +54,15 @@ def run(
     workers: int,
     max_connections: int,
     tls: tuple[str, str] | None,
+    timeouts: Timeouts,
     greet: Callable[[], None],
 ) -> int:
     """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
     protocol: Any = partial(
         BoundedProtocol,
         max_connections=max_connections,
-        request_timeout=REQUEST_TIMEOUT,
-        write_timeout=WRITE_TIMEOUT,
+        request_timeout=timeouts.request,
+        write_timeout=timeouts.write,
     )
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
@@ -69,8 +76,8 @@ def run(
         proxy_headers=False,
         server_header=False,
         workers=workers,
-        timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
-        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+        timeout_keep_alive=timeouts.keep_alive,
+        timeout_graceful_shutdown=timeouts.shutdown,
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
