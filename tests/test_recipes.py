@@ -14,7 +14,7 @@ from tests.support.stdio import Server
 ROOT = Path(__file__).resolve().parents[1]
 USER = "550e8400-e29b-41d4-a716-446655440000"
 BLOCK = re.compile(
-    r"^ *<!-- recipe (?P<recipe>\w+): (?P<file>\S+), (?P<how>new|at the end|before|after|inside)"
+    r"^ *<!-- recipe (?P<recipe>\w+): (?P<file>\S+), (?P<how>new|at the end|before|first in|last in)"
     r'(?: "(?P<anchor>[^"]+)")? -->\n'
     r"(?P<indent> *)```python\n(?P<code>.*?)^ *```$",
     re.M | re.S,
@@ -51,9 +51,9 @@ def insert(file: Path, how: str, anchor: str | None, code: str) -> None:
     [place] = places
     if how == "before":
         lines[place:place] = [code, "\n\n"]
-    elif how == "after":
-        lines[place + 1 : place + 1] = [code]
-    else:  # inside: as the last item of a tuple
+    elif how == "first in":
+        lines[place + 1 : place + 1] = [f"{code.rstrip()},\n"]
+    else:  # last in a tuple
         rest = "".join(lines[place:])
         head, tail = re.split(r"(?<=[\w),\"])\s*\)\n", rest, maxsplit=1)
         lines[place:] = [f"{head.rstrip().rstrip(',')}, {code.strip()})\n", tail]
