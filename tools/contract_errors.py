@@ -1,0 +1,356 @@
+"""Every error of a contract, as a running server gives it: docs.py prints them on the contract's page.
+
+Calls with wrong arguments are made up from the input schemas, one for each bound of each argument, published or not.
+Calls that fail for another reason (nothing there, a name in use) are listed here, because no table holds them.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from satchel.contracts.contract import Contract, Tool
+from satchel.contracts.schema import Field, fields_of
+from satchel.errors import Forbidden, StoreFailed
+from satchel.model import Scope
+
+USER, OTHER = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
+ABSENT = "00000000-0000-4000-8000-000000000000"
+LONGEST_SAMPLE = 160  # characters of an error text that are printed
+
+
+class Case(NamedTuple):
+    """One call that fails, and what is wrong with it. Without a reason the call only prepares the next ones."""
+
+    reason: str
+    method: str  # a tool, or an MCP method
+    arguments: dict[str, Any]
+    argument: str = ""  # whose name is printed as ARGUMENT, because the text is the same for every argument
+
+
+class Failure(NamedTuple):
+    """One error as clients get it."""
+
+    reasons: list[str]
+    code: str
+    text: str
+
+
+# -- calls that fail for what is in the store, or in a library ----------------------------------------------------
+
+_ADD = {"title": "A", "content": "x"}
+
+CASES: dict[str, list[Case]] = {
+    "prompt-store": [
+        Case("no prompt has this `id`", "get_prompt", {"id": ABSENT}),
+        Case("", "add_prompt", _ADD),
+        Case("another prompt of the project has this `title`", "add_prompt", _ADD),
+    ],
+    "mcpkg": [
+        Case("`name` is empty, or longer than 255 characters", "create_prompt", {"name": "", "content": "x"}),
+        Case("`name` has other characters", "create_prompt", {"name": "a b", "content": "x"}),
+        Case("`content` of a prompt is empty", "create_prompt", {"name": "a", "content": ""}),
+        Case("`content` is too long", "create_prompt", {"name": "a", "content": "x" * (4 * 1024 * 1024 + 1)}),
+        Case("no prompt has this `name`", "delete_prompt", {"name": "NAME"}),
+        Case("no resource has this `name`", "delete_resource", {"name": "NAME"}),
+        Case("", "create_prompt", {"name": "NAME", "content": "x"}),
+        Case("another prompt has this `name`", "create_prompt", {"name": "NAME", "content": "x"}),
+        Case("`uri` is not a URI", "create_resource", {"name": "a", "uri": "a b", "content": "x"}),
+        Case("", "create_resource", {"name": "NAME", "uri": "a:b", "content": "x"}),
+        Case("another resource has this `name`", "create_resource", {"name": "NAME", "uri": "a:c", "content": "x"}),
+        Case("another resource has this `uri`", "create_resource", {"name": "OTHER", "uri": "a:b", "content": "x"}),
+        Case("`mime_type` is not a MIME type", "update_resource", {"name": "NAME", "mime_type": "text"}),
+        Case(
+            "`mime_type` changes between text and binary without `content`",
+            "update_resource",
+            {"name": "NAME", "mime_type": "image/png"},
+        ),
+        Case(
+            "`content` of a binary type is not base64",
+            "update_resource",
+            {"name": "NAME", "mime_type": "image/png", "content": "!"},
+        ),
+        Case("no prompt has this name", "prompts/get", {"name": "MISSING"}),
+        Case("no resource has this URI", "resources/read", {"uri": "a:missing"}),
+        Case("`cursor`: the list is given whole", "prompts/list", {"cursor": "x"}),
+    ],
+    "twig": [
+        Case("no library has this prompt", "prompts/get", {"name": "everyday:missing"}),
+        Case("a required argument is missing", "prompts/get", {"name": "everyday:greet"}),
+        Case("the prompt's file is missing", "prompts/get", {"name": "everyday:gone"}),
+        Case("the template cannot be rendered", "prompts/get", {"name": "everyday:broken"}),
+        Case("`cursor` was not given out", "prompts/list", {"cursor": "x"}),
+    ],
+    "todo": [
+        Case("no task has this `task_id`", "delete_task", {"user_id": USER, "task_id": ABSENT}),
+        Case("`user_id` is not the user of the token or of `--user`", "list_tasks", {"user_id": OTHER}),
+    ],
+    "tasks": [
+        Case("no task of the user has this `task_id`", "delete_task", {"task_id": 7}),
+        Case("nothing to update is given", "update_task", {"task_id": 7}),
+    ],
+    "satchel": [
+        Case("the prompt does not exist", "get_prompt", {"prompt": "NAME"}),
+        Case("the resource does not exist", "read_resource", {"resource": "NAME"}),
+        Case("the task does not exist", "complete_task", {"task": 7}),
+        Case("the project does not exist", "list_prompts", {"project": "NAME"}),
+        Case("", "add_prompt", {**_ADD, "name": "code-review"}),
+        Case("the prompt does not exist, and another has a similar name", "get_prompt", {"prompt": "code-reviews"}),
+        Case("another prompt has this `title`", "add_prompt", _ADD),
+        Case("another prompt has this `name`", "add_prompt", {**_ADD, "title": "B", "name": "code-review"}),
+        Case(
+            "the prompt was changed since it was read",
+            "update_prompt",
+            {"prompt": "code-review", "title": "C", "expected_version": 7},
+        ),
+        Case("nothing to update is given", "update_prompt", {"prompt": "code-review"}),
+        Case("`name` has other characters", "add_prompt", {**_ADD, "name": "a b"}),
+        Case("`name` is longer than 255 characters", "add_prompt", {**_ADD, "name": "x" * 256}),
+        Case("`name` is that of a prompt of the server itself", "add_prompt", {**_ADD, "name": "start-task"}),
+        Case("a tag has other characters, or is too long", "add_prompt", {**_ADD, "tags": ["a b"]}),
+        Case("the name of an argument", "add_prompt", {**_ADD, "arguments": [{"name": "A b"}]}),
+        Case("two arguments of one name", "add_prompt", {**_ADD, "arguments": [{"name": "a"}, {"name": "a"}]}),
+        Case(
+            "a value of an argument is longer than 200 characters",
+            "add_prompt",
+            {**_ADD, "arguments": [{"name": "a", "values": ["x" * 201]}]},
+        ),
+        Case(
+            "a template is longer than 65,536 bytes",
+            "add_prompt",
+            {**_ADD, "arguments": [{"name": "a"}], "content": "x" * 65537},
+        ),
+        Case(
+            "",
+            "add_prompt",
+            {"title": "U", "name": "u", "content": "{{ a }}", "arguments": [{"name": "a", "required": True}]},
+        ),
+        Case("a required argument of the prompt has no value", "render_prompt", {"prompt": "u"}),
+        Case("", "add_prompt", {"title": "V", "name": "v", "content": "{% if %}", "arguments": [{"name": "a"}]}),
+        Case("the template cannot be rendered", "render_prompt", {"prompt": "v"}),
+        Case("the prompt is one of a library", "delete_prompt", {"prompt": "everyday:greet"}),
+        Case("`uri` is not a URI", "add_resource", {"name": "a", "content": "x", "uri": "a b"}),
+        Case("`mime_type` is not a MIME type", "add_resource", {"name": "a", "content": "x", "mime_type": "text"}),
+        Case(
+            "`content` of a binary type is not base64",
+            "add_resource",
+            {"name": "a", "content": "!", "mime_type": "image/png"},
+        ),
+        Case("", "add_resource", {"name": "NAME", "content": "x", "uri": "a:b"}),
+        Case(
+            "`mime_type` changes between text and binary without `content`",
+            "update_resource",
+            {"resource": "NAME", "mime_type": "image/png"},
+        ),
+        Case("another resource has this `uri`", "add_resource", {"name": "b", "content": "x", "uri": "a:b"}),
+        Case("`due` is not a date", "add_task", {"title": "A", "due": "soon"}),
+        Case("", "add_task", {"title": "A"}),
+        Case("", "add_task", {"title": "A"}),
+        Case("several tasks have this title", "complete_task", {"task": "A"}),
+        Case("a task would wait for itself", "update_task", {"task": 1, "blocked_by": [1]}),
+        Case("`cursor` was not given out for this list", "list_tasks", {"cursor": "x"}),
+        Case("no prompt has this name", "prompts/get", {"name": "MISSING"}),
+        Case("a required argument is missing", "prompts/get", {"name": "u"}),
+        Case("no resource has this URI", "resources/read", {"uri": "a:missing"}),
+        Case("`cursor` was not given out", "prompts/list", {"cursor": "x"}),
+    ],
+}
+
+LIBRARY = {
+    "twig.toml": """
+[prompts.greet]
+[[prompts.greet.arguments]]
+name = "who"
+required = true
+[prompts.broken]
+[prompts.gone]
+""",
+    "prompts/greet.md": "Hello {{ who }}",
+    "prompts/broken.md": "{% if %}",
+    "prompts/gone.md": "",
+}
+
+
+# -- calls with wrong arguments, made up from the schemas ---------------------------------------------------------
+
+
+def wrong_arguments(contract: Contract) -> Iterator[Case]:
+    """One call for each way in which an argument of a tool can be wrong."""
+    for tool in contract.tools:
+        fields = fields_of(tool.input)
+        base = {field.name: _valid(field) for field in fields if field.is_required}
+        if tool.at_least_one:
+            [one] = [field for field in fields if field.name == tool.at_least_one[0]]
+            yield Case("nothing to update is given", tool.name, dict(base))
+            base[one.name] = _valid(one)
+        for field in fields:
+            if field.is_required:
+                rest = {name: value for name, value in base.items() if name != field.name}
+                yield Case("a required argument is missing", tool.name, rest, field.name)
+            for what, value in _wrong_types(field):
+                yield Case(what, tool.name, {**base, field.name: value}, field.name)
+            for what, value in _out_of_bounds(field):
+                yield Case(f"`{field.name}` {what}", tool.name, {**base, field.name: value})
+        if contract.is_strict:
+            yield Case("an argument is unknown", tool.name, {**base, "NAME": 1}, "NAME")
+
+
+def _kind(field: Field) -> str:
+    kind = field.schema["type"]
+    return kind[0] if isinstance(kind, list) else str(kind)
+
+
+def _valid(field: Field) -> Any:
+    if "enum" in field.schema:
+        return field.schema["enum"][0]
+    if field.schema.get("format") == "uuid":
+        return USER if field.name == "user_id" else ABSENT
+    values = {"string": "x", "integer": 1, "boolean": True, "array": ["x"], "object": {}}
+    return values[_kind(field)]
+
+
+def _wrong_types(field: Field) -> list[tuple[str, Any]]:
+    kind = _kind(field)
+    names = {"string": "a string", "integer": "an integer", "boolean": "a boolean", "array": "an array"}
+    wrong: list[tuple[str, Any]] = [
+        (f"an argument is not {names.get(kind, 'an object')}", {} if kind == "string" else "x")
+    ]
+    if kind == "string" and "format" not in field.schema and "enum" not in field.schema:
+        wrong.append(("a text has a NUL or half a character", "\0"))
+    if kind == "array":
+        wrong.append(("an item of an array has the wrong type", [True]))
+    return wrong
+
+
+def _out_of_bounds(field: Field) -> Iterator[tuple[str, Any]]:
+    if field.hidden.is_blank_refused:
+        yield "is empty or white space", " "
+    for keyword, limit in field.bounds.items():
+        if keyword == "items":
+            for inner, bound in limit.items():
+                what, value = _beyond(inner, bound, {"type": "string"})
+                yield f"has an item that {what}", [value]
+        else:
+            yield _beyond(keyword, limit, field.schema)
+
+
+def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]:
+    """What is wrong with a value beyond a bound, and such a value."""
+    item = {"name": "x"} if schema.get("items", {}).get("type") == "object" else "x"
+    many: Any = {f"x{number}": "x" for number in range(101)} if schema["type"] == "object" else [item] * 101
+    beyond: dict[str, tuple[str, Any]] = {
+        "minLength": ("is empty", ""),
+        "maxLength": (f"is longer than {limit} characters", lambda: "x" * (limit + 1)),
+        "maxBytes": (f"is longer than {limit} bytes", lambda: "x" * (limit + 1)),
+        "pattern": ("has other characters", "a b"),
+        "format": (f"is not of the format {limit}", "x"),
+        "enum": ("is not one of those listed", "x"),
+        "minimum": (f"is below {limit}", lambda: limit - 1),
+        "maximum": (f"is above {limit}", lambda: limit + 1),
+        "minItems": ("is empty", []),
+        "maxItems": (f"has more than {limit} items", many),
+    }
+    what, value = beyond[keyword]
+    return what, value() if callable(value) else value
+
+
+# -- asking a server ----------------------------------------------------------------------------------------------
+
+
+def failures(contract: Contract) -> tuple[list[Failure], list[Failure]]:
+    """The errors of the tools of a contract, and those of its methods."""
+    cases = [*wrong_arguments(contract), *CASES[contract.name]]
+    replies = ask(contract, cases)
+    of_tools: dict[tuple[str, str], Failure] = {}
+    of_methods: dict[tuple[str, str], Failure] = {}
+    for case, reply in zip(cases, replies, strict=True):
+        if not case.reason:
+            assert "error" not in reply and not reply["result"].get("isError"), (case, reply)
+            continue
+        found = of_methods if "/" in case.method else of_tools
+        _note(found, case.reason, *_said(reply, case))
+    for reason, body in _of_the_server(contract):
+        _note(of_tools, reason, *_code_and_text(body))
+    return list(of_tools.values()), list(of_methods.values())
+
+
+def _note(found: dict[tuple[str, str], Failure], reason: str, code: str, text: str) -> None:
+    reasons = found.setdefault((code, text), Failure([], code, text)).reasons
+    if reason not in reasons:
+        reasons.append(reason)
+
+
+def _said(reply: dict[str, Any], case: Case) -> tuple[str, str]:
+    if "error" in reply:
+        error = reply["error"]
+        data = "" if "data" not in error else f", data {json.dumps(error['data'])}"
+        return str(error["code"]), f"{error['message']}{data}"
+    result = reply["result"]
+    assert result["isError"], (case, reply)
+    code, text = _code_and_text(result.get("structuredContent", result["content"][0]["text"]))
+    if case.argument:
+        text = re.sub(rf"(?<!of a )\b{case.argument}\b", "ARGUMENT", text)
+    return code, text
+
+
+def _code_and_text(body: Any) -> tuple[str, str]:
+    """Where the contracts put code and text: in `error`, beside it, in `message`, or in a text without a code."""
+    body = getattr(body, "structured", body)
+    if isinstance(body, str):
+        return "", _cut(body)
+    error = body.get("error")
+    if isinstance(error, dict):
+        return error["code"], _cut(" ".join(error[key] for key in ("message", "hint") if key in error))
+    return body.get("code", ""), _cut(error or body["message"])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SAMPLE else f"{text[:60]} … {text[-60:]}"
+
+
+def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
+    """What clients get when the database, or the code, fails."""
+    tool: Tool | None = contract.tools[0] if contract.tools else None
+    if tool is not None:
+        yield "the database fails", contract.failure(tool, StoreFailed("disk full"))
+        yield "an unexpected error, which is logged", contract.shaped(tool, contract.apology)
+        if contract.name == "satchel":  # the others have no argument that names a project
+            yield "the token is not for this project", contract.failure(tool, Forbidden("project", "NAME", Scope()))
+
+
+def ask(contract: Contract, cases: list[Case]) -> list[dict[str, Any]]:
+    """What a server of this contract answers, call by call."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in LIBRARY.items():
+            file = Path(folder, "libraries", "everyday", name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        command = [sys.executable, "-m", "satchel", "serve", "--contract", contract.name]
+        command += ["--database", f"{folder}/satchel.db", "--libraries", f"{folder}/libraries", "--user", USER]
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert server.stdin is not None and server.stdout is not None
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "docs", "version": "1"}}
+        replies = []
+        with server:
+            for number, (method, params) in enumerate([("initialize", client), *map(_request, cases)]):
+                message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                server.stdin.write(json.dumps(message).encode() + b"\n")
+                server.stdin.flush()
+                if number == 1:
+                    Path(folder, "libraries", "everyday", "prompts", "gone.md").unlink()
+                reply: dict[str, Any] = {}
+                while reply.get("id") != number:  # notifications of changed lists may come before it
+                    reply = json.loads(server.stdout.readline().decode().replace(folder, ""))
+                replies.append(reply)
+            server.stdin.close()
+        return replies[1:]
+
+
+def _request(case: Case) -> tuple[str, dict[str, Any]]:
+    if "/" in case.method:
+        return case.method, case.arguments
+    return "tools/call", {"name": case.method, "arguments": case.arguments}

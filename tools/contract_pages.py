@@ -1,0 +1,253 @@
+"""The pages of docs/contracts/: one for each contract, and a table of all of them."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import contract_errors
+from satchel.contracts import CONTRACTS, load
+from satchel.contracts.contract import Contract, Tool
+from satchel.contracts.schema import Field, fields_of
+from satchel.model import MAX_CONTENT_BYTES
+from satchel.protocol import MAX_MESSAGE_BYTES
+from satchel.services import rules
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTE = "<!-- Made from the code by `make docs`. Do not edit. -->"
+
+BOUNDS = {  # a JSON Schema keyword, or a rule that is not in the schema → how a page says it
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "maxBytes": "at most {} bytes",
+    "pattern": "matches `{}`",
+    "format": "format `{}`",
+    "enum": "one of `{}`",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+}
+
+METHODS = {  # what a method does, whatever the contract
+    "prompts/list": "Lists the prompts, with the arguments that each takes.",
+    "prompts/get": "Gives one prompt by its `name`, filled in with `arguments`.",
+    "resources/list": "Lists the resources.",
+    "resources/templates/list": "Lists the URI templates of the server.",
+    "resources/read": "Gives the content of one resource by its `uri`.",
+    "completion/complete": "Suggests values for an argument of a prompt or of a URI template.",
+}
+
+STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contract that writes such rows is held by it
+    "prompt": [
+        ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
+        ("title", f"1 to {rules.MAX_TITLE} characters without the white space around it; unique in its project"),
+        ("content", f"not empty; at most {MAX_CONTENT_BYTES} bytes, {rules.MAX_TEMPLATE_BYTES} with arguments"),
+        ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
+        ("arguments", f"at most {rules.MAX_ARGUMENTS}, each name 1 to 255 characters of `a-z 0-9 _`, each name once"),
+        ("values", f"of an argument: at most {rules.MAX_VALUES}, each at most {rules.MAX_VALUE} characters"),
+    ],
+    "resource": [
+        ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
+        ("uri", f"a scheme, no white space or control characters; at most {rules.MAX_URI_BYTES} bytes; unique"),
+        ("mime_type", f"`type/subtype` with optional parameters; at most {rules.MAX_NAME} characters"),
+        ("content", f"at most {MAX_CONTENT_BYTES} bytes; canonical base64 for types that are not text"),
+    ],
+    "task": [
+        ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
+        ("due", "a day of the calendar, `YYYY-MM-DD`"),
+        ("blocked_by", f"at most {rules.MAX_BLOCKERS} tasks; no task waits for itself, directly or through others"),
+    ],
+}
+KINDS = {
+    "satchel": ("prompt", "resource", "task"),
+    "prompt-store": ("prompt",),
+    "mcpkg": ("prompt", "resource"),
+    "twig": (),
+    "todo": (),
+    "tasks": (),
+}
+
+ERROR_STYLES = {
+    "satchel": '`{"error": {"code", "message", "hint", …}}` beside the text `code: message hint`',
+    "prompt-store": '`{"error": {"code", "message"}}`',
+    "mcpkg": "a text that begins with `Error: `; methods give JSON-RPC errors",
+    "twig": "JSON-RPC errors",
+    "todo": '`{"success": false, …, "message"}`, no code',
+    "tasks": '`{"success": false, "error", "code", "details"}`',
+}
+
+
+# -- one contract -------------------------------------------------------------------------------------------------
+
+
+def page(contract: Contract) -> str:
+    """The page of one contract."""
+    of_tools, of_methods = contract_errors.failures(contract)
+    about = (sys.modules[CONTRACTS[contract.name]].__doc__ or "").strip().split("\n\n")[0]
+    lines = [NOTE, f"# `{contract.name}`", "", about, "", *serving(contract), ""]
+    lines += [line for tool in contract.tools for line in tool_section(contract, tool)]
+    lines += methods_section(contract)
+    lines += bounds_section(contract)
+    lines += ["## Errors", "", f"Form: {ERROR_STYLES[contract.name]}. Texts stand here as the server gives them;"]
+    lines += ["`ARGUMENT` stands for the name of the argument.", ""]
+    if of_tools:
+        lines += ["Of tools (a result with `isError: true`):", "", *error_table(of_tools), ""]
+    if of_methods:
+        lines += ["Of methods (JSON-RPC errors):", "", *error_table(of_methods), ""]
+    return "\n".join(lines)
+
+
+def serving(contract: Contract) -> list[str]:
+    """How to serve a contract, and what clients see of the server."""
+    return [
+        f"- Serve it: `satchel serve --contract {contract.name}`; over HTTP at `/mcp/{contract.name}`.",
+        f'- Server name: `"{contract.server_name}"`; capabilities: `{json.dumps(contract.capabilities)}`.',
+        f"- {'Unknown arguments are refused' if contract.is_strict else 'Unknown arguments are ignored'}; "
+        f"`null` is {'a value like others' if contract.is_strict else 'the same as an absent argument'}.",
+    ]
+
+
+def tool_section(contract: Contract, tool: Tool) -> list[str]:
+    """A tool with a row for each argument."""
+    lines = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}. {'Writes.' if tool.writes else 'Reads only.'}"]
+    if tool.at_least_one:
+        lines[-1] += f" Needs at least one of {', '.join(f'`{name}`' for name in tool.at_least_one)}."
+    lines += [f"[JSON Schema]({contract.name}/{tool.name}.json).", ""]
+    fields = fields_of(tool.input)
+    if not fields:
+        return [*lines, "No arguments.", ""]
+    lines += ["| argument | type | required | default | bounds in the schema | further bounds | meaning |"]
+    lines += ["|---|---|---|---|---|---|---|", *(argument_row(field) for field in fields), ""]
+    return lines
+
+
+def argument_row(field: Field) -> str:
+    """One argument as a row of a table."""
+    schema = field.schema
+    kind = schema["type"]
+    if isinstance(kind, list):
+        kind = " or ".join(kind)
+    if kind == "array":
+        kind = f"array of {schema['items']['type']}s"
+    default = f"`{json.dumps(schema['default'])}`" if "default" in schema else ""
+    published = [*_bounds(schema), *(f"each {bound}" for bound in _bounds(schema.get("items", {})))]
+    hidden = [*_bounds({key: limit for key, limit in field.bounds.items() if key not in schema}), *_habits(field)]
+    cells = [f"`{field.name}`", kind, "yes" if field.is_required else "no", default]
+    cells += [", ".join(published), ", ".join(hidden), schema.get("description", "")]
+    return f"| {' | '.join(cells)} |"
+
+
+def _bounds(schema: dict[str, Any]) -> list[str]:
+    def written(limit: Any) -> str:
+        return limit if isinstance(limit, str) else json.dumps(limit)
+
+    found = [words.format(written(schema[key])) for key, words in BOUNDS.items() if key in schema]
+    return [re.sub(r"\b1 (character|item)s", r"1 \1", bound.replace("|", "\\|")) for bound in found]
+
+
+def _habits(field: Field) -> list[str]:
+    """What is done with a value before its bounds are checked."""
+    rule = field.hidden
+    habits = {
+        "surrounding white space is removed": rule.is_trimmed,
+        "not empty or blank": rule.is_blank_refused,
+        "an integer is taken as its digits": rule.takes_numbers,
+    }
+    return [text for text, holds in habits.items() if holds]
+
+
+def methods_section(contract: Contract) -> list[str]:
+    """The MCP methods beside the tools."""
+    if not contract.methods:
+        return []
+    rows = [f"| `{method}` | {METHODS[method]} |" for method in contract.methods]
+    return ["## Methods", "", "| method | what it does |", "|---|---|", *rows, ""]
+
+
+def bounds_section(contract: Contract) -> list[str]:
+    """Bounds of the store that hold besides those of the arguments."""
+    lines = ["## Bounds", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes."]
+    lines += ["- A text has no NUL character and no half of a surrogate pair."]
+    if contract.reads_libraries:
+        lines += [f"- A template of a library has at most {rules.MAX_TEMPLATE_BYTES} bytes."]
+    rows = [f"| {kind} | `{field}` | {rule} |" for kind in KINDS[contract.name] for field, rule in STORE_BOUNDS[kind]]
+    if rows:
+        lines += ["- The store enforces, whichever contract writes:", "", "| of a | field | bound |", "|---|---|---|"]
+    return [*lines, *rows, ""]
+
+
+def error_table(failures: Iterable[contract_errors.Failure]) -> list[str]:
+    """Errors with what causes them; without codes where the contract has none."""
+    failures = list(failures)
+    has_codes = any(failure.code for failure in failures)
+    lines = ["| code | text | when |", "|---|---|---|"] if has_codes else ["| text | when |", "|---|---|"]
+    for failure in failures:
+        cells = [f"`{failure.code}`"] if has_codes else []
+        lines.append(f"| {' | '.join([*cells, _cell(failure.text), '; '.join(failure.reasons)])} |")
+    return lines
+
+
+def _cell(text: str) -> str:
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}".replace("|", "\\|")
+
+
+# -- all contracts ------------------------------------------------------------------------------------------------
+
+
+def index() -> str:
+    """The table of all contracts."""
+    lines = [
+        NOTE,
+        "# The contracts",
+        "",
+        "A contract is one exact MCP surface: tools, methods, error texts. Each connection is served one of them:",
+        "`satchel serve --contract NAME` over stdio, `/mcp/NAME` over HTTP (`/mcp` is that of `--contract`). All of",
+        "them work on the same store. Each page lists tools, methods, bounds and errors; the folder beside it has the",
+        "JSON Schema of every tool.",
+        "",
+        "| contract | server name | HTTP path | tools | methods | errors | document quoted in |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [index_row(load(name)) for name in CONTRACTS]
+    lines += [
+        "",
+        "The tools of `tasks` can also be called without MCP: `POST /mcp/tool/NAME` takes the arguments as JSON and",
+        "answers with the same envelope.",
+        "",
+        "## Errors that every contract shares",
+        "",
+        "| code | when |",
+        "|---|---|",
+        "| `-32700` | the message is not JSON |",
+        "| `-32600` | the message is not a JSON-RPC 2.0 request, or is too long |",
+        "| `-32601` | the contract does not have this method |",
+        "| `-32602` | a parameter is missing or has the wrong type; the tool does not exist |",
+        "| `-32603` | an unexpected error in a method; the server's log has it |",
+        "| `-32022` | the request names a revision of MCP that the server does not know |",
+        "| `-32020` | over HTTP, a header and the message disagree |",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def index_row(contract: Contract) -> str:
+    """One contract as a row of the table."""
+    tools = ", ".join(f"`{tool.name}`" for tool in contract.tools) or "none"
+    methods = ", ".join(f"`{method}`" for method in contract.methods) or "none"
+    path = f"`/mcp/{contract.name}`" + (", and `/mcp` by default" if contract.name == "satchel" else "")
+    quoted = ", ".join(f"[{name}](../../tests/contracts/{name})" for name in quotations(contract.name))
+    style = ERROR_STYLES[contract.name]
+    cells = [f"[`{contract.name}`]({contract.name}.md)", f"`{contract.server_name}`", path, tools, methods, style]
+    return f"| {' | '.join([*cells, quoted])} |"
+
+
+def quotations(name: str) -> list[str]:
+    """The files of tests/contracts that quote the document of a contract, or check against it."""
+    stem = name.replace("-", "_")
+    folder = ROOT / "tests" / "contracts"
+    candidates = [f"{stem}.json", stem, "own" if name == "satchel" else "", f"test_{stem}.py"]
+    return [one for one in candidates if one and (folder / one).exists()]
