@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "auth": GROUND | {"storage", "services"},
     "transports": GROUND | {"auth", "contracts", "protocol"},
     "config": GROUND,
+    "asgi": {"config", "app", "transports"},
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol"},
     "cli": GROUND | {"config", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
 }

@@ -182,7 +182,7 @@ def test_a_worker_that_is_killed_is_replaced(store: str) -> None:
         for _ in range(2):
             first = server.children()
             os.kill(first[0], signal.SIGKILL)
-            server.said(f"worker {first[0]} has died; starting another")
+            server.said(rf"Child process \[{first[0]}\] died")
             assert eventually(lambda: len(server.children()) == 2 and first[0] not in server.children())  # noqa: B023
             assert first[1] in server.children()
             for _ in range(20):

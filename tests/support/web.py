@@ -40,7 +40,7 @@ class WebServer:
         self._spoke = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.port = int(self.said(r"serving \S+ at http://\S+:(\d+)/mcp")[1])
+        self.port = int(self.said(r"serving \S+ at https?://\S+:(\d+)/mcp")[1])
 
     def __enter__(self) -> "WebServer":
         return self

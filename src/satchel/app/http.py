@@ -17,7 +17,7 @@ from satchel.errors import StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
-from satchel.services import users
+from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ Stop with Ctrl-C."""
 
 def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, heartbeat: float = HEARTBEAT) -> int:
     """Serve until a signal comes; the exit status."""
-    wrong = _find_wrong_setting(http)
+    wrong = find_wrong_setting(http)
     if wrong is not None:
         return complain(wrong, 2)
     store = opened(settings, Scope(project=settings.project), needs_project=True)
@@ -64,20 +64,27 @@ def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, he
         store.close()  # each process that serves opens its own
     from satchel.transports.http import server
 
+    tls = None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key)
+    try:
+        if tls is not None:
+            server.check_tls(*tls)
+    except (OSError, ValueError) as error:
+        return complain(
+            f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password.", 1
+        )
     try:
         listening = server.listen(http.host, http.port)
     except OSError as error:
         return complain(f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port.", 1)
     url = (
-        http.public_url
-        or f"{'https' if http.tls_cert else 'http'}://{_written(http.host)}:{listening.getsockname()[1]}"
+        http.public_url or f"{'http' if tls is None else 'https'}://{_written(http.host)}:{listening.getsockname()[1]}"
     )
     return server.run(
         partial(make_app, settings, http, url, heartbeat),
         listening,
         workers=http.workers,
         max_connections=http.connections,
-        tls=None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key),
+        tls=tls,
         timeouts=timeouts or server.Timeouts(),
         greet=lambda: _greet(settings, http, url),
     )
@@ -88,6 +95,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
 
     Raises:
         StoreError: the store cannot be used.
+        NotFound: there is no such project.
     """
     from satchel.transports.http import guard, routes
     from satchel.transports.http.callers import Callers
@@ -98,6 +106,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     from satchel.transports.http.tasks_api import TasksApi
 
     database = open_database(settings.database)
+    projects.require(database, Scope(project=settings.project))
     libraries = Libraries(settings.libraries)
     listeners, metrics = Listeners(), Metrics()
     watched = _Watch(database, listeners.tell)
@@ -174,9 +183,9 @@ class _Watch:
                 self._is_watching = True
 
 
-def _find_wrong_setting(http: Http) -> str | None:
+def find_wrong_setting(http: Http, *, is_mounted: bool = False) -> str | None:
     """Why these settings cannot be served."""
-    if http.auth == "none" and not _is_loopback(http.host):
+    if http.auth == "none" and not is_mounted and not _is_loopback(http.host):
         return NO_AUTH.format(host=http.host)
     if http.auth == "oauth" and http.oauth_issuer is None:
         return "--auth oauth needs --oauth-issuer URL, the issuer whose tokens are taken."

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable, MutableMapping
@@ -45,6 +46,15 @@ def listen(host: str, port: int) -> socket.socket:
     host = host.strip("[]")  # as IPv6 addresses are written in URLs
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+
+
+def check_tls(certificate: str, key: str) -> None:
+    """Look whether a certificate and its key can be used, before anything is served.
+
+    Raises:
+        OSError: a file cannot be read, or is no PEM.
+    """
+    ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, lambda: "")
 
 
 def run(
