@@ -4,10 +4,11 @@ import http.client
 import json
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,10 @@ def served(app: Any) -> Iterator[int]:
 
 def ask(port: int, method: str, path: str, headers: Any = (), body: bytes | None = None) -> tuple[int, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    connection.request(method, path, body, dict(headers))
-    response = connection.getresponse()
-    return response.status, json.loads(response.read())
+    with closing(connection):
+        connection.request(method, path, body, dict(headers))
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
 
 
 def in_starlette(mounted: Any) -> Any:
@@ -89,6 +91,7 @@ def test_a_stream_of_a_mounted_satchel_tells_of_changes(tmp_path: Path) -> None:
         assert b"acknowledged" in read_event(stream)
         ask(port, "POST", "/satchel/mcp", *call("add_prompt", {"title": "New", "content": "x"}))
         assert b"notifications/prompts/list_changed" in read_event(stream)
+        stream.close()
         connection.close()
     satchel.close()
 
@@ -139,6 +142,6 @@ def test_a_certificate_that_cannot_be_used_is_told(tmp_path: Path, certificate: 
 
 
 def run_satchel(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    import sys
-
-    return subprocess.run([sys.executable, "-m", "satchel", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        [sys.executable, "-m", "satchel", *arguments], capture_output=True, text=True, timeout=PATIENCE
+    )
