@@ -25,9 +25,10 @@ ALLOWED: dict[str, set[str]] = {
     "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
     "auth": GROUND | {"storage", "services"},
     "transports": GROUND | {"auth", "contracts", "protocol"},
-    "config": GROUND,
+    "settings": {"model"},
+    "config": GROUND | {"settings"},
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol"},
-    "cli": GROUND | {"config", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
+    "cli": GROUND | {"config", "settings", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
 }
 
 

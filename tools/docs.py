@@ -1,6 +1,7 @@
-"""Makes docs/contracts/ from the tables of the contracts: a page each, and a JSON Schema for each tool.
+"""Writes the parts of the documentation that come from tables in the code.
 
-With --check it only says which of them are stale.
+docs/contracts/ has a page for each contract and a JSON Schema for each tool; README.md has the settings between
+`<!-- settings -->` and `<!-- /settings -->`. With --check it only names the stale files.
 """
 
 import json
@@ -12,8 +13,11 @@ from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract
 from satchel.contracts.published import published
 from satchel.contracts.schema import json_schema
+from satchel.settings import SETTINGS, Setting
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "contracts"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "contracts"
+README = ROOT / "README.md"
 NOTE = "<!-- Made from the code by `make docs`. Do not edit. -->"
 
 
@@ -54,6 +58,35 @@ def row(name: str, argument: dict[str, Any], is_required: bool) -> str:
     return f"| `{name}` | {kind} | {given} | {told} | {argument.get('description', '')} |"
 
 
+def settings_tables() -> str:
+    """The tables of settings: those of both transports, then those of HTTP."""
+    lines = []
+    for is_http in (False, True):
+        lines += ["", "With `--transport http` besides:", ""] if is_http else []
+        lines += ["| in `satchel.toml` | flag | environment | default | what it is |", "|---|---|---|---|---|"]
+        lines += [setting_row(setting) for setting in SETTINGS if setting.is_http is is_http]
+    return "\n".join(lines)
+
+
+def setting_row(setting: Setting) -> str:
+    """One setting as a row of a table."""
+    flag = f"`{setting.flags[0]} {setting.metavar}".strip() + ("`, repeated" if setting.is_repeated else "`")
+    variable = f"`{setting.variable}`" + (f", separated by `{setting.separator}`" if setting.kind == "list" else "")
+    default = setting.default_note or (f"`{setting.default_text}`" if setting.default_text else "")
+    meaning = f"{setting.help[:1].upper()}{setting.help[1:]}"
+    cells = (f"`{setting.name}`", flag, variable, default, meaning)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def with_settings(text: str) -> str:
+    """A text with the tables of settings between its markers."""
+    before, start, rest = text.partition("<!-- settings -->\n")
+    _, end, after = rest.partition("<!-- /settings -->")
+    if not start or not end:
+        raise SystemExit("README.md lacks the markers <!-- settings --> and <!-- /settings -->.")
+    return f"{before}{start}{settings_tables()}\n{end}{after}"
+
+
 def main() -> int:
     """Write the pages, or name the stale ones."""
     pages = {FOLDER / f"{name}.md": page(load(name)) for name in CONTRACTS}
@@ -62,11 +95,12 @@ def main() -> int:
         for tool in contract.tools:
             schema = json.dumps(published(contract, tool), indent=2, ensure_ascii=False)
             pages[FOLDER / name / f"{tool.name}.json"] = schema + "\n"
+    pages[README] = with_settings(README.read_text())
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     stale += [path for path in FOLDER.rglob("*.*") if path not in pages]
     if "--check" in sys.argv:
         for path in stale:
-            print(f"{path.relative_to(FOLDER.parents[1])} is stale: run `make docs` and commit it.")
+            print(f"{path.relative_to(ROOT)} is stale: run `make docs` and commit it.")
         return 1 if stale else 0
     FOLDER.mkdir(parents=True, exist_ok=True)
     for path in stale:

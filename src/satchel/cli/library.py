@@ -12,10 +12,10 @@ from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library,
 from satchel.library.manifest import LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.services.suggestions import closest_name
+from satchel.settings import BY_NAME
 
-roots = click.option(
-    "--libraries", "-l", metavar="DIR", multiple=True, help="A folder of libraries. [env: SATCHEL_LIBRARIES]"
-)
+_SETTING = BY_NAME["libraries"]
+roots = click.option(*_SETTING.flags, metavar=_SETTING.metavar, multiple=True, help=_SETTING.full_help)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
