@@ -240,11 +240,10 @@ def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monk
             yield set()
 
     monkeypatch.setattr(watchfiles, "watch", deaf)
-    monkeypatch.setattr(watch, "_NET", 0.2)
     libraries = Libraries([str(root)])
     assert len(libraries.catalog.view) == 1
     changed = threading.Event()
-    stop = watch.start(libraries, lambda _changes: changed.set())
+    stop = watch.start(libraries, lambda _changes: changed.set(), scan_interval=0.2)
     time.sleep(0.1)
     (root / "lib" / "prompts" / "one.md").unlink()
     assert changed.wait(PATIENCE) and libraries.catalog.view == []

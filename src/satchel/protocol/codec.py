@@ -1,5 +1,6 @@
 """JSON on the wire: strict on the way in, compact and one line on the way out. Knows no method."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -69,8 +70,6 @@ def has_surrogates(text: str) -> bool:
 def _read_tolerantly(raw: bytes) -> Any:
     # The strict reader fails on an escaped lone surrogate and on 1e999, which are JSON by the grammar. Reading
     # on keeps the id, so that the refusal reaches whoever asked.
-    import json  # only for messages that need it
-
     def refuse(constant: str) -> None:
         raise ValueError(constant)
 

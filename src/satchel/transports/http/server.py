@@ -9,7 +9,6 @@ from contextlib import suppress
 
 import uvloop
 
-from satchel.log import flush, gather
 from satchel.transports.http.app import App
 from satchel.transports.http.entrance import Entrance
 from satchel.transports.http.wires import Wires
@@ -51,7 +50,6 @@ def run(
 
     `parent` is a pipe that closes when the supervisor is gone; `ready` is called once signals are heard.
     """
-    gather()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(app, listening, connections, parent, ready))
 
@@ -70,7 +68,6 @@ async def _serve(
     def tick() -> None:
         loop.call_later(_TICK, tick)  # first, whatever happens in this one
         wires.tick()
-        flush()
 
     entrance = Entrance(listening, wires, is_shared=parent is not None)
     tick()
@@ -90,7 +87,6 @@ async def _serve(
 
 def leave() -> None:
     """End the process at once: a thread that still waits for the database must not hold it up."""
-    flush()
     with suppress(OSError):
         os.close(1)
     os._exit(0)
