@@ -83,19 +83,8 @@ def loaded(code: str) -> set[str]:
 # Modules that take 3 ms or more to import and that a start does not need. All together may cost no more than keeps
 # `bench/cold_start.py --check` green.
 HEAVY = {
-    *(
-        "click",
-        "platformdirs",
-        "asyncio",
-        "logging",
-        "pathlib",
-        "psycopg",
-        "starlette",
-        "uvicorn",
-        "httptools",
-        "uvloop",
-    ),
-    *("rich", "minijinja", "watchfiles", "tempfile"),
+    *("click", "platformdirs", "asyncio", "logging", "pathlib", "psycopg", "starlette", "uvicorn"),
+    *("httptools", "uvloop", "rich", "minijinja", "watchfiles", "tempfile"),
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from satchel.auth.oauth import OAuth
-from satchel.errors import StoreUnusable, Unauthorized
+from satchel.errors import AuthUnusable, Unauthorized
 from satchel.model import Identity
 from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, ed_key, forged, jwk, pem, rsa_key
 
@@ -211,7 +211,7 @@ def test_every_algorithm_with_a_public_key(issuer: Issuer, algorithm: str, key: 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS512", "none", "", "rs256", "ES256K"])
 def test_algorithms_that_anybody_could_sign_with_are_not_to_be_had(algorithm: str) -> None:
-    with pytest.raises(StoreUnusable, match="--oauth-algorithm"):
+    with pytest.raises(AuthUnusable, match="--oauth-algorithm"):
         OAuth("https://issuer.example", {AUDIENCE}, algorithm)
 
 
@@ -219,10 +219,10 @@ def test_algorithms_that_anybody_could_sign_with_are_not_to_be_had(algorithm: st
     "where", ["http://issuer.example", "ftp://127.0.0.1", "issuer.example", "https://", "file:///x"]
 )
 def test_keys_are_fetched_safely_or_not_at_all(where: str) -> None:
-    with pytest.raises(StoreUnusable, match="--oauth-issuer"):
+    with pytest.raises(AuthUnusable, match="--oauth-issuer"):
         OAuth(where, {AUDIENCE})
     if "://" in where:
-        with pytest.raises(StoreUnusable, match="--oauth-keys"):
+        with pytest.raises(AuthUnusable, match="--oauth-keys"):
             OAuth("https://issuer.example", {AUDIENCE}, keys=where)
 
 
@@ -230,4 +230,4 @@ def test_without_the_library_it_says_what_to_install() -> None:
     for missing in ("jwt", "cryptography"):
         code = f"import sys; sys.modules[{missing!r}] = None\nimport satchel.auth.oauth"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
-        assert "StoreUnusable: OAuth needs the oauth extra: pip install 'satchel[oauth]'" in done.stderr
+        assert "AuthUnusable: OAuth needs the oauth extra: pip install 'satchel[oauth]'" in done.stderr

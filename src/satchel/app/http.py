@@ -13,7 +13,7 @@ from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, narrowed
 from satchel.contracts.runner import Runner
-from satchel.errors import StoreError, StoreUnusable
+from satchel.errors import AuthUnusable, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
@@ -50,7 +50,7 @@ def serve(settings: Settings, http: Http) -> int:
     try:
         users.local(store, settings.home)
         _identify(http, store, "")  # so that a mistake in its settings is told here, once
-    except StoreUnusable as error:
+    except (AuthUnusable, StoreUnusable) as error:
         return complain(str(error), 1)
     except StoreError as error:
         return complain(f"cannot use the store: {error}", 1)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
-from satchel.errors import StoreError, Unauthorized
+from satchel.errors import AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope
 from satchel.transports.http.guard import Refusal
 from satchel.transports.http.heads import Head
@@ -39,7 +39,7 @@ class Auth(Struct, frozen=True, kw_only=True):
             identity = self.identify(self._token(headers))
         except Unauthorized as error:
             raise self._unauthorized(error.description, is_given=True) from error
-        except StoreError as error:
+        except (AuthUnavailable, StoreError) as error:
             raise Refusal(503, "authorization", "Who is calling cannot be told at the moment. Try again.") from error
         allowed = identity.projects
         if allowed == ():  # as an issuer may have it
