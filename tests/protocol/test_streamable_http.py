@@ -6,18 +6,18 @@ import pytest
 
 from satchel.protocol import Offer
 from satchel.protocol.codec import decode, encode
-from satchel.protocol.streamable_http import Post, decoded
+from satchel.protocol.streamable_http import Post, decode_header
 from tests.support.stdio import NEWEST, modern_meta
 
 
 @pytest.mark.parametrize("value", ["plain", "two words", "a\tb", "", "SGVsbG8=", "=?base64?SGVsbG8=", "SGVsbG8=?="])
 def test_a_plain_header_says_what_it_says(value: str) -> None:
-    assert decoded(value) == value
+    assert decode_header(value) == value
 
 
 @pytest.mark.parametrize("value", ["Hello", "", "Grüße 👋", " padded ", "two\nlines", "=?base64?literal?="])
-def test_the_base64_form_is_decoded(value: str) -> None:
-    assert decoded(f"=?base64?{base64.b64encode(value.encode()).decode()}?=") == value
+def test_the_base64_form_is_decode_header(value: str) -> None:
+    assert decode_header(f"=?base64?{base64.b64encode(value.encode()).decode()}?=") == value
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_the_base64_form_is_decoded(value: str) -> None:
     ],
 )
 def test_a_malformed_base64_form_says_nothing(payload: str) -> None:
-    assert decoded(f"=?base64?{payload}?=") is None
+    assert decode_header(f"=?base64?{payload}?=") is None
 
 
 @pytest.mark.parametrize("value", ["caf\u00e9", "a\x00b", "a\x7fb", "a\nb"])
 def test_foreign_characters_say_nothing(value: str) -> None:
-    assert decoded(value) is None
+    assert decode_header(value) is None
 
 
 OFFER = Offer(server={"name": "s", "version": "1"}, capabilities={"tools": {}}, methods=frozenset({"tools/call"}))

@@ -81,7 +81,7 @@ class StdioServer:
 
     def _receive(self, line: bytes | None) -> Exchange:
         if line is None:
-            return self._connection.receive_oversized()
+            return self._connection.reject_oversized()
         return self._connection.receive(line)
 
     def _serve(self, exchange: Exchange) -> None:
