@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from satchel.app import complain, opened
+from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
@@ -43,17 +43,15 @@ def serve(settings: Settings, http: Http) -> int:
     """Serve until a signal comes; the exit status."""
     wrong = _wrong(http)
     if wrong is not None:
-        return complain(wrong, 2)
-    store = opened(settings, Scope(project=settings.project), needs_project=True)
-    if isinstance(store, int):
-        return store
+        raise CannotStart(wrong, 2)
+    store = open_store(settings, Scope(project=settings.project), needs_project=True)
     try:
         users.local(store, settings.home)
         _identify(http, store, "")  # so that a mistake in its settings is told here, once
     except (AuthUnusable, StoreUnusable) as error:
-        return complain(str(error), 1)
+        raise CannotStart(str(error), 1) from error
     except StoreError as error:
-        return complain(f"cannot use the store: {error}", 1)
+        raise CannotStart(f"cannot use the store: {error}", 1) from error
     finally:
         store.close()  # each worker opens its own
     from satchel.transports.http import workers
@@ -68,10 +66,11 @@ def _serve(settings: Settings, http: Http) -> int:
     try:
         listening = server.listen(http.host, http.port)
     except OSError as error:
-        return complain(f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port.", 1)
+        why = f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port."
+        raise CannotStart(why, 1) from error
 
     def greet() -> None:
-        complain(_greeting(settings, http, listening), 0)
+        print_message(_greeting(settings, http, listening))
 
     if http.workers == 1:
         _work(settings, http, listening, ready=greet)
@@ -98,9 +97,11 @@ def _work(
     from satchel.transports.http.tasks_api import TasksApi
     from satchel.transports.http.threads import Threads
 
-    database = opened(settings, Scope(project=settings.project), needs_project=True)
-    if isinstance(database, int):
-        raise SystemExit(database)
+    try:
+        database = open_store(settings, Scope(project=settings.project), needs_project=True)
+    except CannotStart as error:  # since the check in `serve`
+        print_message(str(error))
+        raise SystemExit(error.status) from error
     libraries = Libraries(settings.libraries)
     local = settings.user or users.local(database, settings.home)
     url = _url(http, listening)

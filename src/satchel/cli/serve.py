@@ -35,21 +35,16 @@ def parse(arguments: Sequence[str]) -> Flags | None:
 
 
 def serve(flags: Flags) -> int:
-    """Serve with these options."""
+    """Serve with these options, and return the exit status."""
+    # The store and the contracts take 15 ms, and `satchel --help` imports this module without them.
     from satchel import app, config
-    from satchel.contracts import CONTRACTS
+    from satchel.app.startup import CannotStart, print_message
 
     try:
-        settings = config.load(flags)
+        return app.serve(config.load(flags))
     except config.SettingsError as error:
-        return app.complain(str(error), 2)
-    known = ", ".join(CONTRACTS)
-    if settings.contract not in CONTRACTS:
-        from satchel.services.suggestions import closest_name
-
-        near = closest_name(settings.contract, CONTRACTS)
-        hint = f"Did you mean '{near}'? " if near else ""
-        return app.complain(f"there is no contract '{settings.contract}'. {hint}There are: {known}.", 2)
-    if settings.contract != "satchel" and settings.http is None and (settings.toolsets or settings.is_read_only):
-        return app.complain("--toolsets and --read-only narrow the contract satchel; the others are served whole.", 2)
-    return app.serve(settings)
+        print_message(str(error))
+        return 2
+    except CannotStart as error:
+        print_message(str(error))
+        return error.status
