@@ -116,3 +116,12 @@ def test_sql_is_never_put_together_from_values() -> None:
             if isinstance(node, ast.JoinedStr):
                 text = ast.unparse(node).lower()
                 assert not any(word in text for word in ("select ", "insert ", "update ", "delete ")), file.name
+
+
+@pytest.mark.parametrize("package", ["app", "auth", "library", "protocol", "transports"])
+def test_the_docstring_of_a_package_lists_its_modules(package: str) -> None:
+    folder = SOURCE / package
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+    described = {line.split()[0] for line in docstring.splitlines() if line}
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert modules - {"__init__"} <= described

@@ -13,7 +13,8 @@ from satchel.transports.lines import LineReader
 from satchel.transports.shutdown import Shutdown, Stop
 
 Answer = Callable[[Call, Report], dict[str, Any]]
-# Called once, after the first response, with `announce`; starts what a cold start need not wait for.
+# Called once, after the first response or before the first acknowledgement of a subscription, with `announce`. What it
+# starts does not delay a cold start.
 OnFirstResponse = Callable[[Callable[[ClientChange], None]], None]
 
 
