@@ -106,12 +106,12 @@ def test_help_loads_neither_the_store_nor_the_protocol() -> None:
 
 def test_sql_is_never_put_together_from_values() -> None:
     """No f-string, `%` or `+` makes a statement outside the engine modules; those take only our own words."""
+    runs = ("one", "all", "run", "many", "execute")
     for file in [*(SOURCE / "storage").glob("*.py"), *(SOURCE / "services").glob("*.py")]:
         if file.name in ("sqlite.py", "postgres.py", "migrations.py", "database.py"):
             continue
         for node in ast.walk(ast.parse(file.read_text())):
-            is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if is_method and node.func.attr in ("one", "all", "run", "many", "execute"):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in runs:
                 assert isinstance(node.args[0], ast.Constant | ast.Name), f"{file.name}:{node.lineno}"
             if isinstance(node, ast.JoinedStr):
                 text = ast.unparse(node).lower()

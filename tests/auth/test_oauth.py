@@ -75,7 +75,8 @@ def test_scopes_say_whether_it_may_write(
 def test_a_claim_limits_the_projects(issuer: Issuer, oauth: OAuth) -> None:
     assert oauth.identify(issuer.token(KEY, "one", satchel_projects=["a", "b"])).projects == ("a", "b")
     assert oauth.identify(issuer.token(KEY, "one", satchel_projects=[])).projects == ()
-    for odd in ("a", ["*"], ["a,b"], [""], [1], ["a\n"], {}):
+    malformed: list[Any] = ["a", ["*"], ["a,b"], [""], [1], ["a\n"], {}]
+    for odd in malformed:
         token = issuer.token(KEY, "one", satchel_projects=odd)
         assert refusal(oauth, token) == "the claims of the token are malformed"
 

@@ -117,7 +117,7 @@ def test_both_generations_interleave_on_one_connection() -> None:
 def test_per_request_metadata_is_all_or_nothing() -> None:
     connection = Connection(QUIET)
     version, capabilities, client = (f"{META}{key}" for key in ("protocolVersion", "clientCapabilities", "clientInfo"))
-    for meta in (
+    incomplete: tuple[Any, ...] = (
         {capabilities: {}},
         {client: {"name": "c", "version": "1"}},
         {version: NEWEST},
@@ -127,7 +127,8 @@ def test_per_request_metadata_is_all_or_nothing() -> None:
         {version: NEWEST, capabilities: {}, client: "c"},
         [],
         "x",
-    ):
+    )
+    for meta in incomplete:
         assert code(say(connection, request("tools/list", {"_meta": meta}))) == -32602, meta
     [answer] = say(connection, request("tools/list", {"_meta": {version: NEWEST, capabilities: {}}}), {"tools": []})
     assert "result" in answer
@@ -200,7 +201,7 @@ def test_every_result_has_the_members_of_its_revision(method: str, revision: str
     params, result = RESULTS[method]
     if revision == NEWEST:
         [answer] = say(Connection(LOUD), modern(method, **params), result)
-        extra = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
+        extra: dict[str, Any] = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
         if method not in ("tools/call", "prompts/get", "completion/complete"):
             extra |= {"ttlMs": 0, "cacheScope": "private"}
         assert answer["result"] == result | extra
