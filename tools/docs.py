@@ -1,5 +1,6 @@
-"""Makes docs/contracts/ from the tables of the contracts: a page each, a table of all, a JSON Schema for each tool.
+"""Writes the parts of the documentation that come from tables in the code.
 
+docs/contracts/ has a page for each contract, a table of all, and a JSON Schema for each tool; README.md has settings.
 With --check it writes nothing, names the stale files, and exits with status 1 if there are any.
 """
 
@@ -8,20 +9,21 @@ import sys
 from pathlib import Path
 
 import contract_pages
+import settings_tables
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.published import published
 
 FOLDER = contract_pages.ROOT / "docs" / "contracts"
 
 
 def pages() -> dict[Path, str]:
-    """Every file of docs/contracts/, and its text."""
-    made = {FOLDER / "README.md": contract_pages.index()}
+    """Every file that is made, and its text."""
+    readme = contract_pages.ROOT / "README.md"
+    made = {readme: settings_tables.with_settings(readme.read_text()), FOLDER / "README.md": contract_pages.index()}
     for name in CONTRACTS:
         contract = load(name)
         made[FOLDER / f"{name}.md"] = contract_pages.page(contract)
         for tool in contract.tools:
-            schema = json.dumps(published(contract, tool), indent=2, ensure_ascii=False)
+            schema = json.dumps(contract.publish_schema(tool), indent=2, ensure_ascii=False)
             made[FOLDER / name / f"{tool.name}.json"] = schema + "\n"
     return made
 

@@ -2,51 +2,27 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from satchel import clock
 from satchel.model import DEFAULT_PROJECT
+from satchel.settings import BY_NAME, DEFAULT_CONTRACT, SETTINGS, Setting, Value
 
-NAMES = (
-    "database",
-    "project",
-    "contract",
-    "user",
-    "libraries",
-    "transport",
-    "host",
-    "port",
-    "workers",
-    "connections",
-    "auth",
-    "allow_host",
-    "allow_origin",
-    "public_url",
-    "oauth_issuer",
-    "oauth_audience",
-    "oauth_algorithm",
-    "oauth_keys",
-    "toolsets",
-    "read_only",
-)
-# Settings that are lists, and what separates them where they are one text.
-LISTS = {"libraries": os.pathsep, "allow_host": ",", "allow_origin": ",", "toolsets": ","}
-DEFAULT_CONTRACT = "satchel"
-TOOLSETS = ("prompts", "resources", "tasks")
-CHOICES = {"transport": ("stdio", "http"), "auth": ("none", "token", "oauth")}
-NUMBERS = {"port": (0, 65535), "workers": (1, 64), "connections": (1, 100_000)}
 YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 
 Flags = Mapping[str, str | list[str] | None]
 
 
 class Http(Struct, frozen=True, kw_only=True):
-    """What only a server over HTTP needs to know."""
+    """The settings of a server over HTTP."""
 
     host: str
     port: int
+    tls_cert: str | None = None  # a PEM file; together with tls_key
+    tls_key: str | None = None
     workers: int
     connections: int  # of one process
     auth: str  # none, token, oauth
@@ -57,115 +33,146 @@ class Http(Struct, frozen=True, kw_only=True):
     oauth_audience: str | None
     oauth_algorithm: str
     oauth_keys: str | None
-    tls_cert: str | None = None
-    tls_key: str | None = None
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What a Satchel process was told."""
+    """The settings of one Satchel process."""
 
     database: str  # a file path or a postgresql:// address
     project: str = DEFAULT_PROJECT
-    why_project: str | None = None  # it is that one; None where nobody said
+    why_project: str | None = None  # which setting named the project; None for the default
     contract: str = DEFAULT_CONTRACT
     libraries: tuple[str, ...] = ()  # folders with libraries in them
     user: str | None = None  # the only user that a connection may act as
     home: str  # the data folder
-    toolsets: tuple[str, ...] = ()  # the only ones to be served; none: all
+    toolsets: tuple[str, ...] = ()  # the toolsets to serve; empty: all
     is_read_only: bool = False
     http: Http | None = None  # None: stdio
 
 
+class SettingsError(Exception):
+    """A setting has a value it cannot have; the message names the setting, where it was set, and what it takes."""
+
+
 def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings:
-    """Settle every setting.
+    """Find the value of every setting. HTTP settings are ignored on stdio.
 
     Raises:
-        SettingsError: one cannot be what it is.
+        SettingsError: a value is of the wrong type, or not allowed.
     """
     environment = os.environ if environment is None else environment
     home = environment.get("SATCHEL_HOME") or _default_home()
-    file = _file(os.path.join(home, "satchel.toml"))
-    said = {name: flag for name, flag in flags.items() if isinstance(flag, str)}
-    told = {name: said.get(name) or environment.get(f"SATCHEL_{name.upper()}") or file.get(name) for name in NAMES}
-    if told["transport"] == "http":
-        # The environment of a server for many is nobody's place of work: its callers say ?project=.
+    path = os.path.join(home, "satchel.toml")
+    file = _read_file(path)
+    is_http = _find(BY_NAME["transport"], flags, environment, path, file)[0] == "http"
+    if is_http:
+        # One server has many callers: each names its project by ?project=, not by the server's environment.
         environment = {name: value for name, value in environment.items() if name != "SATCHEL_PROJECT"}
-        told["project"] = said.get("project") or file.get("project")
-    given = {name: flag for name, flag in flags.items() if isinstance(flag, list)}
-    lists = {name: tuple(given.get(name) or _parts(told[name], separator)) for name, separator in LISTS.items()}
-    for name, choices in CHOICES.items():
-        if told[name] is not None and told[name] not in choices:
-            raise SettingsError(f"'{told[name]}' is no {name}: choose {' or '.join(choices)}.")
-    if told["user"] is not None and clock.parse_id(told["user"]) is None:
-        raise SettingsError(f"'{told['user']}' is no user: a user is a UUID, as `satchel user` prints one.")
-    for toolset in lists["toolsets"]:
-        if toolset not in TOOLSETS:
-            raise SettingsError(f"'{toolset}' is no toolset: there are {', '.join(TOOLSETS)}.")
+    found = {
+        setting.name: _find(setting, flags, environment, path, file)
+        for setting in SETTINGS
+        if is_http or not setting.is_http
+    }
+    values: dict[str, Any] = {name: value for name, (value, _) in found.items()}
+    project_source = found["project"][1]
     return Settings(
-        database=told["database"] or os.path.join(home, "satchel.db"),
-        project=told["project"] or DEFAULT_PROJECT,
-        why_project=_why(said, environment, file),
-        contract=told["contract"] or DEFAULT_CONTRACT,
-        libraries=lists["libraries"] or (os.path.join(home, "libraries"),),
-        user=told["user"] and clock.parse_id(told["user"]),
+        database=values["database"] or os.path.join(home, "satchel.db"),
+        project=values["project"],
+        why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
+        contract=values["contract"],
+        libraries=values["libraries"] or (os.path.join(home, "libraries"),),
+        user=values["user"],
         home=home,
-        toolsets=lists["toolsets"],
-        is_read_only=_is_yes(told, "read_only"),
-        http=_http(told, lists) if told["transport"] == "http" else None,
+        toolsets=values["toolsets"],
+        is_read_only=values["read_only"],
+        http=_http(values) if is_http else None,
     )
 
 
-def _why(said: Mapping[str, str], environment: Mapping[str, str], file: Mapping[str, str]) -> str | None:
-    if said.get("project"):
-        return "the flag --project"
-    if environment.get("SATCHEL_PROJECT"):
-        return "the environment variable SATCHEL_PROJECT"
-    return "the settings file" if file.get("project") else None
+_PROJECT_SOURCES = {"--project": "the flag --project", "SATCHEL_PROJECT": "the environment variable SATCHEL_PROJECT"}
 
 
-def _http(told: Mapping[str, str | None], lists: Mapping[str, tuple[str, ...]]) -> Http:
+def _http(values: dict[str, Any]) -> Http:
+    given = {setting.name: values[setting.name] for setting in SETTINGS if setting.is_http}
+    if (given["tls_cert"] is None) != (given["tls_key"] is None):
+        raise SettingsError("--tls-cert and --tls-key belong together: give both, or neither.")
+    hosts, origins, url = given.pop("allow_host"), given.pop("allow_origin"), given.pop("public_url")
     return Http(
-        host=told["host"] or "127.0.0.1",
-        port=_number(told, "port", 8000),
-        workers=_number(told, "workers", 1),
-        connections=_number(told, "connections", 1000),
-        auth=told["auth"] or "none",
-        allow_hosts=lists["allow_host"],
-        allow_origins=tuple(origin.rstrip("/") for origin in lists["allow_origin"]),
-        public_url=told["public_url"] and told["public_url"].rstrip("/"),
-        oauth_issuer=told["oauth_issuer"],
-        oauth_audience=told["oauth_audience"],
-        oauth_algorithm=told["oauth_algorithm"] or "RS256",
-        oauth_keys=told["oauth_keys"],
+        allow_hosts=hosts,
+        allow_origins=tuple(origin.rstrip("/") for origin in origins),
+        public_url=url and url.rstrip("/"),
+        **given,
     )
 
 
-def _number(told: Mapping[str, str | None], name: str, default: int) -> int:
-    text = told[name]
-    if text is None:
-        return default
-    least, most = NUMBERS[name]
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
-        raise SettingsError(f"'{text}' is no number for {name}: it is between {least} and {most}.")
-    return int(text)
+def _find(
+    setting: Setting, flags: Flags, environment: Mapping[str, str], path: str, file: Mapping[str, object]
+) -> tuple[Value, str | None]:
+    """The value of a setting, and where it was given; an empty text or list counts as not given."""
+    for value, source in (
+        (flags.get(setting.name), setting.flags[0]),
+        (environment.get(setting.variable), setting.variable),
+        (file.get(setting.name), f"{path}: {setting.name}"),
+    ):
+        if value not in (None, "", []):
+            return _parse(setting, value, source), source
+    return setting.default, None
 
 
-def _is_yes(told: Mapping[str, str | None], name: str) -> bool:
-    # Whoever wants to be safe and mistypes it is told, not served without it.
-    text = (told[name] or "no").lower()
-    if text not in YES_OR_NO:
-        raise SettingsError(f"'{told[name]}' is no answer for {name}: say yes or no.")
-    return YES_OR_NO[text]
+def _parse(setting: Setting, value: object, source: str) -> Value:
+    """Turn a text, or a value of TOML, into a value of the setting's type."""
+    parsed = _PARSERS[setting.kind](setting, value)
+    if parsed is None:
+        shown = f"'{value}'" if isinstance(value, str) else str(value)
+        raise SettingsError(f"{source} must be {setting.takes}, not {shown}.")
+    return parsed
 
 
-def _parts(text: str | None, separator: str) -> list[str]:
-    return [part.strip() if separator == "," else part for part in text.split(separator)] if text else []
+def _parse_text(setting: Setting, value: object) -> str | None:
+    is_allowed = not setting.choices or value in setting.choices
+    return value if isinstance(value, str) and is_allowed else None
+
+
+def _parse_number(setting: Setting, value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        value = int(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    least, most = setting.bounds
+    return value if isinstance(value, int) and is_number and least <= value <= most else None
+
+
+def _parse_yes_or_no(_: Setting, value: object) -> bool | None:
+    # A typing mistake is an error, never "no": the server would be less protected than it was asked to be.
+    return YES_OR_NO.get(value.lower()) if isinstance(value, str) else value if isinstance(value, bool) else None
+
+
+def _parse_uuid(_: Setting, value: object) -> str | None:
+    return clock.parse_id(value) if isinstance(value, str) else None
+
+
+def _parse_list(setting: Setting, value: object) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        parts = value.split(setting.separator)
+        value = [part.strip() for part in parts] if setting.separator == "," else parts
+    if not isinstance(value, list):
+        return None
+    is_allowed = all(isinstance(item, str) and (not setting.choices or item in setting.choices) for item in value)
+    return tuple(value) if is_allowed else None
+
+
+_PARSERS: dict[str, Callable[[Setting, object], Value]] = {
+    "text": _parse_text,
+    "number": _parse_number,
+    "yes/no": _parse_yes_or_no,
+    "uuid": _parse_uuid,
+    "list": _parse_list,
+}
 
 
 def _default_home() -> str:
-    platform = sys.platform  # by a name of ours, or mypy takes the rest for unreachable
+    platform = sys.platform  # a variable, because mypy takes code after a test of sys.platform for unreachable
     if platform == "linux":
-        # What platformdirs says there, without the 25 ms that it takes to say it.
+        # What platformdirs returns on Linux; importing it takes 10 ms.
         base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
         return os.path.join(base, "satchel")
     import platformdirs
@@ -173,21 +180,19 @@ def _default_home() -> str:
     return platformdirs.user_data_dir("satchel", appauthor=False)
 
 
-def _file(path: str) -> dict[str, str]:
+def _read_file(path: str) -> dict[str, object]:
     if not os.path.exists(path):
         return {}
-    import tomllib  # only where there is such a file
+    import tomllib  # 2 ms, and most users have no such file
 
     try:
         with open(path, "rb") as file:
-            told = tomllib.load(file)
+            given = tomllib.load(file)
     except (OSError, ValueError) as error:
-        raise SettingsError(f"cannot read {path}: {error}. Mend the file, or move it away.") from error
-    for name, value in told.items():
-        if name not in NAMES or not isinstance(value, str):
-            raise SettingsError(f"{path}: {name} is no setting, or no text. Settings are {', '.join(NAMES)}.")
-    return told
-
-
-class SettingsError(Exception):
-    """A settings file that cannot be used; the message says which, why and what next."""
+        raise SettingsError(f"cannot read {path}: {error}. Correct the file, or move it away.") from error
+    for name, value in given.items():
+        if name not in BY_NAME:
+            raise SettingsError(f"{path}: there is no setting '{name}'. Settings are {', '.join(BY_NAME)}.")
+        if value not in ("", []):
+            _parse(BY_NAME[name], value, f"{path}: {name}")  # an error even where a flag overrides it
+    return given

@@ -6,12 +6,16 @@ SatchelError
 │   ├── NotFound         there is no such thing in this scope
 │   ├── Forbidden        it is somebody else's
 │   ├── Taken            something else already has this name, title or URI
-│   ├── Unauthorized     nobody knows who asks: the token is wrong; said over HTTP, before any contract is asked
 │   └── VersionConflict  it was changed since the caller looked at it
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
     │   └── StoreConflict    two writers got in each other's way, and this one was undone: it may try again
     └── StoreUnusable    it cannot be opened: not ours, newer than we are, corrupt, out of reach
+
+AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
+├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
+├── AuthUnavailable      the keys of the issuer cannot be fetched
+└── AuthUnusable         the settings of OAuth cannot work
 """
 
 from satchel.model import Scope
@@ -79,14 +83,6 @@ class Taken(Refused):
         self.holder = holder  # the name of what has it, where that is known
 
 
-class Unauthorized(Refused):
-    """The token of a request is none that counts; the description quotes nothing from it."""
-
-    def __init__(self, description: str) -> None:
-        super().__init__(description)
-        self.description = description  # plain enough to stand in a header: ASCII without quotes and backslashes
-
-
 class VersionConflict(Refused):
     """It was changed since the caller looked at it."""
 
@@ -116,3 +112,23 @@ class OutOfTime(Exception):
 
 class StoreUnusable(StoreError):
     """The database cannot be opened; the message says what, why and what next."""
+
+
+class AuthError(Exception):
+    """Who is calling cannot be established."""
+
+
+class Unauthorized(AuthError):
+    """The token of a request is not valid here; the description quotes nothing from it."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__(description)
+        self.description = description  # goes into a header: ASCII without quotes and backslashes
+
+
+class AuthUnavailable(AuthError):
+    """The keys of the issuer cannot be fetched."""
+
+
+class AuthUnusable(AuthError):
+    """The settings of OAuth cannot work; the message says what is wrong and which setting to check."""

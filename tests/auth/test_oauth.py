@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from satchel.auth.oauth import OAuth
-from satchel.errors import StoreUnusable, Unauthorized
+from satchel.errors import AuthUnusable, Unauthorized
 from satchel.model import Identity
 from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, ed_key, forged, jwk, pem, rsa_key
 
@@ -44,7 +44,7 @@ def refusal(oauth: OAuth, token: str) -> str:
     return description
 
 
-def test_a_token_speaks_for_its_subject(issuer: Issuer, oauth: OAuth) -> None:
+def test_the_subject_of_a_token_is_the_user(issuer: Issuer, oauth: OAuth) -> None:
     user = str(uuid5(NAMESPACE_URL, f"{issuer.url}#ada"))
     assert oauth.identify(issuer.token(KEY, "one")) == Identity(user=user, projects=None, is_read_only=False)
     assert oauth.identify(issuer.token(KEY, "one", sub=ADA.upper())) == Identity(user=ADA)
@@ -75,7 +75,8 @@ def test_scopes_say_whether_it_may_write(
 def test_a_claim_limits_the_projects(issuer: Issuer, oauth: OAuth) -> None:
     assert oauth.identify(issuer.token(KEY, "one", satchel_projects=["a", "b"])).projects == ("a", "b")
     assert oauth.identify(issuer.token(KEY, "one", satchel_projects=[])).projects == ()
-    for odd in ("a", ["*"], ["a,b"], [""], [1], ["a\n"], {}):
+    malformed: list[Any] = ["a", ["*"], ["a,b"], [""], [1], ["a\n"], {}]
+    for odd in malformed:
         token = issuer.token(KEY, "one", satchel_projects=odd)
         assert refusal(oauth, token) == "the claims of the token are malformed"
 
@@ -112,7 +113,7 @@ NOW = int(time.time())
         ({"scope": ["satchel:read"]}, "the claims of the token are malformed"),
     ],
 )
-def test_claims_that_are_not_good(issuer: Issuer, oauth: OAuth, claims: dict[str, Any], description: str) -> None:
+def test_invalid_claims_are_rejected(issuer: Issuer, oauth: OAuth, claims: dict[str, Any], description: str) -> None:
     assert refusal(oauth, issuer.token(KEY, "one", **claims)) == description
 
 
@@ -122,7 +123,7 @@ def test_clocks_may_differ_by_a_minute(issuer: Issuer, oauth: OAuth) -> None:
     oauth.identify(issuer.token(KEY, "one", nbf=now + 30, iat=now + 30))
 
 
-def test_nobody_else_can_sign(issuer: Issuer, oauth: OAuth) -> None:
+def test_a_signature_with_another_key_is_rejected(issuer: Issuer, oauth: OAuth) -> None:
     wrong = "the signature of the token is wrong"
     assert refusal(oauth, issuer.token(OTHER, "one")) == wrong
     good = issuer.token(KEY, "one")
@@ -132,7 +133,7 @@ def test_nobody_else_can_sign(issuer: Issuer, oauth: OAuth) -> None:
     assert refusal(oauth, f"{head}.{claims}.") == wrong
 
 
-def test_only_the_algorithm_that_was_chosen(issuer: Issuer, oauth: OAuth) -> None:
+def test_only_the_configured_algorithm_is_accepted(issuer: Issuer, oauth: OAuth) -> None:
     another = "the token is signed with another algorithm"
     published: bytes = issuer.answers["/keys"]  # type: ignore[assignment]
     for header in ({"alg": "none", "kid": "one"}, {"alg": "None"}, {"alg": ""}, {"kid": "one"}, {"alg": ["RS256"]}):
@@ -146,14 +147,14 @@ def test_only_the_algorithm_that_was_chosen(issuer: Issuer, oauth: OAuth) -> Non
     assert refusal(oauth, issuer.token(ec_key(), "one", "ES256")) == another
 
 
-def test_headers_that_want_what_we_do_not_know_are_refused(issuer: Issuer, oauth: OAuth) -> None:
+def test_unknown_critical_headers_are_rejected(issuer: Issuer, oauth: OAuth) -> None:
     oauth.identify(issuer.token(KEY, "one"))
     for odd in ({"crit": ["exp"], "exp": 1}, {"kid": 7}, {"kid": None}, {"b64": False}):
         token = forged({"alg": "RS256", "kid": "one"} | odd, issuer.claims(), b"x")
         assert refusal(oauth, token) == "the token is malformed"
 
 
-def test_garbage_is_refused_without_asking_for_keys(issuer: Issuer, oauth: OAuth) -> None:
+def test_garbage_is_rejected_without_fetching_keys(issuer: Issuer, oauth: OAuth) -> None:
     deep = base64url(b"[" * 10_000)
     for token in (
         "",
@@ -210,8 +211,8 @@ def test_every_algorithm_with_a_public_key(issuer: Issuer, algorithm: str, key: 
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS512", "none", "", "rs256", "ES256K"])
-def test_algorithms_that_anybody_could_sign_with_are_not_to_be_had(algorithm: str) -> None:
-    with pytest.raises(StoreUnusable, match="--oauth-algorithm"):
+def test_symmetric_algorithms_and_none_are_rejected(algorithm: str) -> None:
+    with pytest.raises(AuthUnusable, match="--oauth-algorithm"):
         OAuth("https://issuer.example", {AUDIENCE}, algorithm)
 
 
@@ -219,15 +220,15 @@ def test_algorithms_that_anybody_could_sign_with_are_not_to_be_had(algorithm: st
     "where", ["http://issuer.example", "ftp://127.0.0.1", "issuer.example", "https://", "file:///x"]
 )
 def test_keys_are_fetched_safely_or_not_at_all(where: str) -> None:
-    with pytest.raises(StoreUnusable, match="--oauth-issuer"):
+    with pytest.raises(AuthUnusable, match="--oauth-issuer"):
         OAuth(where, {AUDIENCE})
     if "://" in where:
-        with pytest.raises(StoreUnusable, match="--oauth-keys"):
+        with pytest.raises(AuthUnusable, match="--oauth-keys"):
             OAuth("https://issuer.example", {AUDIENCE}, keys=where)
 
 
-def test_without_the_library_it_says_what_to_install() -> None:
+def test_a_missing_library_is_reported_with_what_to_install() -> None:
     for missing in ("jwt", "cryptography"):
         code = f"import sys; sys.modules[{missing!r}] = None\nimport satchel.auth.oauth"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
-        assert "StoreUnusable: OAuth needs the oauth extra: pip install 'satchel[oauth]'" in done.stderr
+        assert "AuthUnusable: OAuth needs the oauth extra: pip install 'satchel[oauth]'" in done.stderr

@@ -34,7 +34,7 @@ def refusal(database: Database, secret: str) -> str:
     return refused.value.description
 
 
-def test_a_token_says_who_asks_and_what_he_may(database: Database) -> None:
+def test_a_token_identifies_its_user_projects_and_rights(database: Database) -> None:
     with database.write() as tx:
         for name in ("one", "two"):
             projects.add(tx, name)
@@ -58,7 +58,7 @@ def test_a_secret_is_long_random_and_kept_only_as_a_hash(database: Database) -> 
     assert "hash" not in Token.__struct_fields__
 
 
-def test_a_token_that_was_revoked_is_refused_and_its_time_stays(database: Database) -> None:
+def test_a_revoked_token_is_rejected_and_keeps_its_time_of_revocation(database: Database) -> None:
     token, secret = made(database)
     _, other = made(database)
     with database.write() as tx:
@@ -83,7 +83,7 @@ def test_a_token_expires(database: Database, monkeypatch: pytest.MonkeyPatch) ->
     assert refusal(database, secret) == "the token was revoked"
 
 
-def test_a_token_that_nobody_made_is_unknown(database: Database) -> None:
+def test_a_token_that_was_never_created_is_unknown(database: Database) -> None:
     _, secret = made(database)
     last = "A" if secret[-1] != "A" else "E"
     assert refusal(database, secret[:-1] + last) == "the token is unknown"
@@ -91,7 +91,7 @@ def test_a_token_that_nobody_made_is_unknown(database: Database) -> None:
 
 
 class Untouchable(Database):
-    def read(self, scope: object = None) -> AbstractContextManager[Tx]:
+    def read(self, *_: object, **__: object) -> AbstractContextManager[Tx]:
         raise AssertionError("touched")
 
 
@@ -111,11 +111,11 @@ class Untouchable(Database):
     ],
     ids=lambda secret: ascii(secret[:12]) + str(len(secret)),
 )
-def test_what_is_no_secret_is_refused_without_the_database(secret: str) -> None:
+def test_a_malformed_secret_is_rejected_without_the_database(secret: str) -> None:
     assert refusal(Untouchable(), secret) == "the token is unknown"
 
 
-def test_a_token_is_for_a_user_projects_that_are_there_and_a_time_to_come(database: Database) -> None:
+def test_a_token_needs_a_user_existing_projects_and_a_future_expiry(database: Database) -> None:
     for user in ("", "ada", "{" + ADA + "}", ADA.replace("-", "")):
         with pytest.raises(WrongArgument) as wrong:
             made(database, user=user)

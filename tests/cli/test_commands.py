@@ -333,7 +333,7 @@ def test_a_flag_counts_before_the_environment_and_that_before_the_file(tmp_path:
     assert (served.project, served.why_project) == ("of-file", "the settings file")
     assert config.load({}, {"SATCHEL_HOME": str(tmp_path / "none")}).database == str(tmp_path / "none" / "satchel.db")
     (tmp_path / "satchel.toml").write_text("colour = 5\n")
-    with pytest.raises(config.SettingsError, match="colour is no setting"):
+    with pytest.raises(config.SettingsError, match="there is no setting 'colour'"):
         config.load({}, home)
 
 
@@ -390,7 +390,7 @@ def test_another_users_tasks_are_his_own(satchel: Command) -> None:
         failed(satchel("task", command, his["id"]), 3)
         failed(satchel("task", command, str(his["number"])), 3)
     assert done(satchel("task", "list", "--user", bob)) == f"{his['number']}\t\tHis\n"
-    assert "is no user" in failed(satchel("task", "list", "--user", "bob"), 2)
+    assert "--user must be a UUID" in failed(satchel("task", "list", "--user", "bob"), 2)
 
 
 def test_contracts_are_listed_and_shown(tmp_path: Path) -> None:

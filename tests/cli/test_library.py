@@ -37,14 +37,14 @@ def test_a_new_library_works_at_once(tmp_path: Path) -> None:
     assert json.loads(satchel(tmp_path, "new", "Other", "--json").stdout)["name"] == "other"
 
 
-def test_what_is_wrong_with_a_rendering_is_said(tmp_path: Path) -> None:
+def test_a_rendering_that_fails_is_reported(tmp_path: Path) -> None:
     manifest = "[prompts.p]\n[[prompts.p.arguments]]\nname = 'a'\nrequired = true\n[prompts.gone]\n"
     write(tmp_path / "libraries", "lib", manifest, p="one\n{{ a|nope }}\n")
     for words, status, said in (
         (("lib:x",), 3, "Did you mean 'lib:p'?"),
         (("lib:p",), 2, "needs a=…"),
         (("lib:p", "a=1", "b=2"), 2, "has no argument 'b'. It has: a."),
-        (("lib:p", "a"), 2, "is no KEY=VALUE"),
+        (("lib:p", "a"), 2, "is not KEY=VALUE"),
         (("lib:p", "a=1"), 1, "lib/prompts/p.md:2: "),
         (("lib:gone",), 3, "no file lib/prompts/gone.md"),
     ):
@@ -91,7 +91,7 @@ description = "nameless"
 
 
 @pytest.mark.parametrize("library", sorted(path.name for path in EXAMPLES.iterdir()))
-def test_the_examples_are_without_fault(tmp_path: Path, library: str) -> None:
+def test_the_examples_have_no_problems(tmp_path: Path, library: str) -> None:
     done = satchel(tmp_path, "validate", str(EXAMPLES / library))
     assert (done.returncode, done.stdout) == (0, "")
 

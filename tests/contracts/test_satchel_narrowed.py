@@ -169,10 +169,14 @@ def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None
 @pytest.mark.parametrize(
     ("arguments", "environment", "complaint"),
     [
-        (["--toolsets", "prompts,nope"], {}, "'nope' is no toolset: there are prompts, resources, tasks."),
-        (["--toolsets", "Prompts"], {}, "'Prompts' is no toolset: there are prompts, resources, tasks."),
-        ([], {"SATCHEL_TOOLSETS": "all"}, "'all' is no toolset: there are prompts, resources, tasks."),
-        ([], {"SATCHEL_READ_ONLY": "yess"}, "'yess' is no answer for read_only: say yes or no."),
+        (
+            ["--toolsets", "prompts,nope"],
+            {},
+            "--toolsets must be a list of prompts, resources or tasks, not 'prompts,nope'.",
+        ),
+        (["--toolsets", "Prompts"], {}, "--toolsets must be a list of prompts, resources or tasks, not 'Prompts'."),
+        ([], {"SATCHEL_TOOLSETS": "all"}, "SATCHEL_TOOLSETS must be a list of prompts, resources or tasks, not 'all'."),
+        ([], {"SATCHEL_READ_ONLY": "yess"}, "SATCHEL_READ_ONLY must be yes or no, not 'yess'."),
         (
             ["--contract", "todo", "--read-only"],
             {},

@@ -22,7 +22,6 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     ],
     errors.NotFound: [errors.NotFound("prompt", "7", SCOPE), errors.NotFound("project", "7", SCOPE)],
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
-    errors.Unauthorized: [errors.Unauthorized("the token is secret")],
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],

@@ -184,7 +184,7 @@ def test_a_pinned_connection_acts_for_nobody_else(store: str, serve: Callable[..
 def test_a_user_that_is_no_uuid_is_refused_at_the_start(store: str) -> None:
     server = Server("--contract", "todo", "--database", store, "--user", "ada")
     assert server.ended() and server.close() == 2
-    assert "'ada' is no user" in server.stderr
+    assert "--user must be a UUID" in server.stderr
 
 
 FOREIGN: list[Callable[[str], Any]] = [

@@ -170,9 +170,9 @@ def is_prompt(took: float) -> bool:
 
 
 def assert_no_leak(answer: Any) -> None:
-    told = json.dumps(answer, ensure_ascii=False)
-    leaks = [word for word in FORBIDDEN if word in told]
-    assert not leaks, f"{leaks} in {told[:500]}"
+    text = json.dumps(answer, ensure_ascii=False)
+    leaks = [word for word in FORBIDDEN if word in text]
+    assert not leaks, f"{leaks} in {text[:500]}"
 
 
 def eventually(condition: Callable[[], bool], seconds: float) -> bool:

@@ -94,6 +94,11 @@ def sparse(place: Path, _: Path) -> None:
     os.truncate(place, 1024**3)
 
 
+def sparse_manifest(here: Path, outside: Path) -> None:
+    write_library(here / "x", ONE, a="a")
+    sparse(here / "x" / "twig.toml", outside)
+
+
 def link_chain(place: Path, outside: Path) -> None:
     for number in range(5):
         target = outside / "secret.md" if number == 4 else f"link{number + 1}"
@@ -197,10 +202,7 @@ TOML = [
     toml("dates-in-the-worker", f"{FILL}{ONE}description = 2020-01-01\narguments = [12:00:00]\n", "x:a"),
     toml("262144-bytes", ONE + "#" * (256 * KIB - len(ONE)), "x:a"),
     toml("262145-bytes", ONE + "#" * (256 * KIB - len(ONE) + 1)),
-    Case(
-        "sparse-manifest",
-        lambda here, out: (write_library(here / "x", ONE, a="a"), sparse(here / "x" / "twig.toml", out)),
-    ),
+    Case("sparse-manifest", sparse_manifest),
     bomb("many-keys", ONE + "".join(f"k{n} = 0\n" for n in range(25_000))),
     bomb("many-tables", ONE + "".join(f"[t{n}]\n" for n in range(25_000))),
     toml("duplicate-keys", "a = 1\na = 2\n" + ONE),

@@ -337,7 +337,7 @@ def test_a_value_may_fill_the_output_and_no_more(live: Live) -> None:
     live.render_good()
 
 
-def test_eight_values_of_a_megabyte_are_taken_at_once(live: Live) -> None:
+def test_eight_values_of_a_megabyte_are_accepted_in_one_call(live: Live) -> None:
     assert live.text("values:lengths", dict.fromkeys(MANY, "x" * 1000000)) == "1000000," * 8
     live.render_good()
 
@@ -347,7 +347,7 @@ def test_undeclared_megabytes_are_ignored(live: Live) -> None:
 
 
 @pytest.mark.parametrize("value", [1, None, True, ["a"], {"a": "b"}, 1.5], ids=repr)
-def test_a_value_that_is_no_text_is_refused(live: Live, value: object) -> None:
+def test_a_value_that_is_not_text_is_rejected(live: Live, value: object) -> None:
     assert live.get("values:echo", {"a": value})["error"]["code"] == -32602
 
 

@@ -1,4 +1,4 @@
-"""Live libraries: however a file is saved, the list ends equal to the disk, and clients are told within two seconds."""
+"""Live libraries: the list follows the disk however files are saved, and clients are notified within two seconds."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from satchel.model import StoreChange
 from tests.contracts.test_twig import get, text, write
 from tests.support.stdio import META, NEWEST, Server
 
-PATIENCE = 20.0  # seconds, and less than between two looks at everything
+TIMEOUT = 20.0  # seconds; less than the interval of full scans
 CHANGED = "notifications/prompts/list_changed"
 
 
@@ -54,15 +54,15 @@ def names(server: Server) -> list[str]:
 
 
 def settle(server: Server) -> None:
-    """Wait until the watch is armed, or nearly so, and nothing is announced any more."""
+    """Wait until the watch is set up and no notification is left to read."""
     time.sleep(1.2)
     while not server.is_silent(0.3):
         server.read()
 
 
-def told(server: Server) -> None:
-    """A change is announced: because of an event, for what none tells is found later than this waits."""
-    assert server.read(PATIENCE) == {"jsonrpc": "2.0", "method": CHANGED}
+def expect_notification(server: Server) -> None:
+    """A change is announced because of an event: the periodic scan would come after this timeout."""
+    assert server.read(TIMEOUT) == {"jsonrpc": "2.0", "method": CHANGED}
 
 
 def manifest(root: Path) -> Path:
@@ -93,25 +93,25 @@ def by_vim(root: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize("save", [in_place, write_and_rename, delete_and_create, by_vim])
-def test_however_a_manifest_is_saved_clients_are_told(
+def test_clients_are_notified_however_a_manifest_is_saved(
     root: Path, server: Server, save: Callable[[Path, str], None]
 ) -> None:
     (root / "lib" / "prompts" / "two.md").write_text("x")
     save(root, "[prompts.one]\n[prompts.two]\n")
-    told(server)
+    expect_notification(server)
     assert names(server) == ["lib:one", "lib:two"]
 
 
-def test_clients_are_told_within_two_seconds(root: Path, server: Server) -> None:
-    taken = []
+def test_clients_are_notified_within_two_seconds(root: Path, server: Server) -> None:
+    durations = []
     for number in range(5):
         (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
         write_and_rename(root, f"[prompts.k{number}]\n")
         started = time.monotonic()
-        told(server)
-        taken.append(time.monotonic() - started)
+        expect_notification(server)
+        durations.append(time.monotonic() - started)
         settle(server)
-    assert statistics.median(taken) < 2, taken  # a machine that pauses does so now and then
+    assert statistics.median(durations) < 2, durations  # a machine that pauses does so now and then
 
 
 def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Server) -> None:
@@ -134,8 +134,8 @@ def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk
     settle(server)
     assert names(server) == ["lib:one"]
     git("checkout", "many")
-    told(server)
-    deadline = time.monotonic() + PATIENCE
+    expect_notification(server)
+    deadline = time.monotonic() + TIMEOUT
     while (listed := names(server)) != [f"lib:{key}" for key in keys]:
         assert time.monotonic() < deadline, f"{len(listed)} listed"
         time.sleep(0.1)
@@ -144,19 +144,19 @@ def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk
 def test_a_folder_moved_in_and_out_is_listed_and_gone(root: Path, tmp_path: Path, server: Server) -> None:
     write(tmp_path, "outside", "[prompts.p]\n", p="x")
     shutil.move(tmp_path / "outside", root / "moved")
-    told(server)
+    expect_notification(server)
     assert names(server) == ["lib:one", "moved:p"]
     settle(server)
     (root / "moved" / "prompts" / "p.md").unlink()
-    told(server)
+    expect_notification(server)
     assert names(server) == ["lib:one"]
     settle(server)
     shutil.rmtree(root / "lib")
-    told(server)
+    expect_notification(server)
     assert names(server) == []
 
 
-def test_edited_text_is_served_at_once_and_announced_to_nobody(root: Path, server: Server) -> None:
+def test_edited_text_is_served_at_once_without_a_notification(root: Path, server: Server) -> None:
     (root / "lib" / "prompts" / "one.md").write_text("second")
     assert text(server, "lib:one") == "second"
     assert server.is_silent(1.5)
@@ -166,7 +166,7 @@ def test_one_burst_is_announced_once(root: Path, server: Server) -> None:
     for number in range(20):
         (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
     in_place(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
-    told(server)
+    expect_notification(server)
     assert server.is_silent(1.5)
 
 
@@ -176,23 +176,23 @@ def test_a_library_that_breaks_keeps_its_last_good_state(root: Path, server: Ser
     assert names(server) == ["lib:one"] and text(server, "lib:one") == "first"
     (root / "lib" / "prompts" / "two.md").write_text("x")
     in_place(root, "[prompts.two]\n")
-    told(server)
+    expect_notification(server)
     assert names(server) == ["lib:two"]
     assert get(server, "lib:one")["error"]["code"] == -32601
 
 
 def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server: Server) -> None:
     shutil.rmtree(root)
-    told(server)
+    expect_notification(server)
     assert names(server) == []
     settle(server)
     write(root, "new", "[prompts.p]\n", p="x")
-    told(server)
+    expect_notification(server)
     assert names(server) == ["new:p"]
     settle(server)
     (root / "new" / "prompts" / "q.md").write_text("x")
     (root / "new" / "twig.toml").write_text("[prompts.p]\n[prompts.q]\n")
-    told(server)
+    expect_notification(server)
 
 
 def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: Path) -> None:
@@ -201,11 +201,11 @@ def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: P
         assert names(server) == []
         time.sleep(1)
         write(tmp_path / "later" / "still", "lib", "[prompts.p]\n", p="x")
-        told(server)
+        expect_notification(server)
         assert names(server) == ["lib:p"]
 
 
-def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> None:
+def test_a_subscription_of_the_newest_revision_is_notified_with_its_id(root: Path) -> None:
     with Server("--contract", "twig", "--libraries", str(root)) as server:
         assert len(server.request("prompts/list")["result"]["prompts"]) == 1
         wish = {"promptsListChanged": True, "toolsListChanged": True}
@@ -219,7 +219,7 @@ def test_a_listener_of_the_newest_revision_is_told_with_its_tag(root: Path) -> N
         server.close()
 
 
-def test_what_changed_on_disk_is_told_by_list_and_by_prompt(root: Path) -> None:
+def test_a_rescan_reports_changes_of_the_list_and_of_each_prompt(root: Path) -> None:
     libraries = Libraries([str(root)])
     assert libraries.rescan() == [] and libraries.rescan() == []
     (root / "lib" / "prompts" / "one.md").write_text("another text")
@@ -233,33 +233,32 @@ def test_what_changed_on_disk_is_told_by_list_and_by_prompt(root: Path) -> None:
     assert libraries.rescan() == []
 
 
-def test_what_no_event_tells_is_found_by_the_look_at_everything(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_without_an_event_is_found_by_the_periodic_scan(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def deaf(*_: object, **__: object) -> Iterator[set[object]]:
         while True:
             time.sleep(0.02)
             yield set()
 
     monkeypatch.setattr(watchfiles, "watch", deaf)
-    monkeypatch.setattr(watch, "_NET", 0.2)
     libraries = Libraries([str(root)])
     assert len(libraries.catalog.view) == 1
     changed = threading.Event()
-    stop = watch.start(libraries, lambda _changes: changed.set())
+    stop = watch.start(libraries, lambda _changes: changed.set(), scan_interval=0.2)
     time.sleep(0.1)
     (root / "lib" / "prompts" / "one.md").unlink()
-    assert changed.wait(PATIENCE) and libraries.catalog.view == []
+    assert changed.wait(TIMEOUT) and libraries.catalog.view == []
     stop.set()
 
 
-def test_two_that_come_first_look_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or the second look, of which nobody is told, would hide a change that was made after the first."""
+def test_two_threads_that_need_the_first_scan_share_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second scan, whose changes are not announced, would hide a change that was made after the first."""
     libraries = Libraries([str(root)])
     scan, looks, go_on = libraries._scan, [0], threading.Event()
 
     def slow() -> Catalog:
         looks[0] += 1
         found = scan()
-        assert go_on.wait(PATIENCE)
+        assert go_on.wait(TIMEOUT)
         return found
 
     monkeypatch.setattr(libraries, "_scan", slow)

@@ -26,7 +26,7 @@ def test_bad_json_is_refused(raw: bytes) -> None:
         decode(raw)
 
 
-def test_depth_64_is_read_and_what_is_deeper_is_not() -> None:
+def test_depth_64_is_decoded_and_depth_65_is_not() -> None:
     assert decode(nested(64)) is not None
     with pytest.raises(BadJson):
         decode(b'{"a":' * 65 + b"1" + b"}" * 65)
@@ -34,13 +34,13 @@ def test_depth_64_is_read_and_what_is_deeper_is_not() -> None:
     assert decode(encode(["[" * 1000])) == ["[" * 1000]
 
 
-def test_what_is_too_deep_is_still_understood_for_its_id() -> None:
+def test_a_message_that_is_too_deep_keeps_its_id() -> None:
     with pytest.raises(BadJson) as refusal:
         decode(b'{"id": 7, "params": ' + nested(70) + b"}")
     assert refusal.value.value["id"] == 7  # type: ignore[index]
 
 
-def test_of_repeated_keys_the_last_counts() -> None:
+def test_the_last_of_repeated_keys_wins() -> None:
     assert decode(b'{"a":1,"a":2}') == {"a": 2}
 
 
@@ -65,11 +65,11 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_is_written_is_read_back(value: object) -> None:
+def test_an_encoded_value_decodes_to_itself(value: object) -> None:
     assert decode(encode(value)) == value
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+def test_any_bytes_are_decoded_or_raise_bad_json(raw: bytes) -> None:
     with suppress(BadJson):
         decode(raw)

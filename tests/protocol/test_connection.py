@@ -117,7 +117,7 @@ def test_both_generations_interleave_on_one_connection() -> None:
 def test_per_request_metadata_is_all_or_nothing() -> None:
     connection = Connection(QUIET)
     version, capabilities, client = (f"{META}{key}" for key in ("protocolVersion", "clientCapabilities", "clientInfo"))
-    for meta in (
+    incomplete: tuple[Any, ...] = (
         {capabilities: {}},
         {client: {"name": "c", "version": "1"}},
         {version: NEWEST},
@@ -127,14 +127,15 @@ def test_per_request_metadata_is_all_or_nothing() -> None:
         {version: NEWEST, capabilities: {}, client: "c"},
         [],
         "x",
-    ):
+    )
+    for meta in incomplete:
         assert code(say(connection, request("tools/list", {"_meta": meta}))) == -32602, meta
     [answer] = say(connection, request("tools/list", {"_meta": {version: NEWEST, capabilities: {}}}), {"tools": []})
     assert "result" in answer
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2024-11-05", "1900-01-01", "", "2026-07-29"])
-def test_an_unknown_version_is_told_the_known_ones(version: str) -> None:
+def test_an_unknown_version_is_answered_with_the_supported_ones(version: str) -> None:
     [answer] = say(Connection(QUIET), request("tools/list", {"_meta": modern_meta(version)}))
     assert answer == {
         "jsonrpc": "2.0",
@@ -196,11 +197,11 @@ RESULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("method", RESULTS)
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_result_is_what_its_revision_wants(method: str, revision: str) -> None:
+def test_every_result_has_the_members_of_its_revision(method: str, revision: str) -> None:
     params, result = RESULTS[method]
     if revision == NEWEST:
         [answer] = say(Connection(LOUD), modern(method, **params), result)
-        extra = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
+        extra: dict[str, Any] = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
         if method not in ("tools/call", "prompts/get", "completion/complete"):
             extra |= {"ttlMs": 0, "cacheScope": "private"}
         assert answer["result"] == result | extra
@@ -281,7 +282,7 @@ NOT_REQUESTS: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("message", "id"), NOT_REQUESTS)
-def test_what_is_no_request_is_refused_with_the_id_that_could_be_read(message: Any, id: Any) -> None:
+def test_a_malformed_request_is_rejected_with_its_id_if_readable(message: Any, id: Any) -> None:
     for connection in (Connection(QUIET), agreed(), agreed(revision="2025-06-18")):
         [answer] = say(connection, message)
         assert answer["error"]["code"] == -32600 and answer["error"]["message"] == "Invalid request"
@@ -305,7 +306,7 @@ def test_nesting_too_deep_is_a_parse_error_that_keeps_the_id() -> None:
     assert (answer["id"], answer["error"]["code"]) == (9, -32700)
 
 
-def test_responses_and_unknown_notifications_are_passed_over() -> None:
+def test_responses_and_unknown_notifications_are_ignored() -> None:
     for message in (
         {"jsonrpc": "2.0", "id": 1, "result": {}},
         {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}},
@@ -392,7 +393,7 @@ def test_a_request_cancelled_before_its_turn_is_never_answered() -> None:
     assert second.calls == [] and second.output() == []
 
 
-def test_progress_goes_to_whoever_asked_for_it() -> None:
+def test_progress_goes_to_requests_with_a_progress_token() -> None:
     connection = Connection(QUIET)
     meta = modern_meta() | {"progressToken": "p"}
     [call] = connection.receive(json.dumps(request("tools/call", {"name": "t", "_meta": meta})).encode()).calls
@@ -444,7 +445,7 @@ def test_only_what_the_server_announces_is_honoured() -> None:
 
 
 @pytest.mark.parametrize("wish", [None, [], {"toolsListChanged": "yes"}, {"resourceSubscriptions": [1]}])
-def test_a_wrong_wish_is_refused(wish: Any) -> None:
+def test_a_malformed_subscription_is_rejected(wish: Any) -> None:
     assert code(say(Connection(LOUD), modern("subscriptions/listen", notifications=wish))) == -32602
 
 
@@ -473,7 +474,7 @@ def test_an_id_in_use_by_a_subscription_is_refused() -> None:
     assert code(say(connection, wish)) == -32600
 
 
-def test_a_server_that_leaves_answers_its_subscriptions() -> None:
+def test_closing_a_connection_answers_its_subscriptions() -> None:
     connection = Connection(LOUD)
     say(connection, modern("subscriptions/listen", id="s", notifications={}))
     [line] = connection.close()
@@ -487,7 +488,7 @@ def test_a_server_that_leaves_answers_its_subscriptions() -> None:
     assert connection.close() == []
 
 
-def test_handshake_clients_hear_of_changes_without_a_tag() -> None:
+def test_handshake_clients_are_notified_without_a_subscription_id() -> None:
     connection = agreed(LOUD)
     assert announced(connection, ClientChange("prompts")) == [
         {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"}

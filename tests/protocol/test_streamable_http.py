@@ -6,18 +6,18 @@ import pytest
 
 from satchel.protocol import Offer
 from satchel.protocol.codec import decode, encode
-from satchel.protocol.streamable_http import Post, decoded
+from satchel.protocol.streamable_http import Post, decode_header
 from tests.support.stdio import NEWEST, modern_meta
 
 
 @pytest.mark.parametrize("value", ["plain", "two words", "a\tb", "", "SGVsbG8=", "=?base64?SGVsbG8=", "SGVsbG8=?="])
-def test_a_plain_header_says_what_it_says(value: str) -> None:
-    assert decoded(value) == value
+def test_a_plain_header_is_its_own_value(value: str) -> None:
+    assert decode_header(value) == value
 
 
 @pytest.mark.parametrize("value", ["Hello", "", "Grüße 👋", " padded ", "two\nlines", "=?base64?literal?="])
 def test_the_base64_form_is_decoded(value: str) -> None:
-    assert decoded(f"=?base64?{base64.b64encode(value.encode()).decode()}?=") == value
+    assert decode_header(f"=?base64?{base64.b64encode(value.encode()).decode()}?=") == value
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_the_base64_form_is_decoded(value: str) -> None:
         "/w==",  # no UTF-8
     ],
 )
-def test_a_malformed_base64_form_says_nothing(payload: str) -> None:
-    assert decoded(f"=?base64?{payload}?=") is None
+def test_a_malformed_base64_form_has_no_value(payload: str) -> None:
+    assert decode_header(f"=?base64?{payload}?=") is None
 
 
 @pytest.mark.parametrize("value", ["caf\u00e9", "a\x00b", "a\x7fb", "a\nb"])
-def test_foreign_characters_say_nothing(value: str) -> None:
-    assert decoded(value) is None
+def test_a_header_that_is_not_printable_ascii_has_no_value(value: str) -> None:
+    assert decode_header(value) is None
 
 
 OFFER = Offer(server={"name": "s", "version": "1"}, capabilities={"tools": {}}, methods=frozenset({"tools/call"}))
@@ -74,7 +74,7 @@ def mismatch(arguments: object, *headers: tuple[str, str]) -> str | None:
         ({"region": ["a"]}, ("mcp-param-unknown", "x")),  # for the tool to refuse
     ],
 )
-def test_arguments_mirrored_in_headers_are_taken(arguments: object, header: tuple[str, str]) -> None:
+def test_arguments_with_matching_headers_are_accepted(arguments: object, header: tuple[str, str]) -> None:
     assert mismatch(arguments, header) is None
 
 
@@ -96,9 +96,7 @@ def test_arguments_mirrored_in_headers_are_taken(arguments: object, header: tupl
         ({"is_dry": True}, ("mcp-param-dry-run", "1")),
     ],
 )
-def test_a_header_that_says_something_else_than_its_argument_is_refused(
-    arguments: object, header: tuple[str, str]
-) -> None:
+def test_a_header_that_differs_from_its_argument_is_rejected(arguments: object, header: tuple[str, str]) -> None:
     title = {name.lower(): name for name in MIRRORED["run"].values()}[header[0]]
     assert mismatch(arguments, header) == f"{title} header does not match the body"
 
@@ -109,7 +107,7 @@ def test_a_mirrored_argument_needs_its_header_once() -> None:
     assert mismatch({"region": "x"}, *twice) == "Mcp-Param-Region is given more than once"
 
 
-def test_a_malformed_request_is_refused_for_that_and_not_for_its_headers() -> None:
+def test_a_malformed_request_is_rejected_before_its_headers_are_checked() -> None:
     for broken in ({"id": 1.5}, {"jsonrpc": "1.0"}):
         params = {"name": "run", "arguments": {"region": "here"}, "_meta": modern_meta()}
         raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params, **broken})
@@ -117,7 +115,7 @@ def test_a_malformed_request_is_refused_for_that_and_not_for_its_headers() -> No
         assert (post.status(), decode(post.exchange.output()[0])["error"]["code"]) == (400, -32600)
 
 
-def test_a_notification_has_nothing_to_mirror() -> None:
+def test_a_notification_needs_no_matching_headers() -> None:
     raw = encode({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run", "arguments": {"region": "here"}}})
     post = Post(OFFER, {"mcp-protocol-version": NEWEST}, raw, mirrored=MIRRORED)
     assert not post.exchange.is_answered

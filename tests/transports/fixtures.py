@@ -96,13 +96,5 @@ def announce(times: int) -> None:
 
 
 if __name__ == "__main__":
-    original = stdio.StdioServer
-
-    class Watched(original):  # type: ignore[valid-type, misc]
-        def __init__(self, *arguments: Any) -> None:
-            global server
-            super().__init__(*arguments)
-            server = self
-
-    stdio.StdioServer = Watched  # type: ignore[misc]
-    stdio.serve(stdio.Streams(), OFFER, answer)
+    server = stdio.StdioServer(stdio.Streams(), OFFER, answer)
+    server.run()

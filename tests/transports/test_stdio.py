@@ -137,7 +137,7 @@ def test_stray_prints_land_on_stderr(fixtures: Server) -> None:
         assert stray in fixtures.stderr
 
 
-def test_progress_is_told_before_the_answer(fixtures: Server) -> None:
+def test_progress_is_sent_before_the_response(fixtures: Server) -> None:
     id = fixtures.ask("tools/call", {"name": "progress", "_meta": {"progressToken": 9}})
     steps = [fixtures.read()["params"] for _ in range(3)]
     assert steps == [
@@ -166,13 +166,13 @@ def test_changes_reach_both_generations_on_one_connection(fixtures: Server) -> N
     id = fixtures.ask("subscriptions/listen", {"notifications": wish}, NEWEST)
     assert fixtures.read()["params"]["notifications"] == wish
     fixtures.ask("tools/call", {"name": "announce"})
-    heard = [fixtures.read() for _ in range(7)]
+    notifications = [fixtures.read() for _ in range(7)]
     tags = [
         (
             one["method"].removeprefix("notifications/"),
             one.get("params", {}).get("_meta", {}).get(f"{META}subscriptionId"),
         )
-        for one in heard
+        for one in notifications
         if "method" in one
     ]
     assert tags == [
@@ -196,7 +196,7 @@ def test_notifications_from_other_threads_are_written_whole(fixtures: Server) ->
         notifications += "method" in message
 
 
-def test_a_server_that_leaves_ends_its_subscriptions(fixtures: Server) -> None:
+def test_a_server_that_shuts_down_ends_its_subscriptions(fixtures: Server) -> None:
     id = fixtures.ask("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
     assert fixtures.read()["method"] == "notifications/subscriptions/acknowledged"
     fixtures.process.send_signal(signal.SIGTERM)
@@ -283,7 +283,7 @@ ADD_LINE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "param
 
 
 @pytest.mark.parametrize("way", ["signal", "close"])
-def test_a_server_stuck_at_anothers_lock_ends_in_time_all_the_same(store: str, way: str) -> None:
+def test_a_server_that_waits_for_a_lock_still_ends_in_time(store: str, way: str) -> None:
     open_database(store).close()
     process = satchel(store)
     assert process.stdin is not None and process.stdout is not None
@@ -337,22 +337,22 @@ def test_a_signal_during_the_start_ends_it_with_status_0(tmp_path: Path) -> None
         process = satchel(str(tmp_path / f"{delay}.db"))
         time.sleep(delay)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) in (0, -signal.SIGTERM)  # before Python has come to our code, nobody can help it
+        assert process.wait(PATIENCE) in (0, -signal.SIGTERM)  # a signal before our handlers are installed
         assert process.stderr is not None and process.stderr.read() == b""
         ended(process)
 
 
-def test_a_complaint_never_goes_to_stdout(tmp_path: Path) -> None:
+def test_an_error_at_the_start_never_goes_to_stdout(tmp_path: Path) -> None:
     command = f"exec {sys.executable} -m satchel serve -c prompt-store -p nope -d {tmp_path / 's.db'} 2>&-"
     done = subprocess.run(["sh", "-c", command], input=b"", stdout=subprocess.PIPE, check=False)
     assert (done.returncode, done.stdout) == (3, b"")
 
 
-def test_streams_that_do_not_block_are_served_too(tmp_path: Path) -> None:
+def test_non_blocking_streams_are_served(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     command = [sys.executable, "-m", "satchel", "serve", "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL)
     theirs.close()
     long = json.dumps({"jsonrpc": "2.0", "id": "x" * 300_000, "method": "ping"}).encode() + b"\n"
     for _ in range(3):

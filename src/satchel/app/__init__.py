@@ -1,51 +1,36 @@
-"""The only wiring place: settings in, a serving process out.
+"""Puts the other packages together: settings in, a serving process out.
 
-stdio   one client on stdin and stdout
-http    many clients, several processes
+stdio              one client on stdin and stdout
+http               many clients over HTTP, in one or several processes
+startup            opens the store; reports why a process cannot start
+project_discovery  finds the project that the working directory names
 """
 
-import os
-from contextlib import suppress
-
+from satchel.app import stdio
+from satchel.app.startup import CannotStart
 from satchel.config import Settings
-from satchel.errors import NotFound, StoreError, StoreUnusable
-from satchel.model import Scope
-from satchel.services import projects
-from satchel.storage.database import Database, open_database
+from satchel.contracts import CONTRACTS
+from satchel.services.suggestions import closest_name
 
 
 def serve(settings: Settings) -> int:
-    """Serve as the settings say, until the client leaves or a signal comes; the exit status of the process."""
+    """Serve as the settings say, until the client leaves or a signal comes; returns the exit status.
+
+    Raises:
+        CannotStart: the contract, the store, the project or a setting cannot be served.
+    """
+    _check_contract(settings)
     if settings.http is not None:
-        from satchel.app import http
+        from satchel.app import http  # asyncio alone takes 24 ms
 
         return http.serve(settings, settings.http)
-    from satchel.app import stdio
-
     return stdio.serve(settings)
 
 
-def opened(settings: Settings, scope: Scope, *, needs_project: bool) -> Database | int:
-    """The store, with the project that is to be served; where that cannot be, the exit status."""
-    try:
-        database = open_database(settings.database)
-    except StoreUnusable as error:
-        return complain(str(error), 1)
-    try:
-        if needs_project:
-            projects.require(database, scope)
-        return database
-    except NotFound:
-        near = projects.near(database, scope.project)
+def _check_contract(settings: Settings) -> None:
+    if settings.contract not in CONTRACTS:
+        near = closest_name(settings.contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""
-        make = f"Make it with: satchel project create {scope.project}"
-        return complain(f"project '{scope.project}' does not exist. {hint}{make}", 3)
-    except StoreError as error:
-        return complain(f"cannot use the store: {error}", 1)
-
-
-def complain(what: str, status: int) -> int:
-    """Say on stderr what is wrong, and give the exit status."""
-    with suppress(OSError):  # by its number: without a stderr, print would take to stdout
-        os.write(2, f"satchel: {what}\n".encode("utf-8", "replace"))
-    return status
+        raise CannotStart(f"there is no contract '{settings.contract}'. {hint}There are: {', '.join(CONTRACTS)}.", 2)
+    if settings.contract != "satchel" and settings.http is None and (settings.toolsets or settings.is_read_only):
+        raise CannotStart("--toolsets and --read-only narrow the contract satchel; the others are served whole.", 2)

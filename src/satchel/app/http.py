@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from satchel.app import complain, opened
+from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, narrowed
 from satchel.contracts.runner import Runner
-from satchel.errors import StoreError, StoreUnusable
+from satchel.errors import AuthUnusable, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
@@ -49,17 +49,15 @@ def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, he
     """Serve until a signal comes; the exit status."""
     wrong = find_wrong_setting(http)
     if wrong is not None:
-        return complain(wrong, 2)
-    store = opened(settings, Scope(project=settings.project), needs_project=True)
-    if isinstance(store, int):
-        return store
+        raise CannotStart(wrong, 2)
+    store = open_store(settings, Scope(project=settings.project), needs_project=True)
     try:
         users.local(store, settings.home)
         _identifier(http, store, "")  # so that a mistake in its settings is reported here, once
-    except StoreUnusable as error:
-        return complain(str(error), 1)
+    except (AuthUnusable, StoreUnusable) as error:
+        raise CannotStart(str(error), 1) from error
     except StoreError as error:
-        return complain(f"cannot use the store: {error}", 1)
+        raise CannotStart(f"cannot use the store: {error}", 1) from error
     finally:
         store.close()  # each process that serves opens its own
     from satchel.transports.http import server
@@ -69,13 +67,13 @@ def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, he
         if tls is not None:
             server.check_tls(*tls)
     except (OSError, ValueError) as error:
-        return complain(
-            f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password.", 1
-        )
+        why = f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password."
+        raise CannotStart(why, 1) from error
     try:
         listening = server.listen(http.host, http.port)
     except OSError as error:
-        return complain(f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port.", 1)
+        why = f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port."
+        raise CannotStart(why, 1) from error
     url = (
         http.public_url or f"{'http' if tls is None else 'https'}://{_written(http.host)}:{listening.getsockname()[1]}"
     )
@@ -249,4 +247,4 @@ def _greet(settings: Settings, http: Http, url: str) -> None:
     claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
     named = http.allow_hosts or http.public_url
     hint = "" if named or _is_loopback(http.host) else NO_NAME
-    complain(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude), 0)
+    print_message(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude))

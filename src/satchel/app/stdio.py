@@ -1,4 +1,4 @@
-"""One client on stdin and stdout."""
+"""Serves one client on stdin and stdout."""
 
 import os
 from collections.abc import Callable
@@ -6,60 +6,55 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from satchel.app import complain, opened
+from satchel.app import project_discovery
+from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.config import Settings
 from satchel.contracts import load
-from satchel.contracts.contract import narrowed
+from satchel.contracts.contract import Contract, narrowed
+from satchel.contracts.news import news
+from satchel.contracts.runner import Runner
 from satchel.errors import StoreError
 from satchel.log import log
 from satchel.model import Scope, StoreChange
+from satchel.protocol import ClientChange
 from satchel.services import projects, users
-from satchel.transports import stdio
+from satchel.storage.database import Database
+from satchel.transports.stdio import StdioServer, Streams
 
 if TYPE_CHECKING:
-    from satchel.contracts.contract import Contract
     from satchel.library.catalog import Libraries
-    from satchel.protocol import ClientChange
-    from satchel.storage.database import Database
 
 
 def serve(settings: Settings) -> int:
-    """Serve a contract until the client leaves; the exit status."""
-    from satchel.contracts.runner import Runner
-
-    streams = stdio.Streams()
+    """Serve a contract until the client leaves; returns the exit status."""
+    streams = Streams()
     contract = load(settings.contract)
+    if settings.toolsets or settings.is_read_only:
+        contract = narrowed(contract, settings.toolsets, is_read_only=settings.is_read_only)
     scope = Scope(
         project=settings.project,
         why=settings.why_project or "the default",
         user=settings.user,
         is_read_only=settings.is_read_only,
     )
-    if settings.toolsets or settings.is_read_only:
-        contract = narrowed(contract, settings.toolsets, is_read_only=settings.is_read_only)
     database: Database | None = None
     libraries: Libraries | None = None
     if contract.reads_store:
-        store = opened(settings, scope, needs_project=contract.uses_project)
-        if isinstance(store, int):
-            return store
-        database = store
-        try:
-            if contract.finds_project and settings.why_project is None:
-                scope = _placed(database, scope)
-            if contract.acts_as_user and scope.user is None:
-                scope = structs.replace(scope, user=users.local(database, settings.home))
-        except StoreError as error:
-            return complain(f"cannot use the store: {error}", 1)
+        database = open_store(settings, scope, needs_project=contract.uses_project)
+        scope = _complete_scope(scope, contract, database, settings)
     if contract.reads_libraries:
-        from satchel.library import catalog
+        from satchel.library import catalog  # 8 ms, and most contracts read no libraries
 
         libraries = catalog.Libraries(settings.libraries)
     if os.isatty(streams.reader):
-        complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
+        print_message(f"serving {contract.name} on stdin and stdout, for an MCP client. End with Ctrl-D.")
     runner = Runner(contract, database, libraries)
-    begin = _watching(contract, scope, database, libraries)
-    stdio.serve(streams, runner.offer, lambda call, report: runner.answer(call, scope, report), begin)
+    StdioServer(
+        streams,
+        runner.offer,
+        lambda call, report: runner.answer(call, scope, report),
+        lambda announce: _watch(contract, scope, database, libraries, announce),
+    ).run()
     if database is not None:
         database.close()
     if libraries is not None:
@@ -67,40 +62,42 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def _placed(database: "Database", scope: Scope) -> Scope:
-    """The scope in the project that the working directory names."""
-    from satchel.app import project_discovery
+def _complete_scope(scope: Scope, contract: Contract, database: Database, settings: Settings) -> Scope:
+    """Add the project that the working directory names and the local user, where the settings name none."""
+    try:
+        if contract.finds_project and settings.why_project is None:
+            for name, why in project_discovery.find_names():
+                if projects.is_there(database, name):
+                    scope = structs.replace(scope, project=name, why=why)
+                    break
+        if contract.acts_as_user and scope.user is None:
+            scope = structs.replace(scope, user=users.local(database, settings.home))
+        return scope
+    except StoreError as error:
+        raise CannotStart(f"cannot use the store: {error}", 1) from error
 
-    folder = project_discovery.here()
-    for name, why in project_discovery.named_above(folder) if folder is not None else ():
-        if projects.is_there(database, name):
-            return structs.replace(scope, project=name, why=why)
-    return scope
 
+def _watch(
+    contract: Contract,
+    scope: Scope,
+    database: Database | None,
+    libraries: "Libraries | None",
+    announce: Callable[[ClientChange], None],
+) -> None:
+    """Watch the store and the libraries, and announce changes, where the contract announces any."""
+    if not any(capability.get("listChanged") for capability in contract.capabilities.values()):
+        return
 
-def _watching(
-    contract: "Contract", scope: Scope, database: "Database | None", libraries: "Libraries | None"
-) -> Callable[[Callable[["ClientChange"], None]], None]:
-    """What begins once the first answer is out: watching for changes, where the contract tells of them."""
+    def announce_all(changes: list[StoreChange]) -> None:
+        for change in news(contract, changes, scope):
+            announce(change)
 
-    def begin(announce: Callable[["ClientChange"], None]) -> None:
-        has_news = any(told.get("listChanged") for told in contract.capabilities.values())
-        if not has_news:
-            return
-        from satchel.contracts.news import news
+    try:
+        if database is not None:
+            database.watch(announce_all)
+    except StoreError as error:  # calls are still answered
+        log(f"changes of the store will not be announced: {error}")
+    if libraries is not None:
+        from satchel.library import watch  # 8 ms with the catalog, which most contracts do not read
 
-        def hear(changes: list[StoreChange]) -> None:
-            for change in news(contract, changes, scope):
-                announce(change)
-
-        try:
-            if database is not None:
-                database.watch(hear)
-        except StoreError as error:  # calls are served all the same
-            log(f"changes of the store will not be told: {error}")
-        if libraries is not None:
-            from satchel.library import watch
-
-            watch.start(libraries, hear)
-
-    return begin
+        watch.start(libraries, announce_all)

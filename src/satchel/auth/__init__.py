@@ -1,8 +1,8 @@
-"""Who is calling over HTTP: tokens of our own, and the access tokens of an OAuth issuer.
+"""Authentication over HTTP: tokens of our own, and access tokens of an OAuth issuer.
 
-tokens  bearer tokens that a store keeps as hashes
-oauth   access tokens of an issuer: their signature and claims
-issuer  the keys of an issuer: found, fetched and kept fresh
-jwks    public keys as issuers publish them
-fetch   small documents over https
+tokens  bearer tokens that the store keeps as hashes
+oauth   verifies the signature and claims of access tokens
+issuer  finds, fetches and caches the keys of an issuer
+jwks    parses public keys: JWK sets and PEM
+fetch   fetches small documents over https
 """

@@ -1,4 +1,4 @@
-"""Fetching small documents: over https, or over plain http from this machine; nothing large, and not for long."""
+"""Fetches small documents over https, or over http from this machine, within a time and a size limit."""
 
 from http.client import HTTPException
 from ipaddress import ip_address
@@ -8,12 +8,12 @@ from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
-_PATIENCE = 5.0  # seconds
-LARGEST = 1024 * 1024  # bytes
+FETCH_TIMEOUT = 5.0  # seconds
+MAX_DOCUMENT = 1024 * 1024  # bytes
 
 
 class FetchFailed(Exception):
-    """A document cannot be had; the message says which and why."""
+    """A document cannot be fetched; the message says which and why."""
 
 
 def is_fetchable(url: str) -> bool:
@@ -25,26 +25,26 @@ def is_fetchable(url: str) -> bool:
         return False
 
 
-def fetch(url: str) -> bytes:
-    """The document at an address.
+def fetch(url: str, timeout: float = FETCH_TIMEOUT) -> bytes:
+    """Fetch the document at an address.
 
     Raises:
-        FetchFailed: it cannot be had, is too large, or is nowhere we look.
+        FetchFailed: the address is not allowed, or the document is not there, too large or too slow.
     """
     if not is_fetchable(url):
         raise FetchFailed(f"{url} is neither https nor on this machine")
-    deadline = monotonic() + _PATIENCE
+    deadline = monotonic() + timeout
     request = Request(url, headers={"Accept": "application/json", "User-Agent": "satchel"})  # noqa: S310 - see above
     try:
-        with _opener(url).open(request, timeout=_PATIENCE) as response:
-            read = bytearray()
+        with _make_opener(url).open(request, timeout=timeout) as response:
+            document = bytearray()
             while piece := response.read1(64 * 1024):
-                read += piece
-                if len(read) > LARGEST:
-                    raise FetchFailed(f"{url} is larger than {LARGEST} bytes")
-                if monotonic() > deadline:  # the timeout is that of one piece
-                    raise FetchFailed(f"{url} takes longer than {_PATIENCE:g} seconds")
-            return bytes(read)
+                document += piece
+                if len(document) > MAX_DOCUMENT:
+                    raise FetchFailed(f"{url} is larger than {MAX_DOCUMENT} bytes")
+                if monotonic() > deadline:  # open() applies its timeout to each read
+                    raise FetchFailed(f"{url} takes longer than {timeout:g} seconds")
+            return bytes(document)
     except HTTPError as error:
         error.close()
         raise FetchFailed(f"{url}: status {error.code}") from None
@@ -52,7 +52,7 @@ def fetch(url: str) -> bytes:
         raise FetchFailed(f"{url}: {error}") from error
 
 
-class _SameScheme(HTTPRedirectHandler):
+class _SameSchemeRedirects(HTTPRedirectHandler):
     max_redirections = 3
 
     def redirect_request(
@@ -61,13 +61,13 @@ class _SameScheme(HTTPRedirectHandler):
         target = urljoin(req.full_url, newurl)
         if not is_fetchable(target) or urlsplit(target).scheme != urlsplit(req.full_url).scheme:
             fp.close()
-            raise FetchFailed(f"{req.full_url} leads somewhere that is not followed")
+            raise FetchFailed(f"{req.full_url} redirects to an address that is not followed")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _opener(url: str) -> OpenerDirector:
-    proxies = [ProxyHandler({})] if _is_local(url) else []  # none for this machine; else those of the environment
-    return build_opener(_SameScheme, *proxies)
+def _make_opener(url: str) -> OpenerDirector:
+    proxies = [ProxyHandler({})] if _is_local(url) else []  # no proxy for this machine; else those of the environment
+    return build_opener(_SameSchemeRedirects, *proxies)
 
 
 def _is_local(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""The keys of an issuer: finding where they are, fetching them, and keeping them while they are good."""
+"""Finds, fetches and caches the keys of an OAuth issuer."""
 
 import threading
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 from msgspec import Struct
 
-from satchel.auth.fetch import LARGEST, FetchFailed, fetch, is_fetchable
-from satchel.auth.jwks import Key, read_keys
-from satchel.errors import StoreFailed, StoreUnusable
+from satchel.auth.fetch import MAX_DOCUMENT, FetchFailed, fetch, is_fetchable
+from satchel.auth.jwks import Key, parse_keys
+from satchel.errors import AuthUnavailable, AuthUnusable
 from satchel.log import log
 
-_FRESH = 600.0  # seconds that keys are used without another look
-_BETWEEN_ASKING = 30.0  # seconds between looks for a key that is not there; anybody can make up a name
-_BETWEEN_TRIES = 5.0  # seconds before a fetch that failed is tried again
+_MAX_AGE = 600.0  # seconds for which fetched keys are used
+_UNKNOWN_KEY_INTERVAL = 30.0  # seconds between fetches for an unknown key id; a forged token can name any
+_RETRY_INTERVAL = 5.0  # seconds before a failed fetch is repeated while there are no keys
 
 
 class _Metadata(Struct):
@@ -23,75 +23,75 @@ class _Metadata(Struct):
     jwks_uri: str
 
 
-class Keys:
-    """The keys of one issuer, for any number of threads; only one of them fetches, and nobody waits who need not."""
+class IssuerKeys:
+    """The cached keys of one issuer. Thread-safe: one thread fetches while the others use the keys there are."""
 
-    def __init__(self, issuer: str, algorithm: str, where: str | None) -> None:
+    def __init__(self, issuer: str, algorithm: str, location: str | None) -> None:
         self._issuer = issuer
         self._algorithm = algorithm
-        self._source = _source(issuer, where)
-        self._held: tuple[Key, ...] = ()
-        self._failure: str | None = None  # of the last try
-        self._tried_at = self._fetched_at = self._asked_at = float("-inf")
+        self._read_source = _make_source(issuer, location)
+        self._keys: tuple[Key, ...] = ()
+        self._failure: str | None = None  # of the last fetch
+        self._tried_at = self._fetched_at = self._searched_at = float("-inf")
         self._fetching = threading.Lock()
-        if where is not None and _is_file(where):
-            self._start(where)
+        if location is not None and _is_file(location):
+            self._load_file(location)
 
-    def named(self, name: str | None) -> tuple[Key, ...]:
-        """The keys that a token may be signed with which names its key, or does not; none, where it is unknown.
+    def find(self, key_id: str | None) -> tuple[Key, ...]:
+        """The keys that may have signed a token with this key id, or without one; empty where none is known.
 
         Raises:
-            StoreFailed: the keys cannot be fetched.
+            AuthUnavailable: the keys cannot be fetched.
         """
-        began = monotonic()
-        if began - self._fetched_at > _FRESH:
+        started = monotonic()
+        if started - self._fetched_at > _MAX_AGE:
             self._refresh()
-        found = self._look(name)
-        if found or self._fetched_at >= began:
+        found = self._select(key_id)
+        if found or self._fetched_at >= started:
             return found
         with self._fetching:
-            found = self._look(name)  # somebody may have fetched it while we waited
-            if not found and monotonic() - self._asked_at >= _BETWEEN_ASKING:
-                self._asked_at = monotonic()
+            found = self._select(key_id)  # another thread may have fetched it while we waited
+            if not found and monotonic() - self._searched_at >= _UNKNOWN_KEY_INTERVAL:
+                self._searched_at = monotonic()
                 self._fetch()
-                found = self._look(name)
+                found = self._select(key_id)
         if not found and self._failure is not None:
-            raise self._unreachable()
+            raise self._unavailable()
         return found
 
-    def _start(self, file: str) -> None:
-        """Look at keys that are on this machine at once; an issuer may come up later than we do."""
+    def _load_file(self, file: str) -> None:
+        """Read keys in a file at once, so that a mistake is reported at the start."""
         try:
-            self._held = self._load()
+            self._keys = self._load()
         except ValueError as error:
-            raise StoreUnusable(f"cannot use the keys in {file}: {error}. Check --oauth-keys.") from error
+            raise AuthUnusable(f"cannot use the keys in {file}: {error}. Check --oauth-keys.") from error
         self._fetched_at = monotonic()
 
-    def _look(self, name: str | None) -> tuple[Key, ...]:
-        held = self._held
-        if name is None:
-            return held if len(held) == 1 else ()
-        return tuple(key for key in held if key.name in (name, None))
+    def _select(self, key_id: str | None) -> tuple[Key, ...]:
+        keys = self._keys
+        if key_id is None:
+            return keys if len(keys) == 1 else ()
+        return tuple(key for key in keys if key.id in (key_id, None))
 
     def _refresh(self) -> None:
-        # Whoever has keys goes on with them while another fetches.
-        if not self._fetching.acquire(blocking=not self._held):
+        # With keys in the cache, only one thread fetches; the others go on with those.
+        if not self._fetching.acquire(blocking=not self._keys):
             return
         try:
-            is_due = monotonic() - self._fetched_at > _FRESH
-            pause = _BETWEEN_ASKING if self._held else _BETWEEN_TRIES
+            is_due = monotonic() - self._fetched_at > _MAX_AGE
+            pause = _UNKNOWN_KEY_INTERVAL if self._keys else _RETRY_INTERVAL
             if is_due and monotonic() - self._tried_at >= pause:
                 self._fetch()
         finally:
             self._fetching.release()
-        if not self._held and self._failure is not None:
-            raise self._unreachable()
+        if not self._keys and self._failure is not None:
+            raise self._unavailable()
 
     def _fetch(self) -> None:
-        """Fetch the keys, or keep those that we have."""
+        """Fetch the keys; on failure, keep those in the cache."""
         self._tried_at = monotonic()
         try:
-            self._held = self._load()
+            self._keys = self._load()
         except (FetchFailed, ValueError) as error:
             self._failure = str(error)
             log(f"the keys of the issuer {self._issuer}: {error}")
@@ -100,42 +100,43 @@ class Keys:
         self._fetched_at = monotonic()
 
     def _load(self) -> tuple[Key, ...]:
-        keys = read_keys(self._source(), self._algorithm)
+        keys = parse_keys(self._read_source(), self._algorithm)
         if not keys:
             raise ValueError(f"there is no key for {self._algorithm}")
         return keys
 
-    def _unreachable(self) -> StoreFailed:
-        return StoreFailed(f"cannot fetch the keys of the issuer {self._issuer}: {self._failure}")
+    def _unavailable(self) -> AuthUnavailable:
+        return AuthUnavailable(f"cannot fetch the keys of the issuer {self._issuer}: {self._failure}")
 
 
-def _source(issuer: str, where: str | None) -> Callable[[], bytes]:
-    if where is not None and _is_file(where):
-        return lambda: _read(where)
-    url = issuer if where is None else where
+def _make_source(issuer: str, location: str | None) -> Callable[[], bytes]:
+    """A function that reads the keys from a file, a URL, or where the metadata of the issuer says."""
+    if location is not None and _is_file(location):
+        return lambda: _read_file(location)
+    url = issuer if location is None else location
     if not is_fetchable(url):
-        flag = "--oauth-issuer" if where is None else "--oauth-keys"
-        raise StoreUnusable(f"{url} must start with https:// (http:// only on this machine). Check {flag}.")
-    return (lambda: fetch(url)) if where is not None else (lambda: fetch(_discover(issuer)))
+        flag = "--oauth-issuer" if location is None else "--oauth-keys"
+        raise AuthUnusable(f"{url} must start with https:// (http:// only on this machine). Check {flag}.")
+    return (lambda: fetch(url)) if location is not None else (lambda: fetch(_discover(issuer)))
 
 
-def _is_file(where: str) -> bool:
-    return "://" not in where
+def _is_file(location: str) -> bool:
+    return "://" not in location
 
 
-def _read(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            document = file.read(LARGEST + 1)
+            document = file.read(MAX_DOCUMENT + 1)
     except OSError as error:
         raise ValueError(error.strerror) from error
-    if len(document) > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST} bytes")
+    if len(document) > MAX_DOCUMENT:
+        raise ValueError(f"it is larger than {MAX_DOCUMENT} bytes")
     return document
 
 
 def _discover(issuer: str) -> str:
-    """Where an issuer says that its keys are: RFC 8414, then OpenID Connect Discovery."""
+    """Find the address of an issuer's keys: by RFC 8414, then by OpenID Connect Discovery."""
     problems: list[str] = []
     for url in discovery_urls(issuer):
         try:
@@ -152,7 +153,7 @@ def _discover(issuer: str) -> str:
 
 
 def discovery_urls(issuer: str) -> tuple[str, str]:
-    """Where the metadata of an issuer may be."""
+    """The addresses at which an issuer may publish its metadata."""
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
     first = urlunsplit((parts.scheme, parts.netloc, f"/.well-known/oauth-authorization-server{path}", "", ""))

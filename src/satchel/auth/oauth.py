@@ -1,6 +1,6 @@
-"""Access tokens of an OAuth 2.1 issuer: we are a resource server, and only verify what somebody else has signed.
+"""Verifies access tokens of an OAuth 2.1 issuer; Satchel is a resource server and issues none.
 
-Only imported when a server is told to use OAuth.
+Imported only with `--auth oauth`, because it needs the oauth extra.
 """
 
 import time
@@ -11,26 +11,25 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 from msgspec import Meta, Struct
 
+from satchel.errors import AuthUnusable, Unauthorized
+
 try:
-    import cryptography  # noqa: F401 - without it jwt is there and verifies nothing
+    import cryptography  # noqa: F401 - without it jwt can be imported but verifies nothing
     import jwt
 except ImportError as error:
-    from satchel.errors import StoreUnusable
-
-    raise StoreUnusable("OAuth needs the oauth extra: pip install 'satchel[oauth]', then try again.") from error
+    raise AuthUnusable("OAuth needs the oauth extra: pip install 'satchel[oauth]', then try again.") from error
 
 from satchel import clock
-from satchel.auth.issuer import Keys
+from satchel.auth.issuer import IssuerKeys
 from satchel.auth.jwks import ALGORITHMS
-from satchel.errors import StoreUnusable, Unauthorized
 from satchel.model import Identity
 
-LONGEST = 16 * 1024  # characters of a token
+MAX_TOKEN = 16 * 1024  # characters
 
-_LEEWAY = 60  # seconds that clocks may differ
+_CLOCK_LEEWAY = 60  # seconds by which clocks may differ
 _READ, _WRITE = "satchel:read", "satchel:write"
 
-# What can be the name of a project: nothing that means something else where names are put together.
+# The names of projects that a claim may contain: none with a separator or a wildcard in it.
 _Project = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9._-]{1,255}\Z")]
 
 
@@ -47,50 +46,48 @@ class _Claims(Struct):
 
 
 class OAuth:
-    """An issuer that we trust, and what its tokens must look like. Any thread may ask; asking may fetch keys."""
+    """Verifies the tokens of one trusted issuer. Thread-safe; may fetch keys."""
 
     def __init__(
         self, issuer: str, audiences: Collection[str], algorithm: str = "RS256", keys: str | None = None
     ) -> None:
-        """Raises StoreUnusable where this cannot work; the message says what, why and what next."""
+        """Raises AuthUnusable where these settings cannot work."""
         if not issuer or not all(audiences):
-            raise StoreUnusable("OAuth needs an issuer and an audience. Check --oauth-issuer and --oauth-audience.")
+            raise AuthUnusable("OAuth needs an issuer and an audience. Check --oauth-issuer and --oauth-audience.")
         if algorithm not in ALGORITHMS:
             known = ", ".join(ALGORITHMS)
-            raise StoreUnusable(
-                f"tokens signed with '{algorithm}' cannot be trusted. Check --oauth-algorithm: {known}."
-            )
+            raise AuthUnusable(f"tokens signed with '{algorithm}' cannot be trusted. Check --oauth-algorithm: {known}.")
         self._issuer = issuer
         self._audiences = frozenset(audiences)
         self._algorithm = algorithm
-        self._keys = Keys(issuer, algorithm, keys)
+        self._keys = IssuerKeys(issuer, algorithm, keys)
         self._jws = jwt.PyJWS([algorithm])  # knows no other algorithm
 
     def identify(self, token: str) -> Identity:
-        """Who an access token speaks for.
+        """The caller that an access token stands for.
 
         Raises:
-            Unauthorized: it is not good here.
-            StoreFailed: the keys of the issuer cannot be fetched.
+            Unauthorized: the token is not valid here.
+            AuthUnavailable: the keys of the issuer cannot be fetched.
         """
-        if len(token) > LONGEST:
+        if len(token) > MAX_TOKEN:
             raise Unauthorized("the token is too long")
-        claims = _read(self._verified(token))
-        self._check(claims)
+        claims = _parse_claims(self._verify(token))
+        self._check_claims(claims)
         if not claims.sub:
             raise Unauthorized("the token names no subject")
         user = clock.parse_id(claims.sub) or str(uuid5(NAMESPACE_URL, f"{self._issuer}#{claims.sub}"))
-        scopes = _words(claims.scope) | _words(claims.scp)
+        scopes = _split_scopes(claims.scope) | _split_scopes(claims.scp)
         return Identity(
             user=user, projects=claims.satchel_projects, is_read_only=_READ in scopes and _WRITE not in scopes
         )
 
-    def _verified(self, token: str) -> bytes:
-        """The payload of a token that one of the issuer's keys has signed."""
-        header = self._header(token)
+    def _verify(self, token: str) -> bytes:
+        """Check that one of the issuer's keys signed a token, and return its payload."""
+        header = self._read_header(token)
         if header.get("alg") != self._algorithm:
             raise Unauthorized("the token is signed with another algorithm")
-        candidates = self._keys.named(header.get("kid"))
+        candidates = self._keys.find(header.get("kid"))
         if not candidates:
             raise Unauthorized("the token is signed with an unknown key")
         for key in candidates:
@@ -101,13 +98,13 @@ class OAuth:
             return payload
         raise Unauthorized("the signature of the token is wrong")
 
-    def _header(self, token: str) -> dict[str, Any]:
+    def _read_header(self, token: str) -> dict[str, Any]:
         try:
             return self._jws.get_unverified_header(token)
         except (jwt.InvalidTokenError, UnicodeEncodeError):
             raise Unauthorized("the token is malformed") from None
 
-    def _check(self, claims: _Claims) -> None:
+    def _check_claims(self, claims: _Claims) -> None:
         now = time.time()
         if claims.iss != self._issuer:
             raise Unauthorized("the token is of another issuer")
@@ -115,18 +112,18 @@ class OAuth:
             raise Unauthorized("the token is for another audience")
         if claims.exp is None:
             raise Unauthorized("the token has no expiry")
-        if claims.exp <= now - _LEEWAY:
+        if claims.exp <= now - _CLOCK_LEEWAY:
             raise Unauthorized("the token has expired")
-        if max(claims.nbf or 0, claims.iat or 0) > now + _LEEWAY:
+        if max(claims.nbf or 0, claims.iat or 0) > now + _CLOCK_LEEWAY:
             raise Unauthorized("the token is not valid yet")
 
 
-def _read(payload: bytes) -> _Claims:
+def _parse_claims(payload: bytes) -> _Claims:
     try:
         return msgspec.json.decode(payload, type=_Claims)
     except (msgspec.DecodeError, RecursionError):
         raise Unauthorized("the claims of the token are malformed") from None
 
 
-def _words(scopes: str | list[str] | None) -> set[str]:
+def _split_scopes(scopes: str | list[str] | None) -> set[str]:
     return set(scopes.split()) if isinstance(scopes, str) else set(scopes or ())

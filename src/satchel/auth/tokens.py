@@ -1,4 +1,4 @@
-"""Rules and use cases of tokens: a secret that says who asks over HTTP. The store keeps only its hash."""
+"""Bearer tokens of our own: create, list, revoke and identify. The store keeps only the hash of a token."""
 
 import re
 import secrets
@@ -13,7 +13,7 @@ from satchel.storage import projects as project_rows
 from satchel.storage import tokens as rows
 from satchel.storage.database import Database, Tx
 
-PREFIX = "satchel_"  # so that people and scanners of repositories know one when they see it
+PREFIX = "satchel_"  # lets people and secret scanners recognise a token
 
 _SECRET = re.compile(PREFIX + r"[A-Za-z0-9_-]{43}")
 _REFERENCE = r"[0-9a-f-]{8,36}"
@@ -27,10 +27,10 @@ def create(
     projects: Sequence[str] | None = None,
     expires_at: Timestamp | None = None,
 ) -> tuple[Token, str]:
-    """Make a token of a user, for all projects or some; gives also the secret, which cannot be had again.
+    """Create a token for a user and all or some projects. Returns also the secret, which is not stored.
 
     Raises:
-        WrongArgument: the user is no UUID, the projects are none, or the expiry is past.
+        WrongArgument: the user is not a UUID, the list of projects is empty, or the expiry is in the past.
         NotFound: there is no such project.
     """
     owner = clock.parse_id(user)
@@ -47,15 +47,15 @@ def create(
 
 
 def listed(tx: Tx) -> list[Token]:
-    """Every token, the newest first, whatever its state."""
+    """Every token, expired and revoked ones too, the newest first."""
     return rows.listed(tx)
 
 
 def revoke(tx: Tx, id: str) -> Token:
-    """Refuse a token from now on; it is meant by its id, or by the first characters of it, eight or more.
+    """Revoke a token, given its id or at least the first eight characters of it.
 
     Raises:
-        WrongArgument: this is not the beginning of an id, or of several.
+        WrongArgument: this cannot be the beginning of an id, or is that of several.
         NotFound: there is no such token.
     """
     prefix = id.lower()
@@ -71,7 +71,7 @@ def revoke(tx: Tx, id: str) -> Token:
 
 
 def identify(database: Database, secret: str) -> Identity:
-    """Who has this secret; it opens a transaction only for what looks like one.
+    """The caller whose token has this secret. The database is asked only for a text in the form of a secret.
 
     Raises:
         Unauthorized: the token is unknown, has expired or was revoked.
@@ -98,5 +98,5 @@ def _check_projects(tx: Tx, names: tuple[str, ...]) -> None:
 
 
 def _hash(secret: str) -> str:
-    # No salt and no stretching: 256 random bits cannot be guessed.
+    # Without salt and stretching, because 256 random bits cannot be guessed.
     return sha256(secret.encode()).hexdigest()

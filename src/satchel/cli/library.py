@@ -5,17 +5,17 @@ from typing import Any, NoReturn
 
 import click
 
-from satchel.cli.store import as_json as indented
+from satchel.cli.store import as_json as to_json
 from satchel.cli.store import print_table
 from satchel.config import SettingsError, load
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
 from satchel.library.manifest import LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.services.suggestions import closest_name
+from satchel.settings import BY_NAME
 
-roots = click.option(
-    "--libraries", "-l", metavar="DIR", multiple=True, help="A folder of libraries. [env: SATCHEL_LIBRARIES]"
-)
+_SETTING = BY_NAME["libraries"]
+roots = click.option(*_SETTING.flags, metavar=_SETTING.metavar, multiple=True, help=_SETTING.full_help)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -31,17 +31,17 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     """List the libraries and how many prompts each has."""
     found = _open(libraries).catalog
     value = [
-        {"name": one.name, "folder": one.folder, "prompts": len(one.listed), "problems": len(one.problems)}
+        {"name": one.name, "folder": one.folder, "prompts": len(one.available), "problems": len(one.problems)}
         for one in found.libraries
     ]
     if as_json:
-        click.echo(indented({"libraries": value, "problems": list(found.problems)}))
+        click.echo(to_json({"libraries": value, "problems": list(found.problems)}))
         return
     for problem in found.problems:
         click.echo(problem, err=True)
     print_table(
         ("NAME", "FOLDER", "PROMPTS", "PROBLEMS"),
-        [(one.name, one.folder, str(len(one.listed)), str(len(one.problems))) for one in found.libraries],
+        [(one.name, one.folder, str(len(one.available)), str(len(one.problems))) for one in found.libraries],
     )
 
 
@@ -52,10 +52,10 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
 def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Show the prompts of a library, their arguments, and its problems."""
     library = _library(_open(libraries), name)
-    prompts = [_shown(library, prompt) for prompt in library.prompts]
+    prompts = [_describe(library, prompt) for prompt in library.prompts]
     problems = [str(problem) for problem in library.problems]
     if as_json:
-        click.echo(indented({"name": library.name, "folder": library.folder, "prompts": prompts, "problems": problems}))
+        click.echo(to_json({"name": library.name, "folder": library.folder, "prompts": prompts, "problems": problems}))
         return
     for prompt in prompts:
         click.echo(f"{prompt['name']}  {prompt['description'] or ''}".rstrip())
@@ -73,7 +73,7 @@ def validate(path: str, as_json: bool) -> None:
     """Print every problem of the library in folder PATH as file:line: what, and end with 1 if there is one."""
     problems = check(path)
     if as_json:
-        click.echo(indented({"problems": [{"file": one.file, "line": one.line, "what": one.what} for one in problems]}))
+        click.echo(to_json({"problems": [{"file": one.file, "line": one.line, "what": one.what} for one in problems]}))
     else:
         for problem in problems:
             click.echo(str(problem))
@@ -102,7 +102,7 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     prompt = f"{library_name(name)}:review"
     value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
     hint = f"Made {folder}. Try it: satchel library render {prompt} code='print(1)'"
-    click.echo(indented(value) if as_json else hint)
+    click.echo(to_json(value) if as_json else hint)
 
 
 @cli.command()
@@ -111,11 +111,11 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 @roots
 @as_json
 def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as_json: bool) -> None:
-    """Fill in a prompt with arguments and print it."""
+    """Render a prompt with arguments and print it."""
     opened = _open(libraries)
     found = opened.find(name)
     if found is None:
-        _end(f"there is no prompt '{name}'. {_near(name, [known for known, _ in opened.catalog.view])}", 3)
+        _end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", 3)
     library, prompt = found
     given = dict(_pair(argument) for argument in arguments)
     declared = {argument.name: argument for argument in prompt.arguments}
@@ -134,18 +134,18 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
         _end(f"{where}: {failure.what}", 1)
     finally:
         opened.renderer.close()
-    click.echo(indented({"name": name, "text": text}) if as_json else text, nl=as_json or not text.endswith("\n"))
+    click.echo(to_json({"name": name, "text": text}) if as_json else text, nl=as_json or not text.endswith("\n"))
 
 
 def check(path: str) -> list[Problem]:
-    """Every problem of the library in a folder: of its manifest, its files and its templates."""
+    """Find every problem of the library in a folder: of its manifest, its files and its templates."""
     root, folder = os.path.split(os.path.abspath(path))
     libraries = Libraries([root], is_quiet=True)
-    library = libraries.one(root, folder)
+    library = libraries.load_one(root, folder)
     if library is None:
         return [Problem("twig.toml", 1, "there is no such file, or it is a link")]
     problems = list(library.problems)
-    for prompt in library.listed:
+    for prompt in library.available:
         try:
             libraries.renderer.check(libraries.template(library, prompt))
         except RenderFailed as failure:
@@ -170,11 +170,11 @@ def _open(given: tuple[str, ...]) -> Libraries:
 def _library(libraries: Libraries, name: str) -> Library:
     found = next((one for one in libraries.catalog.libraries if one.name == name), None)
     if found is None:
-        _end(f"there is no library '{name}'. {_near(name, [one.name for one in libraries.catalog.libraries])}", 3)
+        _end(f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}", 3)
     return found
 
 
-def _shown(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
+def _describe(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
     arguments = [
         {"name": one.name, "description": one.description, "required": one.is_required} for one in prompt.arguments
     ]
@@ -184,11 +184,11 @@ def _shown(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
 def _pair(argument: str) -> tuple[str, str]:
     key, is_pair, value = argument.partition("=")
     if not is_pair:
-        _end(f"'{argument}' is no KEY=VALUE.", 2)
+        _end(f"'{argument}' is not KEY=VALUE.", 2)
     return key, value
 
 
-def _near(name: str, names: list[str]) -> str:
+def _hint(name: str, names: list[str]) -> str:
     near = closest_name(name, names)
     return f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
 

@@ -5,7 +5,8 @@ from importlib import import_module
 import click
 
 from satchel import __version__
-from satchel.cli.serve import OPTIONS, serve
+from satchel.cli.serve import serve
+from satchel.settings import SETTINGS
 
 # name → (module, help). The module has a click group called `cli`.
 COMMANDS = {
@@ -57,15 +58,15 @@ cli.add_command(
         help=SERVE_HELP,
         params=[
             click.Option(
-                [option.name, *option.flags],
-                metavar=option.metavar or None,
-                help=option.help,
-                multiple=option.is_repeated,
-                is_flag=option.is_flag,
-                flag_value="yes" if option.is_flag else None,
+                [setting.name, *setting.flags],
+                metavar=setting.metavar or None,
+                help=setting.full_help,
+                multiple=setting.is_repeated,
+                is_flag=setting.is_flag,
+                flag_value="yes" if setting.is_flag else None,
                 type=str,
             )
-            for option in OPTIONS
+            for setting in SETTINGS
         ],
     )
 )

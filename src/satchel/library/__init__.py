@@ -1,9 +1,9 @@
-"""Libraries: folders of prompt templates on disk, read live and trusted in nothing.
+"""Libraries: folders of prompt templates on disk, read live. Their content is not trusted.
 
-files      reads inside one folder and nowhere else
-manifest   what twig.toml says, and every problem with it
-worker     a process of its own, where TOML is parsed and templates are rendered
-render     keeps such workers: deadlines, restarts, one warm spare
-catalog    all libraries at one moment, immutable; swapped when the disk changes
-watch      notices that the disk has changed
+files      reads inside one folder and follows no link
+manifest   parses twig.toml and collects every problem in it
+worker     the program of a separate process that parses TOML and renders templates
+render     runs worker processes: deadlines, restarts, one spare
+catalog    an immutable snapshot of all libraries, replaced when the disk changes
+watch      notices changes on the disk
 """

@@ -1,4 +1,4 @@
-"""Reading inside one folder and nowhere else: no link is followed, nothing but a regular file is opened."""
+"""Reads inside one folder: follows no link, and opens only regular files."""
 
 import os
 import stat
@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# Not blocking: opening a FIFO must not wait for a writer.
+# Non-blocking: opening a FIFO would otherwise wait for a writer.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class TooLarge(Exception):
-    """A file is longer than we read."""
+    """A file is larger than the caller's limit."""
 
 
 @contextmanager
-def opened(path: str, *folders: str) -> Iterator[int]:
-    """A folder, reached from a path that we trust through folders that we do not; none of those may be a link.
+def open_folder(path: str, *folders: str) -> Iterator[int]:
+    """Open a folder below a trusted path; `folders` are not trusted, so none of them may be a link.
 
     Raises:
         OSError: there is no such folder.
@@ -33,7 +33,7 @@ def opened(path: str, *folders: str) -> Iterator[int]:
 
 
 def read(folder: int, name: str, limit: int) -> bytes:
-    """The content of a regular file in an open folder.
+    """Read a regular file in an open folder.
 
     Raises:
         OSError: there is no such file, or it is something else.
@@ -66,7 +66,7 @@ def files_in(folder: int) -> frozenset[str]:
 
 
 def signature(folder: int, name: str) -> tuple[int, ...] | None:
-    """What changes when a file does; None where there is no such regular file."""
+    """Numbers that change when a file changes; None where there is no such regular file."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

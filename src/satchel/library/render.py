@@ -1,47 +1,46 @@
-"""The keeper of render workers: one at work, one warm spare, both started only when first needed.
+"""Runs worker processes: one in use and one spare, both started when first needed.
 
-A worker that is late or dies is replaced; whoever asked gets an error, and everything else goes on.
+A worker that misses its deadline or dies is replaced; its caller gets an error.
 """
 
+import json
 import os
 import select
+import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    import subprocess
-
-DEADLINE = 0.5
-TOML_DEADLINE = 0.3
+RENDER_TIMEOUT = 0.5  # seconds
+TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
-_START_DEADLINE = 10.0  # a machine may be busy; it is not a template's fault
+_START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
 _MAX_ANSWER = 8 * 1024 * 1024
 
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 
 
 class RenderFailed(Exception):
-    """A template or a manifest could not be worked on; the line is None where none is to blame."""
+    """A template could not be rendered, or a manifest could not be parsed; the line is None where it is unknown."""
 
     def __init__(self, what: str, line: int | None = None, *, is_exhausted: bool = False) -> None:
         super().__init__(what)
         self.what = what
         self.line = line
-        self.is_exhausted = is_exhausted  # time, memory or the worker's life ran out, so that another try may do
+        self.is_exhausted = is_exhausted  # out of time or memory, or the worker died: a retry may succeed
 
 
 class _Worker(Struct, kw_only=True):
-    process: "subprocess.Popen[bytes]"
+    process: subprocess.Popen[bytes]
     is_ready: bool = False
 
 
 class Renderer:
-    """Hands jobs to a worker, one at a time."""
+    """Sends jobs to a worker, one at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,29 +48,29 @@ class Renderer:
         self._spare: _Worker | None = None
 
     def render(self, template: str, values: dict[str, str]) -> str:
-        """Fill in a template.
+        """Render a template.
 
         Raises:
-            RenderFailed: it is wrong, or took too much of anything.
+            RenderFailed: the template is wrong, or exceeds a limit.
         """
-        text: str = self._ask({"job": "render", "template": template, "values": values}, DEADLINE)["text"]
+        text: str = self._ask({"job": "render", "template": template, "values": values}, RENDER_TIMEOUT)["text"]
         return text
 
     def check(self, template: str) -> None:
         """Parse a template.
 
         Raises:
-            RenderFailed: it is wrong, or took too much of anything.
+            RenderFailed: the template is wrong, or exceeds a limit.
         """
-        self._ask({"job": "check", "template": template}, DEADLINE)
+        self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)
 
     def parse_toml(self, text: str) -> dict[str, Any]:
-        """Read a manifest.
+        """Parse a manifest.
 
         Raises:
-            RenderFailed: it is wrong, or took too much of anything.
+            RenderFailed: it is not TOML, or exceeds a limit.
         """
-        parsed: dict[str, Any] = self._ask({"job": "toml", "text": text}, TOML_DEADLINE)["toml"]
+        parsed: dict[str, Any] = self._ask({"job": "toml", "text": text}, TOML_TIMEOUT)["toml"]
         return parsed
 
     def close(self) -> None:
@@ -82,52 +81,50 @@ class Renderer:
                     _end(worker)
             self._worker = self._spare = None
 
-    def _ask(self, job: dict[str, Any], deadline: float) -> dict[str, Any]:
+    def _ask(self, job: dict[str, Any], timeout: float) -> dict[str, Any]:
         body = msgspec.json.encode(job)
         with self._lock:
-            worker = self._take()
+            worker = self._get_worker()
             try:
-                _write(worker, len(body).to_bytes(4, "big") + body, time.monotonic() + deadline)
-                answer = _read(worker, time.monotonic() + deadline)
+                _write(worker, len(body).to_bytes(4, "big") + body, time.monotonic() + timeout)
+                answer = _read(worker, time.monotonic() + timeout)
             except TimeoutError:
-                self._lose(worker)
-                raise RenderFailed(f"it took longer than {deadline * 1000:.0f} ms", is_exhausted=True) from None
+                self._discard(worker)
+                raise RenderFailed(f"it took longer than {timeout * 1000:.0f} ms", is_exhausted=True) from None
             except (EOFError, OSError):
-                self._lose(worker)
+                self._discard(worker)
                 raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True) from None
         if "error" in answer:
             raise RenderFailed(answer["error"], answer.get("line"))
         return answer
 
-    def _take(self) -> _Worker:
+    def _get_worker(self) -> _Worker:
         for _ in range(3):
             worker = self._worker or self._spare or _start()
             if worker is self._spare:
                 self._spare = None
             self._worker = worker
             if self._spare is None:
-                self._spare = _start()  # it warms up while we go on
+                self._spare = _start()  # it imports its modules while the other works
             try:
                 if not worker.is_ready:
-                    _read(worker, time.monotonic() + _START_DEADLINE)
+                    _read(worker, time.monotonic() + _START_TIMEOUT)
                     worker.is_ready = True
                 if worker.process.poll() is None:
                     return worker
             except (EOFError, OSError, TimeoutError):
                 pass
-            self._lose(worker)
+            self._discard(worker)
         raise RenderFailed("no worker can be started", is_exhausted=True)
 
-    def _lose(self, worker: _Worker) -> None:
+    def _discard(self, worker: _Worker) -> None:
         _end(worker)
         self._worker = None
 
 
 def _start() -> _Worker:
-    # Isolated from the environment, which may hold secrets, and from the working directory.
+    # -I and an empty environment: a template must not see secrets, nor import from the working directory.
     command = [sys.executable, "-I", _WORKER]
-    import subprocess  # not before there is something to render
-
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603
     assert process.stdin is not None and process.stdout is not None
@@ -144,7 +141,7 @@ def _end(worker: _Worker) -> None:
             stream.close()
 
 
-def _write(worker: _Worker, message: bytes, until: float) -> None:
+def _write(worker: _Worker, message: bytes, deadline: float) -> None:
     assert worker.process.stdin is not None
     file = worker.process.stdin.fileno()
     rest = memoryview(message)
@@ -152,15 +149,15 @@ def _write(worker: _Worker, message: bytes, until: float) -> None:
         try:
             rest = rest[os.write(file, rest) :]
         except BlockingIOError:
-            _await([], [file], until)
+            _wait_for([], [file], deadline)
 
 
-def _read(worker: _Worker, until: float) -> dict[str, Any]:
+def _read(worker: _Worker, deadline: float) -> dict[str, Any]:
     assert worker.process.stdout is not None
     file = worker.process.stdout.fileno()
     content, size = bytearray(), 4
     while len(content) < size:
-        _await([file], [], until)
+        _wait_for([file], [], deadline)
         chunk = os.read(file, min(size - len(content), 65536))
         if not chunk:
             raise EOFError
@@ -169,18 +166,16 @@ def _read(worker: _Worker, until: float) -> dict[str, Any]:
             size += int.from_bytes(content, "big")
             if size > _MAX_ANSWER:
                 raise EOFError
-    import json  # whose numbers may be infinite, as those of TOML may
-
-    answer: dict[str, Any] = json.loads(content[4:])
+    answer: dict[str, Any] = json.loads(content[4:])  # msgspec rejects the infinities that TOML may contain
     return answer
 
 
-def _await(readers: list[int], writers: list[int], until: float) -> None:
+def _wait_for(readers: list[int], writers: list[int], deadline: float) -> None:
     poll = select.poll()
     for file in readers:
         poll.register(file, select.POLLIN)
     for file in writers:
         poll.register(file, select.POLLOUT)
-    left = until - time.monotonic()
+    left = deadline - time.monotonic()
     if left <= 0 or not poll.poll(left * 1000):
         raise TimeoutError

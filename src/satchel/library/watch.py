@@ -1,4 +1,4 @@
-"""Notices that the disk has changed. An event only means "look again"; and every half minute we look anyway."""
+"""Watches library folders. An event causes a full scan; every half minute there is one without an event."""
 
 import os
 import threading
@@ -9,73 +9,76 @@ from satchel.library.catalog import Libraries
 from satchel.log import log
 from satchel.model import StoreChange
 
-_STEP, _DEBOUNCE = 60, 400  # milliseconds of quiet that end a burst, and the most that a burst may take
-_LOOK = 500  # how often we look whether the folders are still the same ones
-_NET = 30.0  # seconds between looks at everything, for what no event tells
+_STEP, _DEBOUNCE = 60, 400  # milliseconds: the quiet time that ends a burst of events, and the longest burst
+_FOLDER_CHECK = 500  # milliseconds between checks that the folders are still the same
+SCAN_INTERVAL = 30.0  # seconds between scans, for changes without an event (network file systems)
+
+OnChange = Callable[[list[StoreChange]], None]
 
 
-def start(libraries: Libraries, hear: Callable[[list[StoreChange]], None]) -> threading.Event:
-    """Watch in a thread of its own, and tell what is another than before. The event ends it."""
+def start(libraries: Libraries, on_change: OnChange, scan_interval: float = SCAN_INTERVAL) -> threading.Event:
+    """Start a thread that watches and calls `on_change`; setting the returned event ends it."""
     stop = threading.Event()
-    threading.Thread(target=_run, args=(libraries, hear, stop), name="satchel-watch", daemon=True).start()
+    arguments = (libraries, on_change, scan_interval, stop)
+    threading.Thread(target=_run, args=arguments, name="satchel-watch", daemon=True).start()
     return stop
 
 
-def _run(libraries: Libraries, hear: Callable[[list[StoreChange]], None], stop: threading.Event) -> None:
-    complaint = ""
+def _run(libraries: Libraries, on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
+    last_error = ""
     while not stop.is_set():
         try:
-            _watch(libraries, hear, stop)
+            _watch(libraries, on_change, scan_interval, stop)
         except Exception as error:
-            # A folder vanished between looking and watching, or the system has no more watches to give. Until that has
-            # passed, looking again and again must do.
-            if str(error) != complaint and not isinstance(error, FileNotFoundError):
-                complaint = str(error)
-                log(f"watching: {type(error).__name__}: {error}")
-            stop.wait(_LOOK / 1000)
-            _look(libraries, hear)
+            # A folder was deleted before the watch was set up, or the system is out of inotify watches. Scan at
+            # intervals until watching works again.
+            if str(error) != last_error and not isinstance(error, FileNotFoundError):
+                last_error = str(error)
+                log(f"watching libraries: {type(error).__name__}: {error}")
+            stop.wait(_FOLDER_CHECK / 1000)
+            _scan(libraries, on_change)
 
 
-def _look(libraries: Libraries, hear: Callable[[list[StoreChange]], None]) -> None:
+def _scan(libraries: Libraries, on_change: OnChange) -> None:
     changes = libraries.rescan()
     if changes:
-        hear(changes)
+        on_change(changes)
 
 
-def _watch(libraries: Libraries, hear: Callable[[list[StoreChange]], None], stop: threading.Event) -> None:
-    """Watch the folders there are now, until others are there."""
-    from watchfiles import watch  # it takes 60 ms, and nobody waits for this thread
+def _watch(libraries: Libraries, on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
+    """Watch the current folders, until there are others."""
+    from watchfiles import watch  # 18 ms, here outside of a cold start
 
     folders = libraries.catalog.folders
     identities = _identities(libraries.roots, folders)
     if not folders:
-        stop.wait(_LOOK / 1000)
-        _look(libraries, hear)
+        stop.wait(_FOLDER_CHECK / 1000)
+        _scan(libraries, on_change)
         return
-    looked = 0.0  # never, as far as what happened before the watch was armed is concerned
-    # Each folder alone: a link inside a library must not make us watch the whole disk.
+    scanned_at = 0.0  # so that the first pass scans: files may have changed before the watch was set up
+    # Not recursive: a link inside a library must not make us watch the whole disk.
     for events in watch(
         *folders,
         watch_filter=None,
         recursive=False,
         step=_STEP,
         debounce=_DEBOUNCE,
-        rust_timeout=_LOOK,
+        rust_timeout=_FOLDER_CHECK,
         yield_on_timeout=True,
         stop_event=stop,
         raise_interrupt=False,
     ):
-        is_time = time.monotonic() - looked > _NET
-        if events or is_time or _identities(libraries.roots, folders) != identities:
-            looked = time.monotonic()
-            _look(libraries, hear)
+        is_due = time.monotonic() - scanned_at > scan_interval
+        if events or is_due or _identities(libraries.roots, folders) != identities:
+            scanned_at = time.monotonic()
+            _scan(libraries, on_change)
         now = libraries.catalog.folders
         if now != folders or _identities(libraries.roots, now) != identities:
             return
 
 
 def _identities(roots: tuple[str, ...], folders: tuple[str, ...]) -> list[tuple[int, int] | None]:
-    """Which folders these are: one that was removed and made again is another."""
+    """Device and inode of each folder: a folder that was deleted and created again has another."""
     found: list[tuple[int, int] | None] = []
     for folder in (*roots, *folders):
         try:

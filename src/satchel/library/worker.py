@@ -1,6 +1,7 @@
-"""The worker: parses TOML and renders templates in a process that may die of it. Run by its path; imports no Satchel.
+"""The worker process: parses TOML and renders templates, so that a crash or a limit ends only this process.
 
-It speaks JSON behind a length of four bytes, on stdin and stdout. The first thing it says is that it is ready.
+It is run by its path and imports nothing of Satchel. Messages on stdin and stdout are JSON, preceded by their length in
+four bytes; the first message it sends says that it is ready.
 """
 
 import json
@@ -18,10 +19,10 @@ MAX_OUTPUT = 1024 * 1024
 
 
 def main() -> None:
-    """Do what comes in until nothing more does."""
+    """Run jobs until stdin is closed."""
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):  # a dying engine's last words would outlast the deadline
+    for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
         os.dup2(nothing, standard)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -40,11 +41,11 @@ def main() -> None:
 
 
 def render(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
-    """Fill in a template."""
+    """Render a template."""
     values: dict[str, str] = job["values"]
-    himself = values.pop("self", None)  # which Python would take for its own
-    if himself is not None:
-        environment.add_global("self", himself)
+    self_value = values.pop("self", None)  # `self` is a parameter of render_str and cannot be a keyword argument
+    if self_value is not None:
+        environment.add_global("self", self_value)
     try:
         text = environment.render_str(job["template"], **values)
     except minijinja.TemplateError as error:
@@ -52,7 +53,7 @@ def render(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str,
             return {"error": "it takes too many steps"}
         return {"error": str(error.detail or error.kind), "line": error.line}
     finally:
-        if himself is not None:
+        if self_value is not None:
             environment.remove_global("self")
     if len(text.encode()) > MAX_OUTPUT:
         return {"error": f"the result is larger than {MAX_OUTPUT} bytes"}
@@ -60,7 +61,7 @@ def render(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str,
 
 
 def check(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
-    """Parse a template without filling it in."""
+    """Parse a template without rendering it."""
     try:
         environment.undeclared_variables_in_str(job["template"])
     except minijinja.TemplateError as error:
@@ -69,7 +70,7 @@ def check(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, 
 
 
 def parse_toml(_: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
-    """Read a manifest."""
+    """Parse a manifest."""
     try:
         return {"toml": tomllib.loads(job["text"])}
     except tomllib.TOMLDecodeError as error:
@@ -80,14 +81,14 @@ JOBS = {"render": render, "check": check, "toml": parse_toml}
 
 
 def receive(reader: int) -> Any:
-    """The next job, or None when there is none to come."""
+    """Read the next job; None at the end of the input."""
     head = read_exactly(reader, 4)
     body = read_exactly(reader, int.from_bytes(head, "big")) if head else b""
     return json.loads(body) if body else None
 
 
 def send(writer: int, answer: dict[str, Any]) -> None:
-    """Give an answer."""
+    """Write an answer."""
     try:
         body = json.dumps(answer, default=str).encode()
     except (ValueError, RecursionError):
@@ -98,7 +99,7 @@ def send(writer: int, answer: dict[str, Any]) -> None:
 
 
 def read_exactly(reader: int, size: int) -> bytes:
-    """That many bytes, or none at the end."""
+    """Read that many bytes; none at the end of the input."""
     content = bytearray()
     while len(content) < size:
         chunk = os.read(reader, min(size - len(content), 65536))

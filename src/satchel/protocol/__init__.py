@@ -1,15 +1,15 @@
 """The Model Context Protocol without any I/O: bytes in, calls out; results in, bytes out.
 
-Knows nothing of the rest of Satchel. A transport feeds it messages, an application answers its calls:
+It imports nothing else of Satchel. A transport feeds it messages, and an application answers its calls.
 
-    wire           JSON in and out, strictly
-    revisions      the five revisions as a table, and what each demands of a result
-    messages       what a JSON-RPC message may look like; calls, errors, codes
-    metadata       which revision a request speaks
-    connection     one client's conversation: handshake, per-request metadata, batches, cancellation
-    subscriptions  what a client listens to, and the notifications that follow from a change
-    posts          streamable HTTP: what a POST says by its headers and its body
-    pages          opaque cursors
+codec            strict JSON decoding, one-line encoding
+revisions        the five revisions as a table, and the members that each requires of a result
+messages         the form of JSON-RPC messages; calls, errors, error codes
+metadata         the revision that a request uses
+connection       the state of one client: handshake, per-request metadata, batches, cancellation
+subscriptions    subscriptions of a client, and the notifications of a change
+streamable_http  one POST: its headers and body, and the status of its response
+pages            opaque cursors
 """
 
 from satchel.protocol.codec import MAX_MESSAGE_BYTES

@@ -1,21 +1,22 @@
-"""JSON on the wire: strict on the way in, compact and one line on the way out. Knows no method."""
+"""JSON of messages: strict decoding, compact encoding on one line."""
 
+import json
 from typing import Any
 
 import msgspec
 
-MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # 4 MiB of text can be 12 MiB of escapes, and more than one text
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # a text of 4 MiB takes up to 24 MiB with escapes, and there may be several
 MAX_DEPTH = 64
 
-_read_strictly = msgspec.json.Decoder().decode
-_write = msgspec.json.Encoder().encode
+_decode_strictly = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 
-# Legal inside JSON strings, but line ends to some readers (Node's readline, Python's splitlines).
+# Allowed inside JSON strings, but line ends for some readers (Node's readline, Python's splitlines).
 _LINE_ENDS = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"), (b"\xc2\x85", b"\\u0085"))
 
 
 class BadJson(ValueError):
-    """The bytes are no JSON that we read; `value` is what was understood in spite of that, if anything."""
+    """The bytes are not JSON, or nested too deep; `value` is the decoded value where there is one."""
 
     def __init__(self, value: object = None) -> None:
         super().__init__("bad JSON")
@@ -23,30 +24,30 @@ class BadJson(ValueError):
 
 
 def decode(raw: bytes) -> Any:
-    """Read one message.
+    """Decode one message.
 
     Raises:
         BadJson: not JSON, not UTF-8, a NaN, or nested deeper than MAX_DEPTH.
     """
     try:
-        value = _read_strictly(raw)
+        value = _decode_strictly(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        value = _read_tolerantly(raw)
+        value = _decode_tolerantly(raw)
     except RecursionError:
         raise BadJson from None
-    # Counting brackets is fast and settles it for all but a few messages, mostly texts full of code.
+    # Counting brackets is fast; only a message with many of them is walked to find its depth.
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_deeper_than(MAX_DEPTH, value):
         raise BadJson(value)
     return value
 
 
 def encode(value: object) -> bytes:
-    """Write one message as a single line, without the newline."""
+    """Encode one message as a single line, without the newline."""
     try:
-        raw = _write(value)
+        raw = _encode(value)
     except UnicodeEncodeError:
-        # A lone surrogate of the client's, echoed in an error message.
-        raw = _write(_without_surrogates(value))
+        # An error message quotes a lone surrogate that the client sent.
+        raw = _encode(_without_surrogates(value))
     if raw.isascii():
         return raw
     for plain, escaped in _LINE_ENDS:
@@ -56,7 +57,7 @@ def encode(value: object) -> bytes:
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether a text has half a character in it, which no UTF-8 can carry."""
+    """Whether a text contains a lone surrogate, which UTF-8 cannot encode."""
     if text.isascii():
         return False
     try:
@@ -66,20 +67,18 @@ def has_surrogates(text: str) -> bool:
     return False
 
 
-def _read_tolerantly(raw: bytes) -> Any:
-    # The strict reader fails on an escaped lone surrogate and on 1e999, which are JSON by the grammar. Reading
-    # on keeps the id, so that the refusal reaches whoever asked.
-    import json  # only for messages that need it
-
-    def refuse(constant: str) -> None:
+def _decode_tolerantly(raw: bytes) -> Any:
+    # msgspec rejects an escaped lone surrogate and 1e999, which JSON's grammar allows. The value is decoded anyway, so
+    # that the error response can carry the id of the request.
+    def reject_constant(constant: str) -> None:
         raise ValueError(constant)
 
-    def whole(digits: str) -> int:
-        # Python reads no more than 4,300 digits; beyond 2^53 all that counts is that it is far too much.
+    def parse_integer(digits: str) -> int:
+        # Python parses at most 4,300 digits. A longer number becomes another that is also out of every bound.
         return int(digits) if len(digits) < 4000 else int(f"{digits[:1].strip('0123456789')}1{'0' * 400}")
 
     try:
-        return json.loads(raw.decode(), parse_constant=refuse, parse_int=whole)
+        return json.loads(raw.decode(), parse_constant=reject_constant, parse_int=parse_integer)
     except (ValueError, RecursionError):
         raise BadJson from None
 

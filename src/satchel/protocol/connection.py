@@ -1,7 +1,7 @@
-"""One client's conversation: the handshake or per-request metadata, batches, cancellation, subscriptions.
+"""The protocol state of one client: handshake or per-request metadata, batches, cancellation, subscriptions.
 
-Not thread-safe by itself: whoever writes holds one lock around `Exchange.output` or `announce` and the writing,
-so that messages leave in the order in which they were made.
+Not thread-safe. A transport with several threads holds one lock around `Exchange.output` or `announce` and the writing,
+so that messages are sent in the order in which they were made.
 """
 
 from collections.abc import Callable
@@ -16,65 +16,64 @@ from satchel.protocol.messages import (
     Call,
     Id,
     Json,
-    Message,
     ProtocolError,
     check_params,
     invalid_params,
     invalid_request,
-    parse,
+    parse_message,
     readable_id,
 )
-from satchel.protocol.metadata import VERSION_KEY, revision_of
-from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision, complete
-from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, subscribe
+from satchel.protocol.metadata import VERSION_KEY, find_revision
+from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision, complete_result
+from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, parse_subscription
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """What a server is and can do, told to every client."""
+    """What a server is and can do, for every client."""
 
     server: Json  # name, version, perhaps title
     capabilities: Json
-    methods: frozenset[str]  # those that the application answers; the rest of the protocol is answered here
+    methods: frozenset[str]  # that the application answers; PROTOCOL_METHODS are answered here
     instructions: str | None = None
 
     def without_subscriptions(self) -> "Offer":
-        """The same where nobody remembers which resources a client subscribed to."""
+        """The same offer for a transport that keeps no subscriptions of a client."""
         resources = self.capabilities.get("resources", {})
         if "subscribe" not in resources:
             return self
         kept = {name: value for name, value in resources.items() if name != "subscribe"}
         return structs.replace(self, capabilities={**self.capabilities, "resources": kept})
 
-    def introduction(self) -> Json:
-        """What `initialize` and `server/discover` both tell."""
-        told: Json = {"capabilities": self.capabilities}
+    def describe(self) -> Json:
+        """The members that the results of `initialize` and `server/discover` share."""
+        shared: Json = {"capabilities": self.capabilities}
         if self.instructions is not None:
-            told["instructions"] = self.instructions
-        return told
+            shared["instructions"] = self.instructions
+        return shared
 
 
 class Exchange:
-    """What one incoming line asks for: calls to settle, then the output to write."""
+    """One incoming message or batch: its calls to settle, then its output to send."""
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
         self._replies: list[Json | Call | Subscription] = []
         self._settled: dict[Call, Json] = {}
         self._is_batch = False
-        self.is_listening = False  # it opened a subscription, so that its stream stays open
+        self.is_listening = False  # it opens a subscription, so its stream stays open
 
     @property
     def calls(self) -> list[Call]:
-        """The requests that the application has to answer, in order."""
+        """The requests for the application to answer, in order."""
         return [reply for reply in self._replies if isinstance(reply, Call) and not reply.is_cancelled]
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is anything to send back: notifications and responses get no answer."""
+        """Whether there is a response; notifications and responses get none."""
         return bool(self._replies)
 
     def error_code(self) -> int | None:
-        """The code of the answer, where that is one error."""
+        """The error code of the response; None where it is not a single error."""
         if self._is_batch or len(self._replies) != 1 or isinstance(self._replies[0], Subscription):
             return None
         reply = self._replies[0]
@@ -83,15 +82,15 @@ class Exchange:
         return code
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
-        """Give the answer to one of the calls."""
+        """Set the outcome of one of the calls."""
         self._connection._waiting.pop(call.id, None)
         if isinstance(outcome, ProtocolError):
-            self._settled[call] = _failure(outcome, call.id)
+            self._settled[call] = _make_error(outcome, call.id)
         else:
-            self._settled[call] = self._connection._success(call.id, call.method, call.revision, outcome)
+            self._settled[call] = self._connection._make_success(call.id, call.method, call.revision, outcome)
 
     def output(self) -> list[bytes]:
-        """The messages to write now: one, several for a new subscription, or none."""
+        """The messages to send: one for a request or batch, one for each new subscription, or none."""
         messages: list[Json] = []
         for reply in self._replies:
             if isinstance(reply, Subscription):
@@ -107,29 +106,25 @@ class Exchange:
 
 
 class Connection:
-    """A conversation with one client, of either generation, or of both at once."""
+    """The state of one client, of the handshake or the per-request generation, or of both."""
 
     def __init__(self, offer: Offer, revision: Revision | None = None) -> None:
         self.offer = offer
-        self.revision = revision  # what the handshake agreed on; None until then
+        self.revision = revision  # agreed on by the handshake; None before it
         self._waiting: dict[Id, Call] = {}
-        self._opening: set[Id] = set()  # subscriptions not yet acknowledged, so not yet served
+        self._opening: set[Id] = set()  # subscriptions that are not acknowledged yet
         self._subscriptions: dict[Id, Subscription] = {}
-        self._watched_uris: set[str] = set()  # resources/subscribe of the handshake generation
+        self._watched_uris: set[str] = set()  # by resources/subscribe of the handshake generation
 
     def receive(self, raw: bytes) -> Exchange:
-        """Take in one message, or one batch."""
+        """Receive one message or batch."""
         try:
-            return self.take(decode(raw))
+            return self.receive_value(decode(raw))
         except BadJson as bad:
-            return self.refuse(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
+            return self.reject(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
 
-    def receive_oversized(self) -> Exchange:
-        """Answer a message that was longer than we read."""
-        return self.refuse(invalid_request(f"a message has at most {MAX_MESSAGE_BYTES} bytes"), None)
-
-    def take(self, value: object) -> Exchange:
-        """Take in a message, or a batch, that is decoded already."""
+    def receive_value(self, value: object) -> Exchange:
+        """Receive one decoded message or batch."""
         exchange = Exchange(self)
         if isinstance(value, list):
             self._receive_batch(exchange, value)
@@ -137,33 +132,31 @@ class Connection:
             self._receive_one(exchange, value)
         return exchange
 
-    def take_request(self, request: Message) -> Exchange:
-        """Take in a request of which the form was looked at already."""
+    def reject(self, error: ProtocolError, request_id: Id | None) -> Exchange:
+        """Answer a message with an error, without receiving it."""
         exchange = Exchange(self)
-        self._receive(exchange, request)
+        exchange._replies.append(self._make_rejection(error, request_id))
         return exchange
 
-    def refuse(self, error: ProtocolError, identity: Id | None) -> Exchange:
-        """Answer something that is not taken in at all."""
-        exchange = Exchange(self)
-        exchange._replies.append(self._refusal(error, identity))
-        return exchange
+    def reject_oversized(self) -> Exchange:
+        """Answer a message that is longer than MAX_MESSAGE_BYTES."""
+        return self.reject(invalid_request(f"a message has at most {MAX_MESSAGE_BYTES} bytes"), None)
 
     def announce(self, change: ClientChange) -> list[bytes]:
-        """The notifications by which this client hears of a change: none, one, or one a subscription."""
+        """The notifications of a change for this client: none, one, or one for each subscription."""
         if change.what == "everything":
-            return [message for part in self._everything() for message in self.announce(part)]
-        told: list[Json] = []
-        if self.revision is not None and self._hears_by_handshake(change):
-            told.append(change.notification)
-        listeners = [heard for heard in self._subscriptions.values() if heard.wants(change)]
-        told += [heard.tagged(change.notification) for heard in listeners]
-        return [encode(message) for message in told]
+            return [message for part in self._list_all_changes() for message in self.announce(part)]
+        messages: list[Json] = []
+        if self.revision is not None and self._announces_by_handshake(change):
+            messages.append(change.notification)
+        subscriptions = [one for one in self._subscriptions.values() if one.wants(change)]
+        messages += [subscription.tag(change.notification) for subscription in subscriptions]
+        return [encode(message) for message in messages]
 
     def report_progress(
         self, call: Call, progress: float, total: float | None = None, message: str | None = None
     ) -> list[bytes]:
-        """Tell how far a call has come, if its client wants to know."""
+        """The progress notification of a call; none where its client requested none."""
         if call.progress_token is None or call.is_cancelled:
             return []
         params: Json = {"progressToken": call.progress_token, "progress": progress}
@@ -174,105 +167,104 @@ class Connection:
         return [encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})]
 
     def close(self) -> list[bytes]:
-        """End every subscription with the answer it has been waiting for."""
+        """The final responses of all open subscriptions."""
         ended = list(self._subscriptions)
         self._subscriptions.clear()
-        return [encode(self._listened(identity)) for identity in ended]
+        return [encode(self._make_end_of_subscription(request_id)) for request_id in ended]
 
-    # -- taking in ------------------------------------------------------------------------------------------
+    # -- receiving ------------------------------------------------------------------------------------------
 
     def _receive_batch(self, exchange: Exchange, values: list[Any]) -> None:
+        error = None
         if self.revision is None or not self.revision.has_batches:
-            exchange._replies.append(self._refusal(invalid_request("batches are not part of this revision"), None))
+            error = invalid_request("batches are not part of this revision")
         elif not values:
-            exchange._replies.append(self._refusal(invalid_request("an empty batch"), None))
-        else:
-            exchange._is_batch = True
-            for value in values:
-                self._receive_one(exchange, value)
+            error = invalid_request("an empty batch")
+        if error is not None:
+            exchange._replies.append(self._make_rejection(error, None))
+            return
+        exchange._is_batch = True
+        for value in values:
+            self._receive_one(exchange, value)
 
     def _receive_one(self, exchange: Exchange, value: object) -> None:
         try:
-            message = parse(value)
+            message = parse_message(value)
         except ProtocolError as error:
-            exchange._replies.append(self._refusal(error, readable_id(value)))
+            exchange._replies.append(self._make_rejection(error, readable_id(value)))
             return
-        self._receive(exchange, message)
-
-    def _receive(self, exchange: Exchange, message: Message) -> None:
         if message.method is None:
-            return  # a response, and we never ask
+            return  # a response; this server sends no requests
         if message.id is None:
-            self._notice(message.method, message.params)
+            self._handle_notification(message.method, message.params)
             return
         try:
-            reply = self._answer(message.id, message.method, message, is_batched=exchange._is_batch)
+            reply = self._answer(message.id, message.method, message.params, is_batched=exchange._is_batch)
         except ProtocolError as error:
-            reply = _failure(error, message.id)
+            reply = _make_error(error, message.id)
         exchange._replies.append(reply)
         if isinstance(reply, Subscription):
             exchange.is_listening = True
 
-    def _answer(self, identity: Id, method: str, message: Message, *, is_batched: bool) -> Json | Call | Subscription:
-        params = message.params
-        revision = revision_of(method, params, self.revision)
+    def _answer(self, request_id: Id, method: str, params: Json, *, is_batched: bool) -> Json | Call | Subscription:
+        revision = find_revision(method, params, self.revision)
         if is_batched and (method == "initialize" or not revision.is_handshake):
             raise invalid_request("this request cannot be part of a batch")
-        ours = (_HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS).get(method)
-        if not (method in self.offer.methods if ours is None else self._has(method)):
+        answer = (_HANDSHAKE_METHODS if revision.is_handshake else _PER_REQUEST_METHODS).get(method)
+        if not (method in self.offer.methods if answer is None else self._serves(method)):
             raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
         check_params(method, params)
-        if ours is not None:
-            return ours(self, identity, params)
+        if answer is not None:
+            return answer(self, request_id, params)
         token = (params.get("_meta") or {}).get("progressToken")
         if not isinstance(token, str | int) or isinstance(token, bool):
             token = None
-        call = Call(id=identity, method=method, params=params, revision=revision, progress_token=token)
-        self._waiting[identity] = call
+        call = Call(id=request_id, method=method, params=params, revision=revision, progress_token=token)
+        self._waiting[request_id] = call
         return call
 
-    def _notice(self, method: str, params: Json) -> None:
+    def _handle_notification(self, method: str, params: Json) -> None:
         if method != "notifications/cancelled":
             return
-        identity = params.get("requestId")
-        if not isinstance(identity, str | int) or isinstance(identity, bool):
+        request_id = params.get("requestId")
+        if not isinstance(request_id, str | int) or isinstance(request_id, bool):
             return
-        self._opening.discard(identity)
-        self._subscriptions.pop(identity, None)
-        call = self._waiting.pop(identity, None)
+        self._opening.discard(request_id)
+        self._subscriptions.pop(request_id, None)
+        call = self._waiting.pop(request_id, None)
         if call is not None:
             call.is_cancelled = True
 
-    # -- the methods that are the protocol's own ----------------------------------------------------------------
+    # -- methods that the protocol answers itself ----------------------------------------------------------------
 
-    def _initialize(self, identity: Id, params: Json) -> Json:
-        wanted = params.get("protocolVersion")
-        if not isinstance(wanted, str):
+    def _initialize(self, request_id: Id, params: Json) -> Json:
+        requested = params.get("protocolVersion")
+        if not isinstance(requested, str):
             raise invalid_params("protocolVersion must be a string")
         for name in ("capabilities", "clientInfo"):
             if not isinstance(params.get(name), dict | None):
                 raise invalid_params(f"{name} must be an object")
-        revision = REVISIONS.get(wanted, NEWEST_HANDSHAKE)
+        revision = REVISIONS.get(requested, NEWEST_HANDSHAKE)
         self.revision = revision if revision.is_handshake else NEWEST_HANDSHAKE
         result = {
             "protocolVersion": self.revision.date,
-            **self.offer.introduction(),
+            **self.offer.describe(),
             "serverInfo": self.offer.server,
         }
-        return _result(identity, result)
+        return _make_result(request_id, result)
 
-    def _discover(self, identity: Id, params: Json) -> Json:
-        result = {"supportedVersions": PER_REQUEST_DATES, **self.offer.introduction()}
-        return self._success(identity, "server/discover", _version_in(params), result)
+    def _discover(self, request_id: Id, params: Json) -> Json:
+        result = {"supportedVersions": PER_REQUEST_DATES, **self.offer.describe()}
+        return self._make_success(request_id, "server/discover", _read_revision(params), result)
 
-    def _ping(self, identity: Id, params: Json) -> Json:
-        return _result(identity, {})
+    def _ping(self, request_id: Id, params: Json) -> Json:
+        return _make_result(request_id, {})
 
-    def _listen(self, identity: Id, params: Json) -> Subscription:
-        if identity in self._subscriptions or identity in self._opening:
+    def _listen(self, request_id: Id, params: Json) -> Subscription:
+        if request_id in self._subscriptions or request_id in self._opening:
             raise invalid_request("a subscription with this id is open")
-        subscription = subscribe(identity, params, self.offer.capabilities)
-        self._opening.add(identity)
+        subscription = parse_subscription(request_id, params, self.offer.capabilities)
+        self._opening.add(request_id)
         return subscription
 
     def _open(self, subscription: Subscription) -> bool:
@@ -283,38 +275,40 @@ class Connection:
         self._subscriptions[subscription.id] = subscription
         return True
 
-    def _watch_resource(self, identity: Id, params: Json) -> Json:
+    def _watch_resource(self, request_id: Id, params: Json) -> Json:
         self._watched_uris.add(params["uri"])
-        return _result(identity, {})
+        return _make_result(request_id, {})
 
-    def _unwatch_resource(self, identity: Id, params: Json) -> Json:
+    def _unwatch_resource(self, request_id: Id, params: Json) -> Json:
         self._watched_uris.discard(params["uri"])
-        return _result(identity, {})
+        return _make_result(request_id, {})
 
-    def _has(self, method: str) -> bool:
-        """Whether one of the protocol's own methods is to be had here."""
-        is_of_watching = method in ("resources/subscribe", "resources/unsubscribe")
-        return not is_of_watching or announces(self.offer.capabilities, "resource")
+    def _serves(self, method: str) -> bool:
+        """Whether a method of the protocol is part of the offer."""
+        needs_subscriptions = method in ("resources/subscribe", "resources/unsubscribe")
+        return not needs_subscriptions or announces(self.offer.capabilities, "resource")
 
-    # -- answers ------------------------------------------------------------------------------------------------
+    # -- responses ------------------------------------------------------------------------------------------------
 
-    def _success(self, identity: Id, method: str, revision: Revision, result: Json) -> Json:
-        return _result(identity, complete(revision, method, result, self.offer.server))
+    def _make_success(self, request_id: Id, method: str, revision: Revision, result: Json) -> Json:
+        return _make_result(request_id, complete_result(revision, method, result, self.offer.server))
 
-    def _listened(self, identity: Id) -> Json:
-        revision = REVISIONS[PER_REQUEST_DATES[-1]]
-        return self._success(identity, "subscriptions/listen", revision, {"_meta": {SUBSCRIPTION_KEY: identity}})
+    def _make_end_of_subscription(self, request_id: Id) -> Json:
+        result = {"_meta": {SUBSCRIPTION_KEY: request_id}}
+        return self._make_success(request_id, "subscriptions/listen", REVISIONS[PER_REQUEST_DATES[-1]], result)
 
-    def _refusal(self, error: ProtocolError, identity: Id | None) -> Json:
-        if identity is not None:
-            return _failure(error, identity)
+    def _make_rejection(self, error: ProtocolError, request_id: Id | None) -> Json:
+        if request_id is not None:
+            return _make_error(error, request_id)
         has_null_id = self.revision is not None and self.revision.has_null_ids
-        refusal: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
-        return {**refusal, "error": error.body()}
+        head: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
+        return {**head, "error": error.body()}
 
-    def _everything(self) -> list[ClientChange]:
-        """All that this client may have listed or watched."""
-        uris = {*self._watched_uris, *(uri for heard in self._subscriptions.values() for uri in heard.uris or ())}
+    def _list_all_changes(self) -> list[ClientChange]:
+        """Changes of everything that this client may have listed or watched."""
+        uris = set(self._watched_uris)
+        for subscription in self._subscriptions.values():
+            uris.update(subscription.uris or ())
         return [
             ClientChange("tools"),
             ClientChange("prompts"),
@@ -322,22 +316,22 @@ class Connection:
             *(ClientChange("resource", uri) for uri in uris),
         ]
 
-    def _hears_by_handshake(self, change: ClientChange) -> bool:
+    def _announces_by_handshake(self, change: ClientChange) -> bool:
         if change.what == "resource":
             return change.uri in self._watched_uris
         return announces(self.offer.capabilities, change.what)
 
 
-def _version_in(params: Json) -> Revision:
+def _read_revision(params: Json) -> Revision:
     return REVISIONS[params["_meta"][VERSION_KEY]]
 
 
-def _result(identity: Id, result: Json) -> Json:
-    return {"jsonrpc": "2.0", "id": identity, "result": result}
+def _make_result(request_id: Id, result: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
-def _failure(error: ProtocolError, identity: Id) -> Json:
-    return {"jsonrpc": "2.0", "id": identity, "error": error.body()}
+def _make_error(error: ProtocolError, request_id: Id) -> Json:
+    return {"jsonrpc": "2.0", "id": request_id, "error": error.body()}
 
 
 _Method = Callable[[Connection, Id, Json], Json | Subscription]

@@ -1,4 +1,4 @@
-"""What a JSON-RPC message may look like: requests told from notifications and responses, calls, errors, codes."""
+"""The form of JSON-RPC messages: requests, notifications and responses; calls, errors, error codes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class ProtocolError(Exception):
-    """A JSON-RPC error, as it goes to the client."""
+    """A JSON-RPC error to send to the client."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class ProtocolError(Exception):
         self.data = data
 
     def body(self) -> Json:
-        """The `error` member of the answer."""
+        """The `error` member of the response."""
         body: Json = {"code": self.code, "message": self.message}
         if self.data is not None:
             body["data"] = self.data
@@ -38,17 +38,17 @@ class ProtocolError(Exception):
 
 
 def invalid_params(details: str) -> ProtocolError:
-    """The refusal of a request whose parameters are wrong, saying which and why."""
+    """The error for a request with wrong parameters."""
     return ProtocolError(INVALID_PARAMS, "Invalid params", {"details": details})
 
 
 def invalid_request(details: str) -> ProtocolError:
-    """The refusal of something that is no JSON-RPC 2.0 request."""
+    """The error for a message that is not a JSON-RPC 2.0 request."""
     return ProtocolError(INVALID_REQUEST, "Invalid request", {"details": details})
 
 
 class Call(Struct, kw_only=True, eq=False):
-    """One request that the application has to answer; its parameters have the shape that MCP gives them."""
+    """One request for the application to answer; the parameters that MCP defines are checked."""
 
     id: Id
     method: str
@@ -59,7 +59,7 @@ class Call(Struct, kw_only=True, eq=False):
 
 
 class Message(Struct, frozen=True):
-    """A message of good form: a request with an id, a notification without; a response has no method."""
+    """A well-formed message: a request has an id, a notification has none, a response has no method."""
 
     id: Id | None
     method: str | None
@@ -67,18 +67,18 @@ class Message(Struct, frozen=True):
 
 
 def readable_id(value: object) -> Id | None:
-    """The id of a message, however broken the rest of it is; None where there is none to echo."""
+    """The id of a message that may be malformed otherwise; None where it has no valid id."""
     found = value.get("id") if isinstance(value, dict) else None
     if isinstance(found, int) and not isinstance(found, bool):
         return found
     return found if isinstance(found, str) and not has_surrogates(found) else None
 
 
-def parse(value: object) -> Message:
+def parse_message(value: object) -> Message:
     """Check the form of one decoded message.
 
     Raises:
-        ProtocolError: it is no JSON-RPC 2.0 message.
+        ProtocolError: it is not a JSON-RPC 2.0 message.
     """
     if not isinstance(value, dict):
         raise invalid_request("a message is a JSON object")
@@ -86,7 +86,7 @@ def parse(value: object) -> Message:
         raise invalid_request('jsonrpc must be "2.0"')
     identity = readable_id(value)
     if "method" not in value and ("result" in value) != ("error" in value):
-        return Message(identity, None, {})  # an answer, whatever its id: answering answers could go on for ever
+        return Message(identity, None, {})  # a response with any id: an error response to a response could start a loop
     if "id" in value and identity is None:
         raise invalid_request("id must be a string or an integer")
     method = value.get("method")
@@ -101,7 +101,7 @@ def parse(value: object) -> Message:
 
 
 def check_params(method: str, params: Json) -> None:
-    """Check the parameters that MCP itself gives a method; `arguments` of null become `{}`.
+    """Check the parameters that MCP defines for a method; `arguments` of null become `{}`.
 
     Raises:
         ProtocolError: one is missing or of the wrong type.
@@ -111,8 +111,8 @@ def check_params(method: str, params: Json) -> None:
         check(params)
 
 
-def _named_with_arguments(params: Json) -> None:
-    _text(params, "name")
+def _check_name_and_arguments(params: Json) -> None:
+    _check_text(params, "name")
     arguments = params.get("arguments")
     if arguments is None:
         params["arguments"] = {}
@@ -120,54 +120,54 @@ def _named_with_arguments(params: Json) -> None:
         raise invalid_params("arguments must be an object")
 
 
-def _prompt(params: Json) -> None:
-    _named_with_arguments(params)
+def _check_prompt(params: Json) -> None:
+    _check_name_and_arguments(params)
     for name, value in params["arguments"].items():
-        if not isinstance(value, str) or not _is_clean(value) or not _is_clean(name):
+        if not isinstance(value, str) or not _is_storable(value) or not _is_storable(name):
             raise invalid_params(f"Argument '{name}' must be a string")
 
 
-def _resource(params: Json) -> None:
-    _text(params, "uri")
+def _check_uri(params: Json) -> None:
+    _check_text(params, "uri")
 
 
-def _page(params: Json) -> None:
+def _check_cursor(params: Json) -> None:
     if not isinstance(params.get("cursor"), str | None):
         raise invalid_params("cursor must be a string")
 
 
-def _completion(params: Json) -> None:
+def _check_completion(params: Json) -> None:
     reference, argument = params.get("ref"), params.get("argument")
     if not isinstance(reference, dict) or reference.get("type") not in ("ref/prompt", "ref/resource"):
         raise invalid_params("ref must be a ref/prompt or a ref/resource")
-    _text(reference, "name" if reference["type"] == "ref/prompt" else "uri")
+    _check_text(reference, "name" if reference["type"] == "ref/prompt" else "uri")
     if not isinstance(argument, dict):
         raise invalid_params("argument must be an object")
-    _text(argument, "name")
-    _text(argument, "value")
+    _check_text(argument, "name")
+    _check_text(argument, "value")
 
 
-def _text(params: Json, name: str) -> None:
+def _check_text(params: Json, name: str) -> None:
     if name not in params:
         raise invalid_params(f"Missing required parameter: {name}")
-    if not isinstance(params[name], str) or not _is_clean(params[name]):
+    if not isinstance(params[name], str) or not _is_storable(params[name]):
         raise invalid_params(f"{name} must be a string")
 
 
-def _is_clean(text: str) -> bool:
-    # NUL and half characters can be stored nowhere, so nothing is called by them.
+def _is_storable(text: str) -> bool:
+    # No store keeps NUL or a lone surrogate, so nothing can have such a name.
     return "\0" not in text and not has_surrogates(text)
 
 
 _CHECKS: dict[str, Callable[[Json], None]] = {
-    "tools/list": _page,
-    "tools/call": _named_with_arguments,
-    "prompts/list": _page,
-    "prompts/get": _prompt,
-    "resources/list": _page,
-    "resources/templates/list": _page,
-    "resources/read": _resource,
-    "resources/subscribe": _resource,
-    "resources/unsubscribe": _resource,
-    "completion/complete": _completion,
+    "tools/list": _check_cursor,
+    "tools/call": _check_name_and_arguments,
+    "prompts/list": _check_cursor,
+    "prompts/get": _check_prompt,
+    "resources/list": _check_cursor,
+    "resources/templates/list": _check_cursor,
+    "resources/read": _check_uri,
+    "resources/subscribe": _check_uri,
+    "resources/unsubscribe": _check_uri,
+    "completion/complete": _check_completion,
 }

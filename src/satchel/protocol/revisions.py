@@ -1,4 +1,4 @@
-"""The five revisions of MCP as a table, and what each demands of a result."""
+"""The five revisions of MCP as a table, and the members that each requires of a result."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from msgspec import Struct
 
 
 class Revision(Struct, frozen=True, kw_only=True):
-    """What one revision does differently from its neighbours."""
+    """The features in which revisions differ."""
 
     date: str
     is_handshake: bool = True  # agreed once by `initialize`; else named in `_meta` by each request
     has_batches: bool = False
     has_structured_content: bool = False
-    has_null_ids: bool = False  # an answer to something without a readable id says `"id": null`
+    has_null_ids: bool = False  # an error response to a message without a valid id has `"id": null`
 
 
 REVISIONS = {
@@ -42,8 +42,8 @@ CACHEABLE = frozenset(
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
 
-def complete(revision: Revision, method: str, result: dict[str, Any], server: dict[str, Any]) -> dict[str, Any]:
-    """Give a result the members that its revision asks for, and take away those it does not know."""
+def complete_result(revision: Revision, method: str, result: dict[str, Any], server: dict[str, Any]) -> dict[str, Any]:
+    """Add the members that a revision requires of a result, and remove those it does not have."""
     if not revision.has_structured_content and "structuredContent" in result:
         result = {key: value for key, value in result.items() if key != "structuredContent"}
     if revision.is_handshake:
@@ -51,7 +51,7 @@ def complete(revision: Revision, method: str, result: dict[str, Any], server: di
     meta = {**result.get("_meta", {}), SERVER_INFO_KEY: server}
     completed = {"resultType": "complete", **result, "_meta": meta}
     if method in CACHEABLE:
-        # Another process may change anything we list at any time, so nothing stays fresh by promise.
+        # Another process may change the store at any time, so a result may not be cached.
         completed.setdefault("ttlMs", 0)
         completed.setdefault("cacheScope", "private")
     return completed

@@ -1,8 +1,8 @@
-"""Streamable HTTP without any I/O: what a POST says by its headers and its body, and the status of the answer.
+"""Streamable HTTP without any I/O: the headers and body of a POST, and the status of its response.
 
-Nothing is remembered from one POST to the next. A request of the newest generation says everything itself, and its
-headers mirror its body, so that whoever routes by them routes rightly. A request of the handshake generation names its
-revision in a header; what the handshake told besides, nothing here depends on.
+No state is kept between POSTs. A request of the per-request generation carries all metadata itself, and its headers
+repeat parts of its body, so that proxies can route by them; the two must agree. A request of the handshake generation
+names its revision in a header; nothing else of the handshake is needed here.
 """
 
 import base64
@@ -23,27 +23,28 @@ from satchel.protocol.messages import (
     UNSUPPORTED_PROTOCOL_VERSION,
     Call,
     Json,
-    Message,
     ProtocolError,
     invalid_params,
-    parse,
+    parse_message,
     readable_id,
 )
-from satchel.protocol.metadata import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY, unsupported
+from satchel.protocol.metadata import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY, unsupported_version
 from satchel.protocol.revisions import PER_REQUEST_DATES, REVISIONS
 
 VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "mcp-protocol-version", "mcp-method", "mcp-name"
 
-# The parameter that a method's Mcp-Name mirrors.
-NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# By method: the parameter that its Mcp-Name header repeats.
+NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
-# By tool: its arguments that clients mirror in a header of their own, and the name of that.
-Mirrored = Mapping[str, Mapping[str, str]]
+# By tool: the arguments that clients repeat in a header, and the name of that header.
+MirroredArguments = Mapping[str, Mapping[str, str]]
 
-# Whoever names no revision speaks that of the time before there was a header for it; nothing was agreed on, though.
-UNNAMED = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
+# The revision of a POST without a version header: the last one before there was such a header. As no handshake agreed
+# on it, error responses have no null ids.
+DEFAULT_REVISION = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 
-_OWN_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))  # with any of them, it is of the newest generation
+# A message with any of these in its _meta is of the per-request generation.
+_PER_REQUEST_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))
 
 _STATUSES = {
     PARSE_ERROR: 400,
@@ -52,149 +53,133 @@ _STATUSES = {
     HEADER_MISMATCH: 400,
     UNSUPPORTED_PROTOCOL_VERSION: 400,
     METHOD_NOT_FOUND: 404,
-}  # any other is told with 200: MCP gives it no status of its own
+}  # any other error has 200: MCP defines no status for it
 
 
 class Post:
-    """One POST, taken in: its exchange to settle, then its answer to send.
+    """One POST: its calls to settle, then its response to send.
 
-    `given` are its headers, by names in lower case; `repeated` are those that were sent several times.
+    `headers` are by name in lower case; `repeated` are the names of those that were sent several times.
     """
 
     def __init__(
         self,
         offer: Offer,
-        given: Mapping[str, str],
+        headers: Mapping[str, str],
         raw: bytes,
         *,
         repeated: Container[str] = (),
-        mirrored: Mirrored | None = None,
+        mirrored: MirroredArguments | None = None,
     ) -> None:
         self.calls: list[Call] = []  # to settle
-        date = given.get(VERSION_HEADER)
-        agreed = REVISIONS.get(date) if date is not None else UNNAMED
+        date = headers.get(VERSION_HEADER)
+        agreed = REVISIONS.get(date) if date is not None else DEFAULT_REVISION
         self.is_per_request = False
         self.method: object = None
-        self._is_bad = False  # in a way that no revision answers with success
+        self._is_rejected = False
         revision = agreed if agreed is not None and agreed.is_handshake else None
         self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision)
         try:
             value = decode(raw)
         except BadJson as bad:
-            self._refuse(ProtocolError(PARSE_ERROR, "Parse error"), bad.value)
+            self._reject(ProtocolError(PARSE_ERROR, "Parse error"), bad.value)
             return
         self.method = value.get("method") if isinstance(value, dict) else None
-        meta = _meta(value)
-        self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and not _OWN_KEYS.isdisjoint(meta))
-        request = None
-        if self.is_per_request:
-            request = _request(value)
-            error = _mismatch(value, request, meta, given, repeated)
-            if error is None and request is not None and mirrored:
-                error = _param_mismatch(request, given, repeated, mirrored)
-        else:
-            error = _foreign(value, date)
-        if error is not None:
-            self._refuse(error, value)
+        meta = _find_meta(value)
+        self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and not _PER_REQUEST_KEYS.isdisjoint(meta))
+        try:
+            if self.is_per_request:
+                _check_headers(value, meta, headers, repeated, mirrored or {})
+            else:
+                _check_version_header(value, date)
+        except ProtocolError as error:
+            self._reject(error, value)
             return
         if self.is_per_request and revision is not None:
             self.connection = Connection(offer)
-        self.exchange = self.connection.take(value) if request is None else self.connection.take_request(request)
+        self.exchange = self.connection.receive_value(value)
         self.calls = self.exchange.calls
 
-    def _refuse(self, error: ProtocolError, value: object) -> None:
-        self._is_bad = True
-        self.exchange = self.connection.refuse(error, readable_id(value))
+    def _reject(self, error: ProtocolError, value: object) -> None:
+        self._is_rejected = True
+        self.exchange = self.connection.reject(error, readable_id(value))
 
     def status(self) -> int:
-        """The status of the answer, once every call is settled; an answer is 200 or says why not."""
+        """The status of the response, once every call is settled."""
         code = self.exchange.error_code()
         if code is None:
             return 200
-        # A handshake client looks for errors in the body, and takes any other status for a broken transport.
-        if self.is_per_request or self._is_bad or code in (PARSE_ERROR, INVALID_REQUEST):
+        # A client of the handshake generation reads errors from the body; another status is a transport error to it.
+        if self.is_per_request or self._is_rejected or code in (PARSE_ERROR, INVALID_REQUEST):
             return _STATUSES.get(code, 200)
         return 200
 
 
-def _meta(value: object) -> Json | None:
+def _find_meta(value: object) -> Json | None:
     params = value.get("params") if isinstance(value, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     return meta if isinstance(meta, dict) else None
 
 
-def _is_request(value: object) -> bool:
-    return isinstance(value, dict) and "id" in value and "method" in value
+def _check_version_header(value: object, date: str | None) -> None:
+    """Check the revision in the header of a message of the handshake generation."""
+    is_initialize = isinstance(value, dict) and value.get("method") == "initialize"
+    if date is not None and date not in REVISIONS and not is_initialize:
+        raise unsupported_version(date)
 
 
-def _request(value: object) -> Message | None:
-    """A request of good form; None for anything else."""
-    if not _is_request(value):
-        return None
+def _check_headers(
+    value: object, meta: Json | None, headers: Mapping[str, str], repeated: Container[str], mirrored: MirroredArguments
+) -> None:
+    """Check that the headers agree with the body of a message of the per-request generation."""
+    if not (isinstance(value, dict) and "id" in value and "method" in value):
+        date = headers.get(VERSION_HEADER)
+        if date is not None and date not in REVISIONS:
+            raise unsupported_version(date)
+        return
     try:
-        return parse(value)
+        request = parse_message(value)
     except ProtocolError:
-        return None  # it is refused for that when it is taken in, which is worse than any header
-
-
-def _foreign(value: object, date: str | None) -> ProtocolError | None:
-    """What is wrong with the revision that a message of the handshake generation names."""
-    is_opening = isinstance(value, dict) and value.get("method") == "initialize"
-    if date is None or date in REVISIONS or is_opening:
-        return None
-    return unsupported(date)
-
-
-def _mismatch(
-    value: object, request: Message | None, meta: Json | None, given: Mapping[str, str], repeated: Container[str]
-) -> ProtocolError | None:
-    """Where the headers of a request say something else than its body."""
-    if request is None:
-        date = given.get(VERSION_HEADER)
-        return None if date is None or date in REVISIONS or _is_request(value) else unsupported(date)
+        return  # the connection rejects it; that error comes before any about headers
     if meta is None or VERSION_KEY not in meta:
-        return invalid_params(f"_meta lacks {VERSION_KEY}")
+        raise invalid_params(f"_meta lacks {VERSION_KEY}")
     date, method, params = meta[VERSION_KEY], request.method, request.params
-    mirrored = {VERSION_HEADER: date}
-    if date in PER_REQUEST_DATES:  # else it is refused for that; who knows what its revision has clients mirror
+    expected = {VERSION_HEADER: date}
+    if date in PER_REQUEST_DATES:  # an unknown revision may repeat other parts; the connection rejects it
         if CAPABILITIES_KEY not in meta:
-            return invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
-        mirrored[METHOD_HEADER] = method
-        if method in NAMES and isinstance(params.get(NAMES[method]), str):
-            mirrored[NAME_HEADER] = params[NAMES[method]]
-    for name, body in mirrored.items():
-        header = given.get(name)
+            raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+        expected[METHOD_HEADER] = method
+        if method in NAME_PARAMS and isinstance(params.get(NAME_PARAMS[method]), str):
+            expected[NAME_HEADER] = params[NAME_PARAMS[method]]
+    for name, body in expected.items():
+        header = headers.get(name)
         if name in repeated:
-            return _header_mismatch(f"{_TITLES[name]} is given more than once")
+            raise _header_mismatch(f"{_TITLES[name]} is given more than once")
         if header is None:
-            return _header_mismatch(f"{_TITLES[name]} header is missing")
-        if (decoded(header) if name == NAME_HEADER else header) != body:
-            return _header_mismatch(f"{_TITLES[name]} header does not match the body")
-    return None
+            raise _header_mismatch(f"{_TITLES[name]} header is missing")
+        if (decode_header(header) if name == NAME_HEADER else header) != body:
+            raise _header_mismatch(f"{_TITLES[name]} header does not match the body")
+    if method == "tools/call":
+        _check_argument_headers(params, headers, repeated, mirrored)
 
 
-def _param_mismatch(
-    request: Message, given: Mapping[str, str], repeated: Container[str], mirrored: Mirrored
-) -> ProtocolError | None:
-    """Where the header of an argument says something else than the argument."""
-    params = request.params
-    tool = params.get("name") if request.method == "tools/call" else None
-    if not isinstance(tool, str):
-        return None
-    arguments = params.get("arguments")
-    for argument, name in mirrored.get(tool, {}).items():
+def _check_argument_headers(
+    params: Json, headers: Mapping[str, str], repeated: Container[str], mirrored: MirroredArguments
+) -> None:
+    """Check that the headers agree with the arguments of a tool call."""
+    tool, arguments = params.get("name"), params.get("arguments")
+    for argument, name in mirrored.get(tool, {}).items() if isinstance(tool, str) else ():
         body = arguments.get(argument) if isinstance(arguments, dict) else None
-        header = given.get(name.lower())
+        header = headers.get(name.lower())
         if name.lower() in repeated:
-            return _header_mismatch(f"{name} is given more than once")
-        if header is None and isinstance(body, str | int | float):  # nothing else could be in a header
-            return _header_mismatch(f"{name} header is missing")
-        if header is not None and not _is_mirror(decoded(header), body):
-            return _header_mismatch(f"{name} header does not match the body")
-    return None
+            raise _header_mismatch(f"{name} is given more than once")
+        if header is None and isinstance(body, str | int | float):  # no other type fits in a header
+            raise _header_mismatch(f"{name} header is missing")
+        if header is not None and not _agrees(decode_header(header), body):
+            raise _header_mismatch(f"{name} header does not match the body")
 
 
-def _is_mirror(header: str | None, body: object) -> bool:
+def _agrees(header: str | None, body: object) -> bool:
     if isinstance(body, bool):
         return header == str(body).lower()
     if isinstance(body, int | float):
@@ -202,11 +187,11 @@ def _is_mirror(header: str | None, body: object) -> bool:
     return header is not None and header == body
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,16}(\.0{1,16})?")  # whole, and no larger than JavaScript can count
+_NUMBER = re.compile(r"-?[0-9]{1,16}(\.0{1,16})?")  # an integer that a JavaScript number can hold
 
 
-def decoded(header: str) -> str | None:
-    """The value of a header that may be in its Base64 form; None where that is malformed or has foreign characters."""
+def decode_header(header: str) -> str | None:
+    """The value of a header, which may be in Base64 form; None where it is malformed or not printable ASCII."""
     if not (header.isascii() and header.replace("\t", " ").isprintable()):
         return None
     if not (header.startswith("=?base64?") and header.endswith("?=") and len(header) >= len("=?base64??=")):

@@ -1,4 +1,4 @@
-"""What a client listens to, and the notifications that follow from a change."""
+"""Subscriptions of a client, and the notifications of a change."""
 
 from typing import Any, Literal
 
@@ -16,14 +16,14 @@ LIST_FILTERS = {
 
 
 class ClientChange(Struct, frozen=True):
-    """Something that clients may have listed or read is no longer what it was."""
+    """A list or a resource that clients may have read has changed."""
 
     what: Literal["tools", "prompts", "resources", "resource", "everything"]
     uri: str | None = None  # of the one resource, where what == "resource"
 
     @property
     def notification(self) -> Json:
-        """The message that tells a client, not yet addressed to a subscription."""
+        """The notification, without the id of a subscription."""
         if self.what == "resource":
             return {
                 "jsonrpc": "2.0",
@@ -34,58 +34,58 @@ class ClientChange(Struct, frozen=True):
 
 
 class Subscription(Struct, frozen=True):
-    """One open `subscriptions/listen`: its id and the part of the wish that we serve."""
+    """One open `subscriptions/listen`: its id, and the requested notifications that this server sends."""
 
     id: Id
     lists: frozenset[str]
-    uris: tuple[str, ...] | None  # None where resource updates were not asked for or are not served
+    uris: tuple[str, ...] | None  # None where resource updates were not requested, or are not sent
 
     def wants(self, change: ClientChange) -> bool:
-        """Whether this client asked to hear of such a change."""
+        """Whether the client subscribed to such a change."""
         if change.what == "resource":
             return self.uris is not None and change.uri in self.uris
         return change.what in self.lists
 
-    def tagged(self, notification: Json) -> Json:
-        """A notification addressed to this subscription."""
+    def tag(self, notification: Json) -> Json:
+        """A notification with the id of this subscription."""
         params: Json = {**notification.get("params", {}), "_meta": {SUBSCRIPTION_KEY: self.id}}
         return {**notification, "params": params}
 
     @property
     def acknowledgement(self) -> Json:
-        """The first message of the stream, which says what is honoured."""
+        """The first message of the stream: the notifications that the client will get."""
         honoured: Json = {name: True for what, name in LIST_FILTERS.items() if what in self.lists}
         if self.uris is not None:
             honoured["resourceSubscriptions"] = list(self.uris)
         method = "notifications/subscriptions/acknowledged"
-        return self.tagged({"jsonrpc": "2.0", "method": method, "params": {"notifications": honoured}})
+        return self.tag({"jsonrpc": "2.0", "method": method, "params": {"notifications": honoured}})
 
 
 def announces(capabilities: Json, what: str) -> bool:
-    """Whether a server with these capabilities tells when a list (or, for "resource", a resource) changes."""
+    """Whether a server with these capabilities announces changes of a list (or, for "resource", of a resource)."""
     if what == "resource":
         return bool(capabilities.get("resources", {}).get("subscribe"))
     return bool(capabilities.get(what, {}).get("listChanged"))
 
 
-def subscribe(identity: Id, params: Json, capabilities: Json) -> Subscription:
-    """Read the wish of a `subscriptions/listen` and keep of it what this server announces.
+def parse_subscription(request_id: Id, params: Json, capabilities: Json) -> Subscription:
+    """Parse a `subscriptions/listen` request, and keep the notifications that this server sends.
 
     Raises:
         ProtocolError: the filter is missing or malformed.
     """
-    wish: Any = params.get("notifications")
-    if not isinstance(wish, dict):
+    filters: Any = params.get("notifications")
+    if not isinstance(filters, dict):
         raise invalid_params("notifications must be an object")
     lists = set()
     for what, name in LIST_FILTERS.items():
-        wanted = wish.get(name)
+        wanted = filters.get(name)
         if not isinstance(wanted, bool | None):
             raise invalid_params(f"{name} must be a boolean")
         if wanted and announces(capabilities, what):
             lists.add(what)
-    uris = wish.get("resourceSubscriptions")
+    uris = filters.get("resourceSubscriptions")
     if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
         raise invalid_params("resourceSubscriptions must be a list of strings")
-    heard = tuple(uris) if uris is not None and announces(capabilities, "resource") else None
-    return Subscription(identity, frozenset(lists), heard)
+    served = tuple(uris) if uris is not None and announces(capabilities, "resource") else None
+    return Subscription(request_id, frozenset(lists), served)

@@ -7,7 +7,7 @@ import msgspec
 from anyio.to_thread import run_sync
 from msgspec import Struct
 
-from satchel.errors import StoreError, Unauthorized
+from satchel.errors import AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope
 from satchel.transports.http.messages import Headers, Refusal, Request
 
@@ -46,7 +46,7 @@ class Callers(Struct, frozen=True, kw_only=True):
             identity = self.identify(self._token(headers))
         except Unauthorized as error:
             raise self._unauthorized(error.description, is_given=True) from error
-        except StoreError as error:
+        except (AuthUnavailable, StoreError) as error:
             raise Refusal(503, "authorization", "Who is calling cannot be told at the moment. Try again.") from error
         allowed = identity.projects
         if allowed == ():  # an issuer may grant none

@@ -15,7 +15,7 @@ from satchel.contracts.schema import mirrored
 from satchel.model import Scope, StoreChange
 from satchel.protocol import REVISIONS, Call, ClientChange, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
-from satchel.protocol.streamable_http import UNNAMED, VERSION_HEADER, Post
+from satchel.protocol.streamable_http import DEFAULT_REVISION, VERSION_HEADER, Post
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.callers import Callers
 from satchel.transports.http.guard import check_body
@@ -172,7 +172,7 @@ class Endpoint:
     async def _open_stream(self, request: Request, scope: Scope) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
         date = request.headers.last.get(VERSION_HEADER)
-        revision = UNNAMED if date is None else REVISIONS.get(date)
+        revision = DEFAULT_REVISION if date is None else REVISIONS.get(date)
         if revision is None or not revision.is_handshake or not self.has_stream:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
         if not _accepts_events(request.headers.all("accept")):

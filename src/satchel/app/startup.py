@@ -1,0 +1,47 @@
+"""What both transports need to start: an open store, and a way to report why it cannot be opened."""
+
+import os
+from contextlib import suppress
+
+from satchel.config import Settings
+from satchel.errors import NotFound, StoreError, StoreUnusable
+from satchel.model import Scope
+from satchel.services import projects
+from satchel.storage.database import Database, open_database
+
+
+class CannotStart(Exception):
+    """The process cannot serve; the message says why and what to do."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status  # of the process
+
+
+def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Database:
+    """Open the store, and check that the project to serve exists.
+
+    Raises:
+        CannotStart: the store cannot be used, or has no such project.
+    """
+    try:
+        database = open_database(settings.database)
+    except StoreUnusable as error:
+        raise CannotStart(str(error), 1) from error
+    try:
+        if needs_project:
+            projects.require(database, scope)
+        return database
+    except NotFound as error:
+        near = projects.near(database, scope.project)
+        hint = f"Did you mean '{near}'? " if near else ""
+        create = f"Make it with: satchel project create {scope.project}"
+        raise CannotStart(f"project '{scope.project}' does not exist. {hint}{create}", 3) from error
+    except StoreError as error:
+        raise CannotStart(f"cannot use the store: {error}", 1) from error
+
+
+def print_message(text: str) -> None:
+    """Write a message for the operator to stderr."""
+    with suppress(OSError):  # to the file descriptor: without a stderr, print() would write to stdout
+        os.write(2, f"satchel: {text}\n".encode("utf-8", "replace"))

@@ -1,0 +1,186 @@
+"""Every setting, defined once.
+
+The flags of `satchel serve`, the environment variables, the names in `satchel.toml` and the tables in README.md all
+come from SETTINGS.
+"""
+
+import os
+from typing import Literal
+
+from msgspec import Struct
+
+from satchel.model import DEFAULT_PROJECT
+
+Value = str | int | bool | tuple[str, ...] | None
+
+DEFAULT_CONTRACT = "satchel"
+TOOLSETS = ("prompts", "resources", "tasks")
+TRANSPORTS = ("stdio", "http")
+
+
+class Setting(Struct, frozen=True):
+    """One setting: what it is called, what values it takes, and its default."""
+
+    name: str  # in satchel.toml; the flag and the environment variable follow from it
+    metavar: str  # the value in `--help`; empty for a flag without one
+    help: str
+    short_flag: str | None = None
+    kind: Literal["text", "number", "yes/no", "uuid", "list"] = "text"
+    choices: tuple[str, ...] = ()  # of a text, or of each item of a list
+    bounds: tuple[int, int] = (0, 0)  # of a number
+    separator: str = ","  # of a list that is one text
+    is_repeated: bool = False  # a list of which each use of the flag gives one item
+    default: Value = None
+    default_note: str = ""  # describes a default that is not a fixed value
+    is_http: bool = False  # ignored on stdio
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of `serve`, the long one first."""
+        long = f"--{self.name.replace('_', '-')}"
+        return (long,) if self.short_flag is None else (long, self.short_flag)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"SATCHEL_{self.name.upper()}"
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its flag takes no value."""
+        return self.kind == "yes/no"
+
+    @property
+    def takes(self) -> str:
+        """The values it takes, in words."""
+        if self.kind == "number":
+            return f"a whole number from {self.bounds[0]} to {self.bounds[1]}"
+        if self.kind == "uuid":
+            return "a UUID, as `satchel user` prints one"
+        if self.kind == "yes/no":
+            return "yes or no"
+        choices = " or ".join(", ".join(self.choices).rsplit(", ", 1))
+        if self.kind == "list":
+            return f"a list of {choices or 'texts'}"
+        return choices or "a text"
+
+    @property
+    def default_text(self) -> str:
+        """The default, in words; empty where there is none."""
+        return self.default_note or ("" if self.default in (None, (), False) else str(self.default))
+
+    @property
+    def full_help(self) -> str:
+        """The text for `--help`."""
+        default = f"; default: {self.default_text}" if self.default_text else ""
+        repeated = "; repeatable" if self.is_repeated else ""
+        return f"{'HTTP: ' if self.is_http else ''}{self.help}{repeated}{default}. [env: {self.variable}]"
+
+
+SETTINGS = (
+    Setting("contract", "NAME", "The contract to serve", short_flag="-c", default=DEFAULT_CONTRACT),
+    Setting(
+        "project",
+        "NAME",
+        "The project to work in; over HTTP the environment variable is ignored",
+        short_flag="-p",
+        default=DEFAULT_PROJECT,
+        default_note="what a .satchel file or the git root above names (contract satchel), else default",
+    ),
+    Setting(
+        "database",
+        "PATH|URL",
+        "The store: a file, or postgresql://…",
+        short_flag="-d",
+        default_note="satchel.db in the data folder",
+    ),
+    Setting(
+        "libraries",
+        "DIR",
+        "A folder of libraries",
+        short_flag="-l",
+        kind="list",
+        separator=os.pathsep,
+        is_repeated=True,
+        default=(),
+        default_note="libraries in the data folder",
+    ),
+    Setting("user", "UUID", "The only user to act as", short_flag="-u", kind="uuid", default_note="the local user"),
+    Setting(
+        "toolsets",
+        "LIST",
+        "Serve only these tools of the contract satchel: prompts,resources,tasks",
+        kind="list",
+        choices=TOOLSETS,
+        default=(),
+        default_note="all",
+    ),
+    Setting("read_only", "", "Change nothing", kind="yes/no", default=False),
+    Setting("transport", "stdio|http", "How clients connect", short_flag="-t", choices=TRANSPORTS, default="stdio"),
+    Setting("host", "ADDRESS", "the address to listen on", default="127.0.0.1", is_http=True),
+    Setting(
+        "port",
+        "NUMBER",
+        "the port to listen on; 0: any free one",
+        kind="number",
+        bounds=(0, 65535),
+        default=8000,
+        is_http=True,
+    ),
+    Setting("tls_cert", "FILE", "serve https with this certificate chain in PEM; needs --tls-key", is_http=True),
+    Setting("tls_key", "FILE", "the private key of the certificate, in PEM", is_http=True),
+    Setting("workers", "NUMBER", "the number of processes", kind="number", bounds=(1, 64), default=1, is_http=True),
+    Setting(
+        "connections",
+        "NUMBER",
+        "the most connections of one process",
+        kind="number",
+        bounds=(1, 100_000),
+        default=1000,
+        is_http=True,
+    ),
+    Setting(
+        "auth",
+        "none|token|oauth",
+        "how callers prove who they are; none serves this machine only",
+        choices=("none", "token", "oauth"),
+        default="none",
+        is_http=True,
+    ),
+    Setting(
+        "allow_host",
+        "NAME",
+        "another host name by which clients reach the server",
+        kind="list",
+        is_repeated=True,
+        default=(),
+        is_http=True,
+    ),
+    Setting(
+        "allow_origin",
+        "ORIGIN",
+        "an origin whose web pages may call the server",
+        kind="list",
+        is_repeated=True,
+        default=(),
+        is_http=True,
+    ),
+    Setting("public_url", "URL", "the address by which clients reach the server behind a proxy", is_http=True),
+    Setting("oauth_issuer", "URL", "the OAuth issuer whose tokens are accepted", is_http=True),
+    Setting(
+        "oauth_audience",
+        "TEXT",
+        "the audience that OAuth tokens must name",
+        default_note="the public URL with a path of the server",
+        is_http=True,
+    ),
+    Setting("oauth_algorithm", "NAME", "the signature algorithm of OAuth tokens", default="RS256", is_http=True),
+    Setting(
+        "oauth_keys",
+        "URL|FILE",
+        "the keys of the OAuth issuer, as JWKS or PEM",
+        default_note="what the issuer's metadata names",
+        is_http=True,
+    ),
+)
+BY_NAME = {setting.name: setting for setting in SETTINGS}
