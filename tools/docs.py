@@ -10,7 +10,6 @@ from typing import Any
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract
-from satchel.contracts.published import published
 from satchel.contracts.schema import json_schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "contracts"
@@ -19,7 +18,13 @@ NOTE = "<!-- Made from the code by `make docs`. Do not edit. -->"
 
 def page(contract: Contract) -> str:
     """The page of one contract."""
-    lines = [NOTE, f"# `{contract.name}`", "", (sys.modules[CONTRACTS[contract.name]].__doc__ or "").strip(), ""]
+    lines = [
+        NOTE,
+        f"# `{contract.name}`",
+        "",
+        (sys.modules[CONTRACTS[contract.name]].__doc__ or "").partition("\n\n")[0].strip(),
+        "",
+    ]
     lines += [f"Serve it with `satchel serve --contract {contract.name}`.", ""]
     for tool in contract.tools:
         schema = json_schema(tool.input, is_strict=contract.is_strict)
@@ -60,7 +65,7 @@ def main() -> int:
     for name in CONTRACTS:
         contract = load(name)
         for tool in contract.tools:
-            schema = json.dumps(published(contract, tool), indent=2, ensure_ascii=False)
+            schema = json.dumps(contract.publish_schema(tool), indent=2, ensure_ascii=False)
             pages[FOLDER / name / f"{tool.name}.json"] = schema + "\n"
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     stale += [path for path in FOLDER.rglob("*.*") if path not in pages]

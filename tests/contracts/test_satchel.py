@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts import load
-from satchel.contracts.satchel.cursors import cursor as cursor_of
-from satchel.protocol.pages import encode_cursor
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import HINT, ID, TIME, answered, check, make_library, ok, refusal, result_of, text
@@ -1210,7 +1209,7 @@ values = st.recursive(
 def cursors(of: Any) -> st.SearchStrategy[str]:
     """Cursors of a list with keys that may be any."""
     part = st.sampled_from(["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"])
-    return st.lists(part, max_size=4).map(lambda key: cursor_of(of, *key))
+    return st.lists(part, max_size=4).map(lambda key: encode_cursor(of, *key))
 
 
 def likely(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
@@ -1268,11 +1267,10 @@ def test_whatever_is_given_the_answer_has_its_form(fuzzed: Server, call: tuple[s
     check(tool, plain(answer["result"]))
 
 
+page_cursors = st.builds(encode_cursor, st.sampled_from(["stored", "library", "resources"]), st.integers(-5, 2**65))
 METHODS = {
-    "prompts/list": st.fixed_dictionaries({}, optional={"cursor": st.integers(-5, 2**65).map(encode_cursor) | values}),
-    "resources/list": st.fixed_dictionaries(
-        {}, optional={"cursor": st.integers(-5, 2**65).map(encode_cursor) | values}
-    ),
+    "prompts/list": st.fixed_dictionaries({}, optional={"cursor": page_cursors | values}),
+    "resources/list": st.fixed_dictionaries({}, optional={"cursor": page_cursors | values}),
     "resources/templates/list": st.fixed_dictionaries({}, optional={"cursor": values}),
     "prompts/get": st.fixed_dictionaries(
         {"name": st.sampled_from(["a", "start-task", "desk:letter", *NASTY]) | values},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import __version__
-from satchel.contracts.satchel.uris import PROMPT_URI, named_by, prompt_uri
+from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
 from satchel.model import Argument, Scope
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import open_database
@@ -370,8 +370,8 @@ def test_a_stored_resource_goes_before_a_template(filled: str, ask: Callable[...
 
 @pytest.mark.parametrize("name", ["plain-name_1.x", "desk:letter", "büro:brief", "日本", "100%", "a b/c?#"])
 def test_a_name_survives_its_uri(name: str) -> None:
-    uri = prompt_uri(name)
-    assert uri.isascii() and named_by(uri, PROMPT_URI) == name
+    uri = quote_prompt_uri(name)
+    assert uri.isascii() and unquote_name(uri, PROMPT_URI) == name
 
 
 # -- completion -------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts.contract import Context, Reply
-from satchel.contracts.satchel import inputs
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
@@ -25,9 +24,9 @@ from tests.support.satchel import make_library
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 TOOLS: dict[str, tuple[Any, Any]] = {
-    "prompts": (prompt_tools.list_prompts, inputs.ListPrompts),
-    "resources": (resource_tools.list_resources, inputs.ListResources),
-    "tasks": (task_tools.list_tasks, inputs.ListTasks),
+    "prompts": (prompt_tools.list_prompts, prompt_tools.ListPrompts),
+    "resources": (resource_tools.list_resources, resource_tools.ListResources),
+    "tasks": (task_tools.list_tasks, task_tools.ListTasks),
 }
 
 

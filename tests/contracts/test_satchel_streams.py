@@ -14,7 +14,6 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import load
-from satchel.contracts.news import news
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 from satchel.services import projects, prompts, resources, tasks
@@ -262,8 +261,8 @@ def test_behind_row_level_security_a_task_in_a_hidden_project_is_anything_of_its
     database.close()
     assert told == [StoreChange("task", "work", ANN, str(first)), StoreChange("everything", owner=ANN)]
     contract = load("satchel")
-    assert news(contract, told, Scope(user=ANN)) == [ClientChange("everything")]
-    assert news(contract, told, Scope(user=BEN)) == []
+    assert contract.client_changes(told, Scope(user=ANN)) == [ClientChange("everything")]
+    assert contract.client_changes(told, Scope(user=BEN)) == []
 
 
 # -- libraries --------------------------------------------------------------------------------------------------

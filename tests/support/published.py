@@ -6,7 +6,6 @@ from typing import Any
 import jsonschema
 
 from satchel.contracts import load
-from satchel.contracts.published import published
 from tests.support.stdio import Server
 
 
@@ -19,6 +18,7 @@ def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]
     if client.revision is None:
         expected["structuredContent"] = body
     assert result == expected
-    [row] = [row for row in load(contract).tools if row.name == tool]
-    jsonschema.Draft7Validator(published(load(contract), row)["properties"]["output"]).validate(body)
+    table = load(contract)
+    [row] = [row for row in table.tools if row.name == tool]
+    jsonschema.Draft7Validator(table.publish_schema(row)["properties"]["output"]).validate(body)
     return body

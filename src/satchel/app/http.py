@@ -11,7 +11,7 @@ from satchel.app import complain, opened
 from satchel.auth import tokens
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.contract import Contract, narrowed
+from satchel.contracts.contract import Contract
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreError, StoreUnusable
 from satchel.library import watch
@@ -138,7 +138,7 @@ def _work(
 
     contracts = {name: load(name) for name in CONTRACTS}
     own = contracts["satchel"]
-    contracts["satchel"] = narrowed(own, settings.toolsets, is_read_only=settings.is_read_only)
+    contracts["satchel"] = own.narrow(settings.toolsets, is_read_only=settings.is_read_only)
     endpoints = {f"/mcp/{name}": endpoint(contract) for name, contract in contracts.items()}
     endpoints["/mcp"] = endpoints[f"/mcp/{settings.contract}"]
     app = App(

@@ -9,7 +9,6 @@ from msgspec import structs
 from satchel.app import complain, opened
 from satchel.config import Settings
 from satchel.contracts import load
-from satchel.contracts.contract import narrowed
 from satchel.errors import StoreError
 from satchel.log import log
 from satchel.model import Scope, StoreChange
@@ -36,7 +35,7 @@ def serve(settings: Settings) -> int:
         is_read_only=settings.is_read_only,
     )
     if settings.toolsets or settings.is_read_only:
-        contract = narrowed(contract, settings.toolsets, is_read_only=settings.is_read_only)
+        contract = contract.narrow(settings.toolsets, is_read_only=settings.is_read_only)
     database: Database | None = None
     libraries: Libraries | None = None
     if contract.reads_store:
@@ -87,10 +86,9 @@ def _watching(
         has_news = any(told.get("listChanged") for told in contract.capabilities.values())
         if not has_news:
             return
-        from satchel.contracts.news import news
 
         def hear(changes: list[StoreChange]) -> None:
-            for change in news(contract, changes, scope):
+            for change in contract.client_changes(changes, scope):
                 announce(change)
 
         try:

@@ -9,7 +9,7 @@ Knows nothing of the rest of Satchel. A transport feeds it messages, an applicat
     connection     one client's conversation: handshake, per-request metadata, batches, cancellation
     subscriptions  what a client listens to, and the notifications that follow from a change
     posts          streamable HTTP: what a POST says by its headers and its body
-    pages          opaque cursors
+    cursors        opaque cursors of paged lists
 """
 
 from satchel.protocol.codec import MAX_MESSAGE_BYTES

@@ -7,9 +7,7 @@ from typing import Any
 
 from satchel.clock import new_id
 from satchel.contracts.contract import Contract
-from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
-from satchel.contracts.schema import mirrored
 from satchel.errors import OutOfTime
 from satchel.model import Scope, StoreChange
 from satchel.protocol import REVISIONS, Call, ClientChange, Connection, ProtocolError
@@ -58,7 +56,7 @@ class Endpoint:
         self._methods = self._offer.methods | PROTOCOL_METHODS
         lists = ("tools", "prompts", "resources")
         self.has_news = any(announces(self._offer.capabilities, what) for what in lists)
-        self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
+        self._mirrored = runner.header_arguments
         self._threads = threads
         self._listeners = listeners
         self._metrics = metrics
@@ -167,9 +165,8 @@ class Endpoint:
         return b"".join(post.exchange.output())
 
     def _reports(self, call: Call) -> bool:
-        """Whether a call tells how far it has come, and its client wants to know."""
-        tool = self._runner.tool(call) if call.progress_token is not None else None
-        return tool is not None and tool.reports
+        """Whether the client of a call asked for progress reports."""
+        return call.progress_token is not None and self._runner.tool(call) is not None
 
     def _settle(
         self, post: Post, call: Call, scope: Scope, report: Callable[..., None], patience: float | None = None
@@ -228,7 +225,7 @@ class Endpoint:
         await self._threads.run(self._watch)
 
         def seen(changes: list[StoreChange]) -> list[ClientChange]:
-            return news(self._contract, changes, scope)
+            return self._contract.client_changes(changes, scope)
 
         listener = Listener(connection, seen)
         request.when_gone(listener.close)

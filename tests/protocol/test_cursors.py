@@ -3,7 +3,7 @@
 import pytest
 
 from satchel.protocol import ProtocolError
-from satchel.protocol.pages import page
+from satchel.protocol.cursors import page
 
 
 def test_pages_lead_from_one_to_the_next_and_end() -> None:
