@@ -244,8 +244,7 @@ def translate_change(change: StoreChange, _scope: Scope) -> list[ClientChange]:
 
 
 def _tool(name: str, run: Any, *, writes: bool = False, input: type[Struct] = Nothing) -> Tool:
-    description = f"For the scenarios of the suite that call {name}"
-    return Tool(name=name, description=description, input=input, run=run, writes=writes)
+    return Tool(name, f"For the scenarios of the suite that call {name}", input, run, writes=writes)
 
 
 CONTRACT = Contract(

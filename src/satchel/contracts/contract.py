@@ -62,14 +62,14 @@ class Context(Struct, frozen=True):
         return structs.replace(self, scope=scope)
 
 
-class Tool(Struct, frozen=True, kw_only=True):
+class Tool(Struct, frozen=True):
     """One tool: what clients see of it, and what it does in one transaction."""
 
     name: str
     description: str
     input: type[Struct]
-    output: type[Struct] | None = None  # the answer of a success; None: a text, or what output_schema describes
     run: Callable[[Context, Any], Body]
+    output: type[Struct] | None = None  # the answer of a success; None: a text, or what output_schema describes
     writes: bool = False
     is_lookup: bool = False  # reads one row by its key, so an embedded store may answer it in the event loop
     at_least_one: tuple[str, ...] = ()  # of these arguments must be given

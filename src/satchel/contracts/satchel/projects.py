@@ -3,8 +3,10 @@
 from msgspec import Struct
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.shared import format_count, reply
+from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, reply
 from satchel.services import projects
+
+PROJECT_LIST = answer_with(why=STRING, projects=array_of(COUNTED))
 
 
 class ListProjects(Struct):

@@ -16,11 +16,11 @@ from satchel.contracts.satchel.rendering import (
     read_template,
 )
 from satchel.contracts.satchel.shared import (
+    COUNTED,
     INTEGER,
     LINE,
     QUERY,
     STRING,
-    STRINGS,
     Cursor,
     Limit,
     Match,
@@ -28,6 +28,8 @@ from satchel.contracts.satchel.shared import (
     Tags,
     Text,
     Version,
+    answer_with,
+    array_of,
     none_if_empty,
     reply,
     reply_page,
@@ -267,9 +269,14 @@ def read_arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
 
 PROMPT: Schema = {
     "type": "object",
-    "properties": {"name": STRING, "title": STRING, "version": INTEGER, "content": STRING, "tags": STRINGS},
+    "properties": {"name": STRING, "title": STRING, "version": INTEGER, "content": STRING, "tags": array_of(STRING)},
     "required": ["name", "title"],
 }
+ONE_PROMPT = answer_with(prompt=PROMPT)
+PROMPT_PAGE = answer_with(prompts=array_of(PROMPT), next_cursor=STRING)
+RENDERED_PROMPT = answer_with(name=STRING, text=STRING)
+DELETED_PROMPT = answer_with(deleted=STRING)
+TAG_LIST = answer_with(tags=array_of(COUNTED))
 
 
 class ArgumentAnswer(Struct, omit_defaults=True):

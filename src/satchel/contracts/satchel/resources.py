@@ -19,6 +19,8 @@ from satchel.contracts.satchel.shared import (
     Project,
     Text,
     Version,
+    answer_with,
+    array_of,
     format_count,
     reply,
     reply_page,
@@ -232,6 +234,9 @@ RESOURCE: Schema = {
     "properties": {"name": STRING, "uri": STRING, "version": INTEGER, "text": STRING},
     "required": ["name", "uri", "mime_type", "size", "version"],
 }
+ONE_RESOURCE = answer_with(resource=RESOURCE)
+RESOURCE_PAGE = answer_with(resources=array_of(RESOURCE), next_cursor=STRING)
+DELETED_RESOURCE = answer_with(deleted=STRING)
 
 
 class ResourceAnswer(Struct, omit_defaults=True):

@@ -87,7 +87,7 @@ def format_count(count: int, what: str) -> str:
 
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
-STRINGS: Schema = {"type": "array", "items": STRING}
+COUNTED: Schema = {"type": "object", "required": ["name"]}  # with how much there is of it
 _ERROR: Schema = {
     "type": "object",
     "properties": {"code": STRING, "message": STRING, "hint": STRING},
@@ -95,16 +95,17 @@ _ERROR: Schema = {
 }
 
 
-def array_of(items: Schema) -> Schema:
-    """The schema of a list."""
-    return {"type": "array", "items": items}
-
-
-def answer_of(*optional: str, **members: Schema) -> Schema:
+def answer_with(**members: Schema) -> Schema:
     """The schema of what a tool answers: the project and these members, or an error."""
     members = {"project": STRING, **members}
+    required = [name for name in members if name != "next_cursor"]
     return {
         "type": "object",
         "properties": {**members, "error": _ERROR},
-        "oneOf": [{"required": [name for name in members if name not in optional]}, {"required": ["error"]}],
+        "oneOf": [{"required": required}, {"required": ["error"]}],
     }
+
+
+def array_of(items: Schema) -> Schema:
+    """The schema of a list."""
+    return {"type": "array", "items": items}

@@ -20,6 +20,8 @@ from satchel.contracts.satchel.shared import (
     Tags,
     Text,
     Version,
+    answer_with,
+    array_of,
     join_lines,
     none_if_empty,
     reply,
@@ -165,9 +167,8 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 def complete_task(context: Context, args: CompleteTask) -> Body:
     number = find_task(context, args.task).number
     _, was_completed = tasks.complete(context.tx, context.scope, number, renews=False)
-    return _reply_task(
-        "Already completed" if was_completed else "Completed", context.scope, find_task(context, str(number))
-    )
+    done = "Already completed" if was_completed else "Completed"
+    return _reply_task(done, context.scope, find_task(context, str(number)))
 
 
 def delete_task(context: Context, args: DeleteTask) -> Body:
@@ -232,6 +233,9 @@ TASK: Schema = {
     },
     "required": ["number", "id", "title", "status", "ready", "priority", "version"],
 }
+ONE_TASK = answer_with(task=TASK)
+TASK_PAGE = answer_with(tasks=array_of(TASK), next_cursor=STRING)
+DELETED_TASK = answer_with(deleted=INTEGER)
 
 
 class TaskAnswer(Struct, omit_defaults=True):
