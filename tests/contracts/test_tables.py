@@ -45,7 +45,7 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
     for tool in contract.tools:
         for kind in leaves(errors.SatchelError):
             for error in SAMPLES[kind]:
-                body = contract.failure(tool, error)
+                body = contract.explain_failure(tool, error)
                 assert body and b"secret" not in msgspec.json.encode(body)
 
 
@@ -72,7 +72,7 @@ def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
         errors.WrongArgument("content", "maxBytes", limit=64 * 1024),
     ]
     samples.append(ZeroDivisionError())
-    replies = [contract.failure(contract.tools[0], sample) for sample in samples]
+    replies = [contract.explain_failure(contract.tools[0], sample) for sample in samples]
     seen = set()
     for reply in replies:
         assert isinstance(reply, Reply) and isinstance(reply.structured, dict)
@@ -95,7 +95,7 @@ FAILED_STORE = {
 @pytest.mark.parametrize("name", FAILED_STORE)
 def test_a_failing_database_is_said_in_the_contracts_words(name: str) -> None:
     contract = load(name)
-    assert contract.failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
+    assert contract.explain_failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

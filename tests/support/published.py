@@ -1,4 +1,4 @@
-"""Answers of tools held against everything around them: the envelope of MCP, and the schema that we publish."""
+"""Calls whose answers are checked against the MCP envelope and the published schema of the tool."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from tests.support.stdio import Server
 
 
 def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
-    """The body of an answer whose `success` tells how it went, after looking at the rest of the result."""
+    """The body of an answer with a member `success`, after the rest of the result was checked."""
     result = client.call(tool, arguments)
     [content] = result["content"]
     body = json.loads(content["text"])

@@ -102,10 +102,10 @@ class Contract(Struct, frozen=True, kw_only=True):
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
-    enter: Callable[[Scope, dict[str, Any]], Scope] = lambda scope, _arguments: scope
+    resolve_scope: Callable[[Scope, dict[str, Any]], Scope] = lambda scope, _arguments: scope
     translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] = lambda _change, _scope: ()
 
-    def failure(self, tool: Tool, error: Exception) -> Body:
+    def explain_failure(self, tool: Tool, error: Exception) -> Body:
         """An error in the words of this contract."""
         for kind in type(error).__mro__:
             if kind in self.failures:

@@ -38,7 +38,7 @@ class Runner:
 
     @property
     def offer(self) -> Offer:
-        """What clients are told of this server."""
+        """What this server offers to clients."""
         methods, instructions = set(self._contract.methods), self._contract.instructions
         if self._tools:
             methods |= {"tools/list", "tools/call"}
@@ -94,16 +94,16 @@ class Runner:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
         contract, run, started, outcome = self._contract, tool.run, time.perf_counter(), "ok"
         try:
-            scope = contract.enter(scope, arguments)
+            scope = contract.resolve_scope(scope, arguments)
             checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
             body = self._transact(scope, report, lambda context: run(context, checked), writes=tool.writes)
         except SatchelError as error:
-            body, outcome = contract.failure(tool, error), type(error).__name__
+            body, outcome = contract.explain_failure(tool, error), type(error).__name__
             if isinstance(error, StoreError):
                 log(f"{name}: {error}")
         except Exception as error:
             log_surprise(name)
-            body, outcome = contract.failure(tool, error), "surprise"
+            body, outcome = contract.explain_failure(tool, error), "surprise"
         log(f"{name} {outcome} {(time.perf_counter() - started) * 1000:.1f} ms")
         return body, outcome == "ok"
 

@@ -137,7 +137,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 # -- users ------------------------------------------------------------------------------------------------------
 
 
-def enter(scope: Scope, arguments: dict[str, Any]) -> Scope:
+def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
     """The scope of the user that a call names. If the connection has a user, calls may name no other.
 
     That is checked first: a call for another user is refused for this reason, whatever else is wrong with it.
@@ -205,7 +205,7 @@ CONTRACT = Contract(
     server_name="todo",
     capabilities={"tools": {"listChanged": False}},
     uses_project=False,
-    enter=enter,
+    resolve_scope=resolve_scope,
     tools=(
         Tool("add_task", "Create a new task for a user.", AddTask, add_task, AddedTask, writes=True),
         Tool("list_tasks", "Retrieve all tasks for a user.", ListTasks, list_tasks, TaskList),
