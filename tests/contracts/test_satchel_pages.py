@@ -1,4 +1,4 @@
-"""Pages of the contract satchel while what they list changes: what stays as it is, is shown once and in its place."""
+"""Pages of the contract satchel while the list changes: what does not change is shown once and in order."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ TOOLS: dict[str, tuple[Any, Any]] = {
 
 
 class Reader:
-    """Somebody who asks for one page after the other, and remembers all that was shown."""
+    """A client that reads one page after the other, and remembers every entry."""
 
     def __init__(self, database: Database, libraries: Libraries, what: str, **wanted: Any) -> None:
         self._database = database
