@@ -7,7 +7,6 @@ import msgspec
 from rs_bpe.bpe import openai
 
 from satchel.contracts import load
-from satchel.contracts.runner import listed_tool
 
 MOST_TOKENS = 2_400  # of o200k, in compact JSON without output schemas and annotations, which no model is shown
 MOST_BYTES = 20 * 1024  # of all of it
@@ -16,7 +15,7 @@ MOST_BYTES = 20 * 1024  # of all of it
 def definitions() -> list[dict[str, Any]]:
     """The tools as `tools/list` shows them."""
     contract = load("satchel")
-    return [listed_tool(contract, tool) for tool in contract.tools]
+    return [contract.describe_tool(tool) for tool in contract.tools]
 
 
 def cost(tools: list[dict[str, Any]]) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.contracts.prompt_store import snippet
+from satchel.contracts.prompt_store import format_snippet
 from satchel.model import Scope
 from satchel.services import excerpts, projects, prompts
 from satchel.storage.database import Database
@@ -111,7 +111,7 @@ def test_search_agrees_with_plain_substring_search(database: Database, contents:
         assert sorted(int(item.title.split(":")[0]) for item in page.items) == expected
         for item in page.items:
             content = contents[int(item.title.split(":")[0])]
-            assert snippet(item.excerpt) == decided_snippet(content, query)
+            assert format_snippet(item.excerpt) == decided_snippet(content, query)
 
 
 SPACED = st.lists(
@@ -131,9 +131,9 @@ def test_snippets_of_long_texts_are_as_decided(database: Database, pieces: list[
         prompts.add(tx, SCOPE, title="T", content=content)
         page = prompts.search(tx, SCOPE, query, limit=1, offset=0)
         everything = prompts.listed(tx, SCOPE, limit=1, offset=0)
-    assert snippet(everything.items[0].excerpt) == decided_snippet(content, "")
+    assert format_snippet(everything.items[0].excerpt) == decided_snippet(content, "")
     if page.items:
-        assert snippet(page.items[0].excerpt) == decided_snippet(content, query)
+        assert format_snippet(page.items[0].excerpt) == decided_snippet(content, query)
 
 
 @pytest.mark.parametrize("count", [1500])

@@ -7,7 +7,6 @@ import jsonschema
 import pytest
 
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.published import published
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "contracts"
 TOOLS = [(name, tool.name) for name in CONTRACTS for tool in load(name).tools]
@@ -17,7 +16,7 @@ TOOLS = [(name, tool.name) for name in CONTRACTS for tool in load(name).tools]
 def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str) -> None:
     schema = json.loads((DOCS / contract / f"{tool}.json").read_text())
     [row] = [row for row in load(contract).tools if row.name == tool]
-    assert schema == published(load(contract), row)
+    assert schema == load(contract).publish_schema(row)
     jsonschema.Draft7Validator.check_schema(schema)
     assert list(schema) == ["$schema", "title", "description", "type", "properties"]
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool

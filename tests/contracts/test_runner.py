@@ -1,12 +1,14 @@
-"""The runner: surprises are apologised for and logged, never shown."""
+"""The runner: what a call answers, and that an unexpected error is logged, never shown."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, structs
 
 from satchel.contracts import load
+from satchel.contracts.contract import Context, Contract, Tool, ignore_report
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreFailed
 from satchel.model import Scope
@@ -37,6 +39,50 @@ def test_a_failure_of_ours_is_an_apology(
     assert result["isError"] is True and json.loads(result["content"][0]["text"]) == UNABLE
     logged = capfd.readouterr().err
     assert type(error).__name__ in logged or "surprise" in logged
+
+
+class Nothing(Struct):
+    pass
+
+
+def count_to_two(context: Context, _: Nothing) -> str:
+    context.report(1, 2, "half")
+    context.report(2, 2, None)
+    return "counted"
+
+
+TOY = Contract(
+    name="toy",
+    server_name="toy",
+    capabilities={"tools": {}},
+    reads_store=False,
+    tools=(Tool("count_to_two", "Count", Nothing, count_to_two),),
+    failures={Exception: lambda _: "failed"},
+)
+
+
+def call(method: str, **params: object) -> Call:
+    return Call(id=1, method=method, params=params, revision=REVISIONS["2026-07-28"])
+
+
+def test_a_tool_reports_how_far_it_has_come() -> None:
+    reports: list[tuple[object, ...]] = []
+    result = Runner(TOY, None).answer(
+        call("tools/call", name="count_to_two", arguments={}), Scope(), lambda *report: reports.append(report)
+    )
+    assert result == {"content": [{"type": "text", "text": "counted"}], "isError": False}
+    assert reports == [(1, 2, "half"), (2, 2, None)]
+
+
+def test_a_contract_may_answer_tools_list_itself() -> None:
+    listing = structs.replace(TOY, methods={"tools/list": lambda _context, _params: {"tools": []}})
+    assert Runner(listing, None).answer(call("tools/list"), Scope(), ignore_report) == {"tools": []}
+    [entry] = Runner(TOY, None).answer(call("tools/list"), Scope(), ignore_report)["tools"]
+    assert entry == {
+        "name": "count_to_two",
+        "description": "Count",
+        "inputSchema": {"type": "object", "properties": {}},
+    }
 
 
 def test_a_failure_at_any_storage_call_leaves_all_or_nothing(

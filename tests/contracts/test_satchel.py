@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts import load
-from satchel.contracts.satchel.cursors import cursor as cursor_of
-from satchel.protocol.pages import encode_cursor
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import HINT, ID, TIME, answered, check, make_library, ok, refusal, result_of, text
@@ -370,7 +369,7 @@ def test_a_lost_update_is_refused(client: Server) -> None:
         expected = {"code": "conflict", "message": f"{what} has version 2, not 1.", "hint": AGAIN, "version": 2}
         assert refusal(client, tool, {**reference, **change, "expected_version": 1}) == expected
         assert refusal(client, tool, {**reference, **change, "expected_version": 2**53 + 1})["code"] == "conflict"
-        ok(client, tool, {**reference, **change})  # whoever does not care
+        ok(client, tool, {**reference, **change})  # without expected_version
         ok(client, tool, {**reference, **change, "expected_version": 3})
         for version, message in [
             (0, "expected_version is at least 1."),
@@ -654,7 +653,7 @@ def test_a_task_is_meant_by_number_id_or_title(client: Server) -> None:
         str(10**30),
         "00000000-0000-4000-8000-000000000000",
     ):
-        # A number beside this one is not what was meant.
+        # A number close to this one is no suggestion.
         nothing = missing(f"Task {reference} does not exist.", "Use list_tasks with status all to see what there is.")
         for tool in ("complete_task", "delete_task"):
             assert refusal(client, tool, task=reference) == nothing
@@ -1018,7 +1017,7 @@ def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
 
 
 @pytest.mark.parametrize("tool", ["list_prompts", "list_resources", "list_tasks"])
-def test_cursors_that_nobody_gave_out(client: Server, tool: str) -> None:
+def test_cursors_that_were_never_issued(client: Server, tool: str) -> None:
     for place in (0, 5, -1, -(10**17), 10**18, 2**63, 10**30, " 5", "1_0", "+1", "x", "", "p", "p 2026 x", "r 0"):
         forged = base64.b64encode(f"satchel:{place}".encode()).decode()
         for cursor in (forged, "nope", "ä", forged + "\n"):
@@ -1086,7 +1085,7 @@ def test_what_an_empty_first_page_says(client: Server) -> None:
     assert text(client, "list_prompts", tags=["t"]) == "No prompts in project 'default' match."
 
 
-def test_null_and_what_nobody_knows_count_as_absent(client: Server) -> None:
+def test_null_and_unknown_arguments_count_as_absent(client: Server) -> None:
     nothing = {"name": None, "description": None, "tags": None, "arguments": None, "project": None, "mood": "good"}
     assert ok(client, "add_prompt", title="x", content="y", **nothing)["prompt"]["name"] == "x"
     assert ok(client, "list_tasks", status=None, limit=None, cursor=None)["tasks"] == []
@@ -1162,7 +1161,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> N
         ("list_tasks", {}),
     ]:
         assert refusal(client, tool, {**arguments, "project": "garden"}) == gone, tool
-    # The task was nobody's but the user's, and stays.
+    # The task belongs to the user, not to the project, and stays.
     assert ok(client, "list_tasks")["tasks"][0]["title"] == "weed"
     with database.write() as tx:
         projects.delete(tx, "default")
@@ -1210,7 +1209,7 @@ values = st.recursive(
 def cursors(of: Any) -> st.SearchStrategy[str]:
     """Cursors of a list with keys that may be any."""
     part = st.sampled_from(["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"])
-    return st.lists(part, max_size=4).map(lambda key: cursor_of(of, *key))
+    return st.lists(part, max_size=4).map(lambda key: encode_cursor(of, *key))
 
 
 def likely(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
@@ -1268,11 +1267,10 @@ def test_whatever_is_given_the_answer_has_its_form(fuzzed: Server, call: tuple[s
     check(tool, plain(answer["result"]))
 
 
+page_cursors = st.builds(encode_cursor, st.sampled_from(["stored", "library", "resources"]), st.integers(-5, 2**65))
 METHODS = {
-    "prompts/list": st.fixed_dictionaries({}, optional={"cursor": st.integers(-5, 2**65).map(encode_cursor) | values}),
-    "resources/list": st.fixed_dictionaries(
-        {}, optional={"cursor": st.integers(-5, 2**65).map(encode_cursor) | values}
-    ),
+    "prompts/list": st.fixed_dictionaries({}, optional={"cursor": page_cursors | values}),
+    "resources/list": st.fixed_dictionaries({}, optional={"cursor": page_cursors | values}),
     "resources/templates/list": st.fixed_dictionaries({}, optional={"cursor": values}),
     "prompts/get": st.fixed_dictionaries(
         {"name": st.sampled_from(["a", "start-task", "desk:letter", *NASTY]) | values},

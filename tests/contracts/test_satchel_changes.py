@@ -1,4 +1,4 @@
-"""Clients of the contract satchel hear of changes within a second, whoever made them, and of nobody else's."""
+"""Clients of the contract satchel are notified within a second of every change they may see, and of no other."""
 
 import queue
 import statistics
@@ -30,7 +30,7 @@ WATCHED = (
 
 
 class Listener:
-    """Somebody who hears of changes, in one of four ways."""
+    """A client that is notified of changes, in one of four ways."""
 
     def __init__(self, source: Server | Stream, *, hears_resources: bool) -> None:
         self._source = source
@@ -102,7 +102,7 @@ def listener(
     http: Callable[..., HttpServer],
     tmp_path: Path,
 ) -> Iterator[Listener]:
-    """Somebody who hears of all that he may, each way in turn."""
+    """A client that listens to everything it may, each way in turn."""
     way = request.param
     more = ("--libraries", str(tmp_path / "shelf"))
     (tmp_path / "shelf").mkdir()
@@ -131,7 +131,7 @@ def command_line(store: str, *arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "satchel", *arguments, "--database", store], check=True, capture_output=True)
 
 
-def test_whoever_changes_something_listeners_hear_of_it(
+def test_listeners_are_notified_of_every_change(
     listener: Listener, other: str, serve: Callable[..., Server], http: Callable[..., HttpServer]
 ) -> None:
     glance = "satchel://project/default"
@@ -236,7 +236,7 @@ def test_who_unsubscribes_hears_no_more(other: str, serve: Callable[..., Server]
 
 
 def test_over_http_nothing_is_promised_that_is_not_kept(http: Callable[..., HttpServer]) -> None:
-    """Nobody remembers from one POST to the next which resources a client of the handshake generation subscribed to."""
+    """Nothing is remembered from one POST to the next, so the handshake generation cannot subscribe to resources."""
     server = http()
     told = server.ask("initialize", revision="2025-11-25").result["capabilities"]["resources"]
     assert told == {"listChanged": True}

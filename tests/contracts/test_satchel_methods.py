@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import __version__
-from satchel.contracts.satchel.uris import PROMPT_URI, named_by, prompt_uri
+from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
 from satchel.model import Argument, Scope
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import open_database
@@ -149,7 +149,7 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
     assert ask("prompts/get", name="zzzz")["error"]["data"] == {"name": "zzzz"}
 
 
-def test_a_broken_template_is_the_askers_business(shelf: Path, ask: Callable[..., Any]) -> None:
+def test_a_broken_template_is_an_error_of_the_request(shelf: Path, ask: Callable[..., Any]) -> None:
     broken = {"title": "Broken", "content": "\n\n{{ x", "arguments": [{"name": "x"}]}
     ask("tools/call", name="add_prompt", arguments=broken)
     details = ask("prompts/get", name="broken")["error"]["data"]["details"]
@@ -370,8 +370,8 @@ def test_a_stored_resource_goes_before_a_template(filled: str, ask: Callable[...
 
 @pytest.mark.parametrize("name", ["plain-name_1.x", "desk:letter", "büro:brief", "日本", "100%", "a b/c?#"])
 def test_a_name_survives_its_uri(name: str) -> None:
-    uri = prompt_uri(name)
-    assert uri.isascii() and named_by(uri, PROMPT_URI) == name
+    uri = quote_prompt_uri(name)
+    assert uri.isascii() and unquote_name(uri, PROMPT_URI) == name
 
 
 # -- completion -------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def test_arguments_are_completed(filled: str, ask: Callable[..., Any]) -> None:
     assert complete(ask, "satchel://nope/{x}", "x")["code"] == -32602
 
 
-def test_what_was_given_before_is_offered_to_whoever_gave_it(filled: str, ask: Callable[..., Any]) -> None:
+def test_values_given_before_are_offered_again_to_the_same_user(filled: str, ask: Callable[..., Any]) -> None:
     for value in ("Ada", "Grace", "Adele"):
         ask("prompts/get", name="desk:letter", arguments={"to": value})
     ask("tools/call", name="render_prompt", arguments={"prompt": "greeting", "arguments": {"tone": "stern"}})
@@ -416,12 +416,12 @@ def test_what_was_given_before_is_offered_to_whoever_gave_it(filled: str, ask: C
     assert complete(ask, "desk:letter", "to", "ad") == ["Adele", "Ada"]
     assert complete(ask, "greeting", "tone", "s") == ["stern"]
     assert complete(ask, "greeting", "tone")[:3] == ["warm", "dry", "Wry"]  # what was declared goes first
-    # A failure is nothing to remember, nor is what nobody declared.
+    # Neither the values of a failed call nor undeclared ones are remembered.
     ask("prompts/get", name="desk:letter", arguments={"nobody": "asked"})
     assert "asked" not in complete(ask, "desk:letter", "to")
 
 
-def test_nobody_sees_what_others_gave(filled: str, shelf: Path, serve: Callable[..., Server]) -> None:
+def test_values_of_other_users_are_not_offered(filled: str, shelf: Path, serve: Callable[..., Server]) -> None:
     ann, ben = (serve("satchel", filled, NEWEST, "--user", user, "--libraries", str(shelf)) for user in (ANN, BEN))
     ok(ann, "render_prompt", prompt="desk:letter", arguments={"to": "secret friend"})
     params = {"ref": {"type": "ref/prompt", "name": "desk:letter"}, "argument": {"name": "to", "value": ""}}

@@ -1,4 +1,4 @@
-"""Pages of the contract satchel while what they list changes: what stays as it is, is shown once and in its place."""
+"""Pages of the contract satchel while the list changes: what does not change is shown once and in order."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts.contract import Context, Reply
-from satchel.contracts.satchel import inputs
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
@@ -25,14 +24,14 @@ from tests.support.satchel import make_library
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 TOOLS: dict[str, tuple[Any, Any]] = {
-    "prompts": (prompt_tools.list_prompts, inputs.ListPrompts),
-    "resources": (resource_tools.list_resources, inputs.ListResources),
-    "tasks": (task_tools.list_tasks, inputs.ListTasks),
+    "prompts": (prompt_tools.list_prompts, prompt_tools.ListPrompts),
+    "resources": (resource_tools.list_resources, resource_tools.ListResources),
+    "tasks": (task_tools.list_tasks, task_tools.ListTasks),
 }
 
 
 class Reader:
-    """Somebody who asks for one page after the other, and remembers all that was shown."""
+    """A client that reads one page after the other, and remembers every entry."""
 
     def __init__(self, database: Database, libraries: Libraries, what: str, **wanted: Any) -> None:
         self._database = database

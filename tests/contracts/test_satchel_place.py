@@ -299,7 +299,7 @@ def test_a_token_opens_its_projects_only(store_with_two: str, tmp_path: Path) ->
             ("list_tasks", {}),
         ]:
             assert refusal(server, tool, {**arguments, "project": "theirs"}) == closed, tool
-        # Whether there is such a project is not told either.
+        # The answer does not reveal whether the project exists.
         assert refusal(server, "list_prompts", project="nowhere")["code"] == "forbidden"
         number = ok(server, "add_task", title="Mine")["task"]["number"]
         assert refusal(server, "update_task", task=number, project="theirs") == closed

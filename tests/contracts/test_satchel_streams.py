@@ -1,6 +1,6 @@
 """What a stream of changes lives through, and what it tells of other projects: each change, and no more.
 
-Nothing here waits for silence. What must not be told is followed by a change that is, and that comes next.
+Nothing here waits for silence: a change that must not be announced is followed by one that must, which comes next.
 """
 
 import os
@@ -14,7 +14,6 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import load
-from satchel.contracts.news import news
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 from satchel.services import projects, prompts, resources, tasks
@@ -34,7 +33,7 @@ WAYS = [*LISTENING, "http, GET"]
 
 
 class Ear:
-    """Somebody who listens."""
+    """A client that listens to changes."""
 
     def __init__(self, source: Server | Stream) -> None:
         self._source = source
@@ -163,7 +162,7 @@ WORK, GARDEN, DEFAULT = "satchel://project/work", "satchel://project/garden", "s
 
 
 @pytest.mark.parametrize("way", LISTENING)
-def test_whoever_watches_a_project_hears_when_what_its_page_shows_has_changed(
+def test_a_listener_to_a_project_is_notified_when_its_page_changes(
     way: str, store: str, database: Database, listen: Callable[..., Ear], serve: Callable[..., Server]
 ) -> None:
     ear = listen(way, uris=(WORK, GARDEN, DEFAULT))
@@ -189,7 +188,7 @@ def test_whoever_watches_a_project_hears_when_what_its_page_shows_has_changed(
 
 
 @pytest.mark.parametrize("way", LISTENING)
-def test_nobody_hears_of_projects_that_have_not_changed(
+def test_listeners_are_not_notified_of_unchanged_projects(
     way: str, database: Database, listen: Callable[..., Ear]
 ) -> None:
     ear = listen(way, uris=(WORK, DEFAULT))
@@ -262,8 +261,8 @@ def test_behind_row_level_security_a_task_in_a_hidden_project_is_anything_of_its
     database.close()
     assert told == [StoreChange("task", "work", ANN, str(first)), StoreChange("everything", owner=ANN)]
     contract = load("satchel")
-    assert news(contract, told, Scope(user=ANN)) == [ClientChange("everything")]
-    assert news(contract, told, Scope(user=BEN)) == []
+    assert contract.client_changes(told, Scope(user=ANN)) == [ClientChange("everything")]
+    assert contract.client_changes(told, Scope(user=BEN)) == []
 
 
 # -- libraries --------------------------------------------------------------------------------------------------
@@ -279,7 +278,7 @@ def test_an_edited_template_is_told_to_who_watches_it(way: str, listen: Callable
 
     def put(name: str, content: str) -> None:
         (tmp_path / "new").write_text(content)
-        os.replace(tmp_path / "new", shelf / "desk" / name)  # in one step, and so told once
+        os.replace(tmp_path / "new", shelf / "desk" / name)  # in one step, so there is one notification
 
     put("prompts/y.md", "Good night")
     put("prompts/x.md", "Good morning")

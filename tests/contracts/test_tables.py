@@ -7,8 +7,8 @@ import pytest
 from satchel import errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
-from satchel.contracts.satchel import complaints
-from satchel.contracts.satchel.failures import Missed, Several, Unrenderable
+from satchel.contracts.satchel import failures
+from satchel.contracts.satchel.failures import AmbiguousTitle, TemplateFailed, UnknownName
 from satchel.contracts.schema import json_schema
 from satchel.model import Scope
 from tests.support.satchel import CODES, HINT
@@ -26,9 +26,9 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
-    Several: [Several(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
-    Missed: [Missed(errors.NotFound("prompt", "7", SCOPE), ("8",))],
-    Unrenderable: [Unrenderable("It cannot be filled in.", "Mend it.")],
+    AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
+    UnknownName: [UnknownName(errors.NotFound("prompt", "7", SCOPE), ("8",))],
+    TemplateFailed: [TemplateFailed("It cannot be filled in.", "Mend it.")],
 }
 
 
@@ -44,14 +44,14 @@ def test_a_contract_has_words_for_every_error(name: str) -> None:
     for tool in contract.tools:
         for kind in leaves(errors.SatchelError):
             for error in SAMPLES[kind]:
-                body = contract.failure(tool, error)
+                body = contract.explain_failure(tool, error)
                 assert body and b"secret" not in msgspec.json.encode(body)
 
 
 def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
     contract = load("satchel")
-    rules = {(field or "x", rule) for field, rule in complaints._SENTENCES} | {("x", "nobody thought of it")}
-    samples = [
+    rules = {(field or "x", rule) for field, rule in failures._SENTENCES} | {("x", "an unknown rule")}
+    samples: list[Exception] = [
         *(error for many in SAMPLES.values() for error in many),
         *(errors.NotFound(kind, "7", SCOPE) for kind in ("prompt", "resource", "task", "project")),
         *(errors.Forbidden(kind, "7", SCOPE) for kind in ("task", "project")),
@@ -70,7 +70,8 @@ def test_the_contract_satchel_has_a_hint_for_every_error() -> None:
         errors.WrongArgument("content", "dependentRequired", limit=("text", "binary")),
         errors.WrongArgument("content", "maxBytes", limit=64 * 1024),
     ]
-    replies = [contract.apology, *(contract.failure(contract.tools[0], sample) for sample in samples)]
+    samples.append(ZeroDivisionError())
+    replies = [contract.explain_failure(contract.tools[0], sample) for sample in samples]
     seen = set()
     for reply in replies:
         assert isinstance(reply, Reply) and isinstance(reply.structured, dict)
@@ -93,7 +94,7 @@ FAILED_STORE = {
 @pytest.mark.parametrize("name", FAILED_STORE)
 def test_a_failing_database_is_said_in_the_contracts_words(name: str) -> None:
     contract = load(name)
-    assert contract.failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
+    assert contract.explain_failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

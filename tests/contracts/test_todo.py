@@ -115,7 +115,7 @@ def test_completing_twice_succeeds_and_changes_nothing_the_second_time(client: S
     assert call(client, "update_task", user_id=ADA.upper(), task_id=id, title="x")["task"]["completed"] is True
 
 
-def test_somebody_elses_task_is_told_from_one_that_is_not_there(client: Server) -> None:
+def test_another_users_task_is_distinguished_from_a_missing_one(client: Server) -> None:
     id = added(client, BOB, "Bob's")
     for tool, key, more in (
         ("complete_task", "task", {}),
@@ -161,7 +161,7 @@ def test_what_is_wrong_is_said_in_the_contracts_words(client: Server) -> None:
     added(client, ADA, "é" * 500)
 
 
-def test_a_pinned_connection_acts_for_nobody_else(store: str, serve: Callable[..., Server]) -> None:
+def test_a_pinned_connection_acts_for_no_other_user(store: str, serve: Callable[..., Server]) -> None:
     client = serve("todo", store, NEWEST, "--user", ADA.upper())
     id = added(client, ADA, "Mine")
     everything: dict[str, dict[str, Any]] = {

@@ -1,8 +1,7 @@
-"""What the official conformance suite expects to find, as a contract of the real kind behind the real HTTP server.
+"""A contract with the tools, prompts and resources that the official conformance suite calls.
 
 Run as `python -m tests.support.conformance_server --transport http --port 0 …`, with the options of `satchel serve`.
-Only the table is made for the suite: guard, endpoint, protocol, runner and the store that tells of changes are those
-that users get.
+Only the table is made for the suite; guard, endpoint, protocol, runner and store are those that users get.
 """
 
 import base64
@@ -14,11 +13,11 @@ import time
 import zlib
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts import CONTRACTS
-from satchel.contracts.contract import Context, Contract, Reply, Report, Result, Tool
-from satchel.errors import Refused, SatchelError
+from satchel.contracts.contract import Context, Contract, Reply, Result, Tool
+from satchel.errors import Refused
 from satchel.model import Scope, StoreChange
 from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError
 from satchel.services import prompts as stored
@@ -87,9 +86,9 @@ def error_handling(_context: Context, _: Nothing) -> str:
     raise Refused("on purpose")
 
 
-def with_progress(_context: Context, _: Nothing, report: Report) -> str:
+def with_progress(context: Context, _: Nothing) -> str:
     for progress in (0, 50, 100):
-        report(progress, 100, None)
+        context.report(progress, 100, None)
         time.sleep(0.05)
     return "Done."
 
@@ -111,6 +110,15 @@ def echo_headers(_context: Context, args: Regional) -> str:
 
 
 # -- methods ----------------------------------------------------------------------------------------------------
+
+
+def list_tools(_context: Context, _params: dict[str, Any]) -> Result:
+    """Answer tools/list as the runner would, with keywords of JSON Schema 2020-12 that our own contracts never use."""
+    entries = [CONTRACT.describe_tool(tool) for tool in CONTRACT.tools]
+    for entry in entries:
+        if entry["name"] == "json_schema_2020_12_tool":
+            entry["inputSchema"] |= CONTACT_KEYWORDS
+    return {"tools": entries}
 
 
 def list_prompts(_context: Context, _params: dict[str, Any]) -> Result:
@@ -231,13 +239,12 @@ TEMPLATES = [
 ]
 
 
-def news(changed: StoreChange, _scope: Scope) -> list[ClientChange]:
-    return [ClientChange("prompts")] if changed.what == "prompts" else []
+def translate_change(change: StoreChange, _scope: Scope) -> list[ClientChange]:
+    return [ClientChange("prompts")] if change.what == "prompts" else []
 
 
-def _tool(name: str, run: Any, *, reports: bool = False, writes: bool = False, input: type[Struct] = Nothing) -> Tool:
-    description = f"For the scenarios of the suite that call {name}"
-    return Tool(name=name, description=description, input=input, output=None, run=run, reports=reports, writes=writes)
+def _tool(name: str, run: Any, *, writes: bool = False, input: type[Struct] = Nothing) -> Tool:
+    return Tool(name, f"For the scenarios of the suite that call {name}", input, run, writes=writes)
 
 
 CONTRACT = Contract(
@@ -256,14 +263,15 @@ CONTRACT = Contract(
         _tool("test_embedded_resource", embedded_resource),
         _tool("test_multiple_content_types", multiple_content_types),
         _tool("test_error_handling", error_handling),
-        _tool("test_tool_with_progress", with_progress, reports=True),
+        _tool("test_tool_with_progress", with_progress),
         _tool("test_streaming_elicitation", silent),
         _tool("test_logging_tool", silent),
         _tool("test_trigger_prompt_change", trigger_prompt_change, writes=True),
         _tool("test_custom_headers", echo_headers, input=Regional),
-        structs.replace(_tool("json_schema_2020_12_tool", silent, input=Contact), keywords=CONTACT_KEYWORDS),
+        _tool("json_schema_2020_12_tool", silent, input=Contact),
     ),
     methods={
+        "tools/list": list_tools,
         "prompts/list": list_prompts,
         "prompts/get": get_prompt,
         "resources/list": list_resources,
@@ -271,9 +279,8 @@ CONTRACT = Contract(
         "resources/read": read_resource,
         "completion/complete": complete,
     },
-    failures={SatchelError: lambda _: "This tool intentionally returns an error for testing"},
-    apology="Error",
-    changes=news,
+    failures={Exception: lambda _: "This tool intentionally returns an error for testing"},
+    translate_change=translate_change,
 )
 
 

@@ -1,4 +1,4 @@
-"""Answers of tools held against everything around them: the envelope of MCP, and the schema that we publish."""
+"""Calls whose answers are checked against the MCP envelope and the published schema of the tool."""
 
 import json
 from typing import Any
@@ -6,12 +6,11 @@ from typing import Any
 import jsonschema
 
 from satchel.contracts import load
-from satchel.contracts.published import published
 from tests.support.stdio import Server
 
 
 def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]) -> Any:
-    """The body of an answer whose `success` tells how it went, after looking at the rest of the result."""
+    """The body of an answer with a member `success`, after the rest of the result was checked."""
     result = client.call(tool, arguments)
     [content] = result["content"]
     body = json.loads(content["text"])
@@ -19,6 +18,7 @@ def answered(client: Server, contract: str, tool: str, arguments: dict[str, Any]
     if client.revision is None:
         expected["structuredContent"] = body
     assert result == expected
-    [row] = [row for row in load(contract).tools if row.name == tool]
-    jsonschema.Draft7Validator(published(load(contract), row)["properties"]["output"]).validate(body)
+    table = load(contract)
+    [row] = [row for row in table.tools if row.name == tool]
+    jsonschema.Draft7Validator(table.publish_schema(row)["properties"]["output"]).validate(body)
     return body

@@ -1,4 +1,4 @@
-"""Calls of the contract satchel, each answer held against all around it: envelope, output schema, codes, words."""
+"""Calls of the contract satchel; every answer is checked: its envelope, its output schema, its error codes."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ CODES = {"invalid_argument", "not_found", "already_exists", "conflict", "forbidd
 
 
 class Like(str):
-    """Equal to every text of a form; for what the server makes up."""
+    """Equal to every text that matches a regular expression; for ids and times that the server generates."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and re.fullmatch(self, other) is not None
@@ -30,14 +30,14 @@ TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def result_of(client: Server | HttpServer, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
-    """The whole result of a call, looked at from all sides; `internal` is never an answer."""
+    """The whole result of a call, checked; `internal` is never an acceptable error code."""
     result = client.call(tool, arguments, **more) if isinstance(client, HttpServer) else client.call(tool, arguments)
     check(tool, result)
     return result
 
 
 def check(tool: str, result: dict[str, Any]) -> None:
-    """Whether a result is one that the tool may give."""
+    """Assert that a result is one that the tool may answer."""
     assert result.keys() == {"content", "structuredContent", "isError"}, result
     structured = result["structuredContent"]
     _validator(tool).validate(structured)
@@ -54,28 +54,28 @@ def check(tool: str, result: dict[str, Any]) -> None:
 
 
 def ok(client: Server | HttpServer, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
-    """What a tool answers that succeeds."""
+    """The structured answer of a call that must succeed."""
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is False, result
     return result["structuredContent"]
 
 
 def text(client: Server | HttpServer, tool: str, /, **arguments: Any) -> str:
-    """What a tool that succeeds says in words: all of its texts, a line each."""
+    """The texts of the answer of a call that must succeed, a line each."""
     result = result_of(client, tool, arguments)
     assert result["isError"] is False, result
     return "\n".join(content["text"] for content in result["content"])
 
 
 def refusal(client: Server | HttpServer, tool: str, given: dict[str, Any] | None = None, /, **more: Any) -> Any:
-    """The error of a tool that refuses."""
+    """The error of a call that must fail."""
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is True, result
     return result["structuredContent"]["error"]
 
 
 def answered(client: Server, method: str, params: dict[str, Any] | None = None) -> Any:
-    """The answer to a request of the handshake generation, which may hear of changes before it comes."""
+    """The response to a request of the handshake generation; notifications of changes may arrive before it."""
     identity = client.ask(method, params)
     while (message := client.read()).get("id") != identity:
         assert message["method"].startswith("notifications/"), message
@@ -83,7 +83,7 @@ def answered(client: Server, method: str, params: dict[str, Any] | None = None) 
 
 
 def make_library(root: Path, name: str, prompts: dict[str, tuple[str, list[str]]]) -> None:
-    """A library on disk: each prompt with its template and its arguments, of which those with ! are required."""
+    """Write a library to disk: each prompt with its template and its arguments; those that end with ! are required."""
     folder = root / name / "prompts"
     folder.mkdir(parents=True, exist_ok=True)
     lines = []

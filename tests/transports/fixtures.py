@@ -12,7 +12,7 @@ from typing import Any
 
 from satchel.contracts.contract import Report
 from satchel.protocol import Call, ClientChange, Offer, invalid_params
-from satchel.protocol.pages import page
+from satchel.protocol.cursors import page
 from satchel.transports import stdio
 
 OFFER = Offer(

@@ -142,6 +142,4 @@ def test_a_certificate_that_cannot_be_used_is_told(tmp_path: Path, certificate: 
 
 
 def run_satchel(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "satchel", *arguments], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-m", "satchel", *arguments], capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.contract import Contract, narrowed
+from satchel.contracts.contract import Contract
 from satchel.contracts.runner import Runner
 from satchel.errors import AuthUnusable, StoreError, StoreUnusable
 from satchel.library import watch
@@ -140,7 +140,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         )
 
     contracts = {name: load(name) for name in CONTRACTS}
-    contracts["satchel"] = narrowed(contracts["satchel"], settings.toolsets, is_read_only=settings.is_read_only)
+    contracts["satchel"] = contracts["satchel"].narrow(settings.toolsets, is_read_only=settings.is_read_only)
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
     stop_watching = watch.start(libraries, listeners.tell)

@@ -10,8 +10,7 @@ from satchel.app import project_discovery
 from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.config import Settings
 from satchel.contracts import load
-from satchel.contracts.contract import Contract, narrowed
-from satchel.contracts.news import news
+from satchel.contracts.contract import Contract
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreError
 from satchel.log import log
@@ -30,7 +29,7 @@ def serve(settings: Settings) -> int:
     streams = Streams()
     contract = load(settings.contract)
     if settings.toolsets or settings.is_read_only:
-        contract = narrowed(contract, settings.toolsets, is_read_only=settings.is_read_only)
+        contract = contract.narrow(settings.toolsets, is_read_only=settings.is_read_only)
     scope = Scope(
         project=settings.project,
         why=settings.why_project or "the default",
@@ -89,7 +88,7 @@ def _watch(
         return
 
     def announce_all(changes: list[StoreChange]) -> None:
-        for change in news(contract, changes, scope):
+        for change in contract.client_changes(changes, scope):
             announce(change)
 
     try:

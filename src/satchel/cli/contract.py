@@ -4,7 +4,6 @@ import click
 import msgspec
 
 from satchel.contracts import CONTRACTS, load
-from satchel.contracts.published import published
 from satchel.services.suggestions import closest_name
 
 
@@ -35,9 +34,9 @@ def show(name: str, tool: str | None, as_json: bool) -> None:
     contract = load(_known("contract", name, list(CONTRACTS)))
     tools = {one.name: one for one in contract.tools}
     if tool is not None:
-        click.echo(_indented(published(contract, tools[_known("tool", tool, list(tools))])))
+        click.echo(_indented(contract.publish_schema(tools[_known("tool", tool, list(tools))])))
     else:
-        click.echo(_indented([published(contract, one) for one in contract.tools]))
+        click.echo(_indented([contract.publish_schema(one) for one in contract.tools]))
 
 
 def _known(kind: str, name: str, names: list[str]) -> str:

@@ -1,10 +1,17 @@
-"""The wire surfaces, a file each, and what they are made of.
+"""The contracts: exact wire surfaces, each a literal table of tools, methods and failures.
 
-    contract   what a contract and a tool are: rows of a table
-    schema     arguments: their JSON Schema, and whether they are right
-    runner     carries out a call by the table of its contract
+    contract       what a contract, a tool and the context of a call are
+    runner         carries out a call by the table of its contract
+    schema         arguments and answers: their JSON Schema, and the check of arguments
+    content        contents and descriptions as MCP carries them
+    satchel        our own contract: prompts, resources, tasks and libraries together
+    prompt_store   the prompts of one project
+    mcpkg          the prompts and resources of one project
+    twig           the prompts of libraries on disk
+    todo           the tasks of the user that each call names
+    tasks          the tasks of the connection's user
 
-Only the chosen contract is imported, so this is a table of names.
+Only the chosen contract is imported: each takes up to 15 ms to define its Structs.
 """
 
 from importlib import import_module

@@ -1,52 +1,54 @@
-"""What a contract is: one literal table of tools, methods and failures, which the runner reads."""
+"""What a contract is: one literal table of tools, methods and failures. The runner reads it."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
-from satchel.errors import SatchelError
+from satchel.contracts.schema import Schema, answer_schema, json_schema
+from satchel.library.catalog import Libraries
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 from satchel.storage.database import Tx
 
-if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
-    from satchel.library.catalog import Libraries
-
 
 class Reply(Struct, frozen=True):
-    """What a tool says where the text for people is not the JSON for machines, or is no text at all."""
+    """An answer whose content is not simply the JSON of its structured part."""
 
     content: list[dict[str, Any]]
     structured: Struct | dict[str, Any] | None = None
 
 
-Body = Struct | dict[str, Any] | str | Reply  # what a tool says, in the contract's own words
-Schema = dict[str, Any]
-Result = dict[str, Any]  # what a method answers, as MCP has it
+Body = Struct | dict[str, Any] | str | Reply  # what a tool answers, in the contract's own words
+Result = dict[str, Any]  # what a method answers, as MCP defines it
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
+
+
+def ignore_report(_progress: float, _total: float | None = None, _message: str | None = None) -> None:
+    """Drop a progress report, for a client that did not ask for any."""
 
 
 class Context(Struct, frozen=True):
     """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 
     scope: Scope
-    store: Tx | None = None  # None: the contract reads libraries only
-    shelf: "Libraries | None" = None  # None: the contract reads the store only
+    transaction: Tx | None = None  # None: the contract says reads_store=False
+    open_libraries: Libraries | None = None  # None: the contract says reads_libraries=False
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
+    report: Report = ignore_report  # tells the client how far the call has come
     followups: list[Callable[[Tx], None]] = []
 
     @property
     def tx(self) -> Tx:
         """The transaction of this call."""
-        assert self.store is not None, "the contract says reads_store=False"
-        return self.store
+        assert self.transaction is not None, "the contract says reads_store=False"
+        return self.transaction
 
     @property
-    def libraries(self) -> "Libraries":
+    def libraries(self) -> Libraries:
         """The libraries that this server reads."""
-        assert self.shelf is not None, "the contract says reads_libraries=False"
-        return self.shelf
+        assert self.open_libraries is not None, "the contract says reads_libraries=False"
+        return self.open_libraries
 
     def after_commit(self, act: Callable[[Tx], None]) -> None:
         """Run something in a transaction of its own once this call has succeeded; a failure there is only logged."""
@@ -60,23 +62,21 @@ class Context(Struct, frozen=True):
         return structs.replace(self, scope=scope)
 
 
-class Tool(Struct, frozen=True, kw_only=True):
+class Tool(Struct, frozen=True):
     """One tool: what clients see of it, and what it does in one transaction."""
 
     name: str
     description: str
     input: type[Struct]
-    output: type[Struct] | None  # what it answers when all goes well; None for a text
-    run: Callable[..., Body]  # (context, arguments), and report where it reports progress
+    run: Callable[[Context, Any], Body]
+    output: type[Struct] | None = None  # the answer of a success; None: a text, or what output_schema describes
     writes: bool = False
-    reports: bool = False
     is_lookup: bool = False  # reads one row by its key, so an embedded store may answer it in the event loop
-    at_least_one: tuple[str, ...] = ()  # of these arguments
-    keywords: Schema = {}  # of the printed inputSchema, besides what the arguments say
+    at_least_one: tuple[str, ...] = ()  # of these arguments must be given
     title: str | None = None
     annotations: dict[str, bool] | None = None
-    toolset: str = ""  # by which a server may be narrowed; without one it is always there
-    output_schema: Schema | None = None  # where it is told to clients: every answer satisfies it, failures too
+    toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
+    output_schema: Schema | None = None  # published in tools/list; covers failures too
 
 
 # One MCP method beside the tools: answers the parameters of a request, or raises ProtocolError.
@@ -91,34 +91,73 @@ class Contract(Struct, frozen=True, kw_only=True):
     capabilities: dict[str, Any]
     tools: tuple[Tool, ...] = ()
     methods: Mapping[str, Method] = {}
-    failures: Mapping[type[SatchelError], Callable[[Any], Body]] = {}  # of tools; total; the most specific row counts
-    apology: Body = ""  # for a surprise in the code of a tool
-    refusal: Callable[[Tool], Schema] = lambda _tool: {}  # what a failure of a tool looks like
-    instructions: Callable[[tuple[Tool, ...]], str] | None = None  # for those who may call these tools
+    failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # of tools; the row of the most specific type counts
+    shape_failure: Callable[[Tool, Body], Body] = lambda _tool, body: body  # where its form depends on the tool
+    failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # of what a failed tool answers
+    instructions: Callable[[Sequence[Tool]], str] | None = None  # for a client that may call these tools
     reads_store: bool = True
     reads_libraries: bool = False
-    finds_project: bool = False  # by the working directory, where nobody names one
-    uses_project: bool = True  # so that its project must be there before it serves
-    acts_as_user: bool = False  # as the local one, unless another is named
+    finds_project: bool = False  # from the working directory, when no setting names a project
+    uses_project: bool = True  # its project must exist before it is served
+    acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
-    admit: Callable[[Scope, dict[str, Any]], None] = lambda _scope, _arguments: None  # before arguments are checked
-    changes: Callable[[StoreChange, Scope], Iterable[ClientChange]] = lambda _changed, _scope: ()  # as clients see them
-    acting: Callable[[Scope, Any], Scope] = lambda scope, _arguments: scope  # for whom, where the arguments say it
-    shaped: Callable[[Tool, Body], Body] = lambda _tool, body: body  # a failure in the form of its tool
+    # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
+    resolve_scope: Callable[[Scope, dict[str, Any]], Scope] = lambda scope, _arguments: scope
+    translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] = lambda _change, _scope: ()
 
-    def failure(self, tool: Tool, error: SatchelError) -> Body:
+    def explain_failure(self, tool: Tool, error: Exception) -> Body:
         """An error in the words of this contract."""
         for kind in type(error).__mro__:
             if kind in self.failures:
-                return self.shaped(tool, self.failures[kind](error))
+                return self.shape_failure(tool, self.failures[kind](error))
         raise LookupError(f"{self.name} has no words for {type(error).__name__}")
 
+    def client_changes(self, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
+        """Changes of the store as a client of a scope sees them, without those of other users and closed projects."""
+        found: dict[ClientChange, None] = {}
+        for change in changes:
+            is_open = change.project is None or scope.projects is None or change.project in scope.projects
+            if change.owner not in (None, scope.user) or not is_open:
+                continue
+            if change.what == "everything" and self.reads_store:
+                return [ClientChange("everything")]
+            found.update(dict.fromkeys(self.translate_change(change, scope)))
+        return list(found)
 
-def narrowed(contract: Contract, toolsets: tuple[str, ...], *, is_read_only: bool) -> Contract:
-    """The contract with the tools of some sets only, or only those that read."""
-    kept = tuple(
-        tool
-        for tool in contract.tools
-        if (not toolsets or not tool.toolset or tool.toolset in toolsets) and not (is_read_only and tool.writes)
-    )
-    return structs.replace(contract, tools=kept)
+    def narrow(self, toolsets: Sequence[str], *, is_read_only: bool) -> "Contract":
+        """The contract with the tools of some toolsets only, or only those that do not write."""
+        kept = tuple(
+            tool
+            for tool in self.tools
+            if (not toolsets or not tool.toolset or tool.toolset in toolsets) and not (is_read_only and tool.writes)
+        )
+        return structs.replace(self, tools=kept)
+
+    def describe_tool(self, tool: Tool) -> dict[str, Any]:
+        """The entry of a tool in `tools/list`."""
+        entry: dict[str, Any] = {"name": tool.name}
+        if tool.title is not None:
+            entry["title"] = tool.title
+        entry["description"] = tool.description
+        entry["inputSchema"] = json_schema(tool.input, is_strict=self.is_strict)
+        if tool.output_schema is not None:
+            entry["outputSchema"] = tool.output_schema
+        if tool.annotations is not None:
+            entry["annotations"] = tool.annotations
+        return entry
+
+    def publish_schema(self, tool: Tool) -> Schema:
+        """The JSON Schema of a tool's input and output, in the format of the tasks document."""
+        success = answer_schema(tool.output)
+        if tool.output is None:
+            success = {**success, "not": {"pattern": "^Error: "}}
+        return {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "title": tool.name,
+            "description": tool.description,
+            "type": "object",
+            "properties": {
+                "input": json_schema(tool.input, is_strict=self.is_strict),
+                "output": tool.output_schema or {"oneOf": [success, self.failure_schema(tool)]},
+            },
+        }

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.content import decode_content, encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
-from satchel.contracts.documents import contents, decoded, described
-from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
+from satchel.errors import NotFound, Taken, WrongArgument
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
-from satchel.protocol.pages import refuse_cursor
+from satchel.protocol.cursors import refuse_cursor
 from satchel.services import prompts, resources, rules
 
 # -- inputs -----------------------------------------------------------------------------------------------------
-# The document prints no bounds; those of names, URIs, types and contents are the services'.
+# The document publishes no bounds; the services check names, URIs, types and contents.
 
 
 class CreatePrompt(Struct):
@@ -60,17 +60,17 @@ def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     try:
         named = prompts.names(context.tx, context.scope)
     except NotFound as missing:
-        no_project(missing)
-    return {"prompts": [described({"name": name}, description) for name, description in named]}
+        raise protocol_error(missing) from None
+    return {"prompts": [with_description({"name": name}, description) for name, description in named]}
 
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:
     try:
         prompt = prompts.named(context.tx, context.scope, params["name"])
     except NotFound as missing:
-        not_found(missing)
+        raise protocol_error(missing) from None
     content = {"type": "text", "text": prompt.content}
-    return described({"messages": [{"role": "user", "content": content}]}, prompt.description)
+    return with_description({"messages": [{"role": "user", "content": content}]}, prompt.description)
 
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
@@ -78,25 +78,26 @@ def list_resources(context: Context, params: dict[str, Any]) -> Result:
     try:
         listed = resources.listed(context.tx, context.scope)
     except NotFound as missing:
-        no_project(missing)
+        raise protocol_error(missing) from None
     return {
         "resources": [
-            described({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description) for one in listed
+            with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
+            for one in listed
         ]
     }
 
 
 def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result:
-    # Not in the document, but part of what "resources" promises; clients ask without looking.
+    # Not in the document, but part of the capability "resources": clients call it without asking.
     refuse_cursor(params.get("cursor"))
     return {"resourceTemplates": []}
 
 
 def read_resource(context: Context, params: dict[str, Any]) -> Result:
     try:
-        return {"contents": [contents(resources.read(context.tx, context.scope, params["uri"]))]}
+        return {"contents": [encode_resource(resources.read(context.tx, context.scope, params["uri"]))]}
     except NotFound as missing:
-        not_found(missing)
+        raise protocol_error(missing) from None
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     if args.content is not UNSET:
         rules.check_prompt_content(args.content)
     description = args.description if args.description is UNSET else args.description or None
-    with named(args.name):
+    with name_in_errors(args.name):
         id = prompts.named(context.tx, context.scope, args.name).id
         prompts.update(context.tx, context.scope, id, content=args.content, description=description)
     return f"Updated prompt '{args.name}' in project '{context.scope.project}'"
@@ -122,7 +123,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
 
 def delete_prompt(context: Context, args: DeletePrompt) -> Body:
     rules.check_name("prompt", args.name)
-    with named(args.name):
+    with name_in_errors(args.name):
         prompts.delete(context.tx, context.scope, prompts.named(context.tx, context.scope, args.name).id)
     return f"Deleted prompt '{args.name}' from project '{context.scope.project}'"
 
@@ -133,7 +134,7 @@ def create_resource(context: Context, args: CreateResource) -> Body:
         context.scope,
         name=args.name,
         uri=args.uri,
-        content=lambda mime_type: decoded(args.content, mime_type),
+        content=lambda mime_type: decode_content(args.content, mime_type),
         mime_type="text/plain" if args.mime_type is UNSET else args.mime_type,
         description=args.description or None,
     )
@@ -146,7 +147,7 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
         context.tx,
         context.scope,
         args.name,
-        content=UNSET if content is UNSET else lambda mime_type: decoded(content, mime_type),
+        content=UNSET if content is UNSET else lambda mime_type: decode_content(content, mime_type),
         mime_type=args.mime_type,
         description=args.description,
     )
@@ -162,8 +163,8 @@ def delete_resource(context: Context, args: DeleteResource) -> Body:
 
 
 @contextmanager
-def named(name: str) -> Iterator[None]:
-    """Call a prompt that is gone by its name, even when it went between our looking and our acting by its id."""
+def name_in_errors(name: str) -> Iterator[None]:
+    """Make an error name the prompt by its name, even if it was deleted between finding its id and acting on it."""
     try:
         yield
     except NotFound as missing:
@@ -175,35 +176,33 @@ def named(name: str) -> Iterator[None]:
 # -- failures ---------------------------------------------------------------------------------------------------
 
 
-def no_project(missing: NotFound) -> NoReturn:
-    raise ProtocolError(INTERNAL_ERROR, f"Error: Project '{missing.scope.project}' does not exist") from None
-
-
-def not_found(missing: NotFound) -> NoReturn:
+def protocol_error(missing: NotFound) -> ProtocolError:
+    """The JSON-RPC error of a method that did not find something."""
+    project = missing.scope.project
     if missing.kind == "project":
-        no_project(missing)
-    where = f"not found in project '{missing.scope.project}'"
-    raise ProtocolError(INVALID_PARAMS, f"{missing.kind.capitalize()} '{missing.key}' {where}") from None
+        return ProtocolError(INTERNAL_ERROR, f"Error: Project '{project}' does not exist")
+    text = f"{missing.kind.capitalize()} '{missing.key}' not found in project '{project}'"
+    return ProtocolError(INVALID_PARAMS, text)
 
 
-def missing_from_project(missing: NotFound) -> Body:
+def explain_not_found(missing: NotFound) -> Body:
     if missing.kind == "project":
         return f"Error: Project '{missing.key}' does not exist"
     return f"Error: {missing.kind.capitalize()} '{missing.key}' does not exist in project '{missing.scope.project}'"
 
 
-def taken(clash: Taken) -> Body:
+def explain_taken(clash: Taken) -> Body:
     project = clash.scope.project
     if clash.field == "uri":
         return f"Error: URI '{clash.key}' already belongs to resource '{clash.holder}' in project '{project}'"
     return f"Error: {clash.kind.capitalize()} '{clash.key}' already exists in project '{project}'"
 
 
-def wrong_argument(wrong: WrongArgument) -> Body:
-    return f"Error: {complaint(wrong)}"
+def explain_wrong_argument(wrong: WrongArgument) -> Body:
+    return f"Error: {describe_wrong_argument(wrong)}"
 
 
-def complaint(wrong: WrongArgument) -> str:
+def describe_wrong_argument(wrong: WrongArgument) -> str:
     if wrong.rule == "required":
         return f"Missing required argument: {wrong.field}"
     if wrong.rule == "anyOf" and isinstance(wrong.limit, tuple):
@@ -229,8 +228,6 @@ def complaint(wrong: WrongArgument) -> str:
     return f"Invalid argument '{wrong.field}': must be a string"
 
 
-UNABLE = "Error: Unable to complete request. Please try again."
-
 CONTRACT = Contract(
     name="mcpkg",
     server_name="mcpkg",
@@ -247,63 +244,44 @@ CONTRACT = Contract(
         "resources/read": read_resource,
     },
     tools=(
+        Tool("create_prompt", "Create a new prompt in the selected project", CreatePrompt, create_prompt, writes=True),
         Tool(
-            name="create_prompt",
-            description="Create a new prompt in the selected project",
-            input=CreatePrompt,
-            output=None,
-            run=create_prompt,
-            writes=True,
-        ),
-        Tool(
-            name="update_prompt",
-            description="Update an existing prompt's content or description",
-            input=UpdatePrompt,
-            output=None,
-            run=update_prompt,
+            "update_prompt",
+            "Update an existing prompt's content or description",
+            UpdatePrompt,
+            update_prompt,
             writes=True,
             at_least_one=("content", "description"),
         ),
+        Tool("delete_prompt", "Delete a prompt from the selected project", DeletePrompt, delete_prompt, writes=True),
         Tool(
-            name="delete_prompt",
-            description="Delete a prompt from the selected project",
-            input=DeletePrompt,
-            output=None,
-            run=delete_prompt,
+            "create_resource",
+            "Create a new resource in the selected project",
+            CreateResource,
+            create_resource,
             writes=True,
         ),
         Tool(
-            name="create_resource",
-            description="Create a new resource in the selected project",
-            input=CreateResource,
-            output=None,
-            run=create_resource,
-            writes=True,
-        ),
-        Tool(
-            name="update_resource",
-            description="Update an existing resource's content or metadata",
-            input=UpdateResource,
-            output=None,
-            run=update_resource,
+            "update_resource",
+            "Update an existing resource's content or metadata",
+            UpdateResource,
+            update_resource,
             writes=True,
             at_least_one=("content", "mime_type", "description"),
         ),
         Tool(
-            name="delete_resource",
-            description="Delete a resource from the selected project",
-            input=DeleteResource,
-            output=None,
-            run=delete_resource,
+            "delete_resource",
+            "Delete a resource from the selected project",
+            DeleteResource,
+            delete_resource,
             writes=True,
         ),
     ),
     failures={
-        WrongArgument: wrong_argument,
-        NotFound: missing_from_project,
-        Taken: taken,
-        SatchelError: lambda _: UNABLE,
+        WrongArgument: explain_wrong_argument,
+        NotFound: explain_not_found,
+        Taken: explain_taken,
+        Exception: lambda _: "Error: Unable to complete request. Please try again.",
     },
-    apology=UNABLE,
-    refusal=lambda _: {"type": "string", "pattern": "^Error: "},
+    failure_schema=lambda _: {"type": "string", "pattern": "^Error: "},
 )

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import answer_schema, hidden
-from satchel.errors import NotFound, SatchelError, Taken, WrongArgument
+from satchel.errors import NotFound, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptSummary, Scope
 from satchel.services import prompts
 
@@ -138,13 +138,13 @@ class TagList(Struct):
     total: int
 
 
-class Failure(Struct):
+class ErrorDetails(Struct):
     code: Literal["NOT_FOUND", "DUPLICATE_TITLE", "INVALID_TITLE", "INVALID_TAG", "INVALID_INPUT", "INTERNAL_ERROR"]
     message: str
 
 
-class Refusal(Struct):
-    error: Failure
+class Failure(Struct):
+    error: ErrorDetails
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -157,34 +157,36 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
     page = prompts.listed(context.tx, context.scope, limit=args.limit, offset=args.offset)
-    return PromptList(**paged(page, args))
+    return PromptList(**describe_page(page, args))
 
 
 def get_prompt(context: Context, args: GetPrompt) -> Body:
-    prompt = prompts.get(context.tx, context.scope, prompt_id(args.id, context.scope))
+    prompt = prompts.get(context.tx, context.scope, parse_prompt_id(args.id, context.scope))
     return WholePrompt(prompt.id, prompt.title, prompt.content, prompt.tags, prompt.created_at, prompt.updated_at)
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
-    id = prompt_id(args.id, context.scope)
+    id = parse_prompt_id(args.id, context.scope)
     prompt = prompts.update(context.tx, context.scope, id, title=args.title, content=args.content, tags=args.tags)
     return UpdatedPrompt(prompt.id, prompt.title, prompt.updated_at)
 
 
 def delete_prompt(context: Context, args: DeletePrompt) -> Body:
-    id = prompt_id(args.id, context.scope)
+    id = parse_prompt_id(args.id, context.scope)
     prompts.delete(context.tx, context.scope, id)
     return DeletedPrompt(True, id)
 
 
 def search_prompts(context: Context, args: SearchPrompts) -> Body:
     page = prompts.search(context.tx, context.scope, args.query, limit=args.limit, offset=args.offset)
-    return FoundPrompts(**paged(page, args), query=args.query)
+    return FoundPrompts(**describe_page(page, args), query=args.query)
 
 
 def filter_by_tags(context: Context, args: FilterByTags) -> Body:
     page = prompts.tagged(context.tx, context.scope, args.tags, limit=args.limit, offset=args.offset)
-    return TaggedPrompts(**paged(page, args), matched_tags=list(dict.fromkeys(tag.lower() for tag in args.tags)))
+    return TaggedPrompts(
+        **describe_page(page, args), matched_tags=list(dict.fromkeys(tag.lower() for tag in args.tags))
+    )
 
 
 def list_tags(context: Context, _: ListTags) -> Body:
@@ -195,16 +197,16 @@ def list_tags(context: Context, _: ListTags) -> Body:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def prompt_id(text: str, scope: Scope) -> str:
+def parse_prompt_id(text: str, scope: Scope) -> str:
     id = clock.parse_id(text)
     if id is None:
         raise NotFound("prompt", text, scope)
     return id
 
 
-def paged(page: Page, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[str, Any]:
+def describe_page(page: Page, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[str, Any]:
     return {
-        "prompts": [entry(prompt) for prompt in page.items],
+        "prompts": [describe_prompt(prompt) for prompt in page.items],
         "total": page.total,
         "limit": args.limit,
         "offset": args.offset,
@@ -212,12 +214,12 @@ def paged(page: Page, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[
     }
 
 
-def entry(prompt: PromptSummary) -> Entry:
-    text = snippet(prompt.excerpt)
+def describe_prompt(prompt: PromptSummary) -> Entry:
+    text = format_snippet(prompt.excerpt)
     return Entry(prompt.id, prompt.title, text, prompt.tags, prompt.created_at, prompt.updated_at)
 
 
-def snippet(excerpt: Excerpt) -> str:
+def format_snippet(excerpt: Excerpt) -> str:
     before = "..." if excerpt.is_cut_before else ""
     behind = "..." if excerpt.is_cut_behind else ""
     return before + excerpt.text + behind
@@ -230,13 +232,13 @@ def error(code: str, message: str) -> Body:
     return {"error": {"code": code, "message": message}}
 
 
-def not_found(missing: NotFound) -> Body:
+def explain_not_found(missing: NotFound) -> Body:
     if missing.kind == "project":
         return error("NOT_FOUND", f"Project '{missing.key}' does not exist")
     return error("NOT_FOUND", "Prompt not found")
 
 
-def wrong_argument(wrong: WrongArgument) -> Body:
+def explain_wrong_argument(wrong: WrongArgument) -> Body:
     if wrong.field == "title" and wrong.rule in ("minLength", "maxLength"):
         return error("INVALID_TITLE", "Title must be 1-200 characters")
     if wrong.field == "tags" and wrong.rule == "pattern":
@@ -259,80 +261,44 @@ COMPLAINTS = {
     "maxItems": "must have at most {} items",
 }
 
-UNABLE = error("INTERNAL_ERROR", "Unable to complete request. Please try again.")
-
 CONTRACT = Contract(
     name="prompt-store",
     server_name="prompt-store",
     capabilities={"tools": {"listChanged": False}},
     tools=(
+        Tool("add_prompt", "Store a new AI prompt with optional tags", AddPrompt, add_prompt, AddedPrompt, writes=True),
+        Tool("list_prompts", "List stored prompts with pagination", ListPrompts, list_prompts, PromptList),
+        Tool("get_prompt", "Retrieve full prompt content by ID", GetPrompt, get_prompt, WholePrompt, is_lookup=True),
         Tool(
-            name="add_prompt",
-            description="Store a new AI prompt with optional tags",
-            input=AddPrompt,
-            output=AddedPrompt,
-            run=add_prompt,
+            "update_prompt",
+            "Update an existing prompt's title, content, and tags",
+            UpdatePrompt,
+            update_prompt,
+            UpdatedPrompt,
             writes=True,
         ),
+        Tool("delete_prompt", "Permanently remove a prompt", DeletePrompt, delete_prompt, DeletedPrompt, writes=True),
         Tool(
-            name="list_prompts",
-            description="List stored prompts with pagination",
-            input=ListPrompts,
-            output=PromptList,
-            run=list_prompts,
+            "search_prompts",
+            "Search prompts by keyword in title or content",
+            SearchPrompts,
+            search_prompts,
+            FoundPrompts,
         ),
         Tool(
-            name="get_prompt",
-            description="Retrieve full prompt content by ID",
-            input=GetPrompt,
-            output=WholePrompt,
-            run=get_prompt,
-            is_lookup=True,
+            "filter_by_tags",
+            "Filter prompts by one or more tags (OR logic)",
+            FilterByTags,
+            filter_by_tags,
+            TaggedPrompts,
         ),
-        Tool(
-            name="update_prompt",
-            description="Update an existing prompt's title, content, and tags",
-            input=UpdatePrompt,
-            output=UpdatedPrompt,
-            run=update_prompt,
-            writes=True,
-        ),
-        Tool(
-            name="delete_prompt",
-            description="Permanently remove a prompt",
-            input=DeletePrompt,
-            output=DeletedPrompt,
-            run=delete_prompt,
-            writes=True,
-        ),
-        Tool(
-            name="search_prompts",
-            description="Search prompts by keyword in title or content",
-            input=SearchPrompts,
-            output=FoundPrompts,
-            run=search_prompts,
-        ),
-        Tool(
-            name="filter_by_tags",
-            description="Filter prompts by one or more tags (OR logic)",
-            input=FilterByTags,
-            output=TaggedPrompts,
-            run=filter_by_tags,
-        ),
-        Tool(
-            name="list_tags",
-            description="List all available tags with prompt counts",
-            input=ListTags,
-            output=TagList,
-            run=list_tags,
-        ),
+        Tool("list_tags", "List all available tags with prompt counts", ListTags, list_tags, TagList),
     ),
     failures={
-        WrongArgument: wrong_argument,
-        NotFound: not_found,
+        WrongArgument: explain_wrong_argument,
+        NotFound: explain_not_found,
         Taken: lambda _: error("DUPLICATE_TITLE", "A prompt with this title already exists"),
-        SatchelError: lambda _: UNABLE,
+        Exception: lambda _: error("INTERNAL_ERROR", "Unable to complete request. Please try again."),
     },
-    apology=UNABLE,
-    refusal=lambda _: answer_schema(Refusal),
+    failure_schema=lambda _: answer_schema(Failure),
 )

@@ -1,44 +1,44 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from satchel import __version__
-from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Tool
-from satchel.contracts.schema import json_schema, parse
+from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool
+from satchel.contracts.schema import parse
 from satchel.errors import SatchelError, StoreConflict, StoreError
+from satchel.library.catalog import Libraries
 from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
 from satchel.protocol.codec import encode
-from satchel.protocol.pages import refuse_cursor
+from satchel.protocol.cursors import refuse_cursor
 from satchel.storage.database import Database
 
-if TYPE_CHECKING:  # a store needs no libraries, and a cold start none of what they need
-    from satchel.library.catalog import Libraries
+Value = TypeVar("Value")
 
-_TRIES = 5  # of a unit of work that was undone because two writers got in each other's way
+_TRIES = 5  # of a transaction that was rolled back because of another writer
 
 
 class Runner:
     """One contract, served from a store, from libraries, or from both."""
 
-    def __init__(self, contract: Contract, database: Database | None, libraries: "Libraries | None" = None) -> None:
+    def __init__(self, contract: Contract, database: Database | None, libraries: Libraries | None = None) -> None:
         self._contract = contract
         self._database = database
         self._libraries = libraries
         self._tools = {tool.name: tool for tool in contract.tools}
-        self._callable = frozenset(self._tools)
-        self._reading = frozenset(tool.name for tool in contract.tools if not tool.writes)
-        self._tool_list: list[dict[str, Any]] | None = None
+        self._names = frozenset(self._tools)
+        self._reading_names = frozenset(tool.name for tool in contract.tools if not tool.writes)
+        self._entries: list[dict[str, Any]] | None = None
 
     @property
     def offer(self) -> Offer:
-        """What clients are told of this server."""
+        """What this server offers to clients."""
         methods, instructions = set(self._contract.methods), self._contract.instructions
         if self._tools:
             methods |= {"tools/list", "tools/call"}
@@ -49,30 +49,42 @@ class Runner:
             instructions=None if instructions is None else instructions(self._contract.tools),
         )
 
+    @property
+    def header_arguments(self) -> dict[str, dict[str, str]]:
+        """By tool: the arguments that its schema has clients repeat in a header, and the name of the header."""
+        return {
+            tool["name"]: {
+                name: f"Mcp-Param-{schema['x-mcp-header']}"
+                for name, schema in tool["inputSchema"]["properties"].items()
+                if "x-mcp-header" in schema
+            }
+            for tool in self._list_tools()
+        }
+
     def tool(self, call: Call) -> Tool | None:
-        """The tool that a call is for, where it is for one."""
+        """The tool that a call is for; None for a call of another method."""
         return self._tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def tool_named(self, name: str) -> Tool | None:
         """The tool of that name."""
         return self._tools.get(name)
 
-    def answer(self, call: Call, scope: Scope, report: Report) -> dict[str, Any]:
+    def answer(self, call: Call, scope: Scope, report: Report) -> Result:
         """The result of a call.
 
         Raises:
             ProtocolError: for what goes to the client as a JSON-RPC error.
         """
+        if call.method in self._contract.methods:
+            return self._run_method(call, scope, report)
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
-            return {"tools": self._listed_tools()}
-        if call.method == "tools/call":
-            body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report)
-            return _tool_result(body, is_error=not is_ok)
-        return self._call_method(call, scope)
+            return {"tools": self._list_tools()}
+        body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report)
+        return _tool_result(body, is_error=not is_ok)
 
     def run_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> tuple[Body, bool]:
-        """What a tool says, and whether it succeeded.
+        """What a tool answers, and whether it succeeded.
 
         Raises:
             ProtocolError: there is no such tool.
@@ -80,60 +92,52 @@ class Runner:
         tool = self._tools.get(name)
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
-        started = time.perf_counter()
+        contract, run, started, outcome = self._contract, tool.run, time.perf_counter(), "ok"
         try:
-            self._contract.admit(scope, arguments)
-            parsed = parse(tool.input, arguments, is_strict=self._contract.is_strict, at_least_one=tool.at_least_one)
-            body, outcome = self._run(tool, parsed, self._contract.acting(scope, parsed), report), "ok"
+            scope = contract.resolve_scope(scope, arguments)
+            checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
+            body = self._transact(scope, report, lambda context: run(context, checked), writes=tool.writes)
         except SatchelError as error:
-            body, outcome = self._contract.failure(tool, error), type(error).__name__
+            body, outcome = contract.explain_failure(tool, error), type(error).__name__
             if isinstance(error, StoreError):
                 log(f"{name}: {error}")
-        except Exception:
+        except Exception as error:
             log_surprise(name)
-            body, outcome = self._contract.shaped(tool, self._contract.apology), "surprise"
+            body, outcome = contract.explain_failure(tool, error), "surprise"
         log(f"{name} {outcome} {(time.perf_counter() - started) * 1000:.1f} ms")
         return body, outcome == "ok"
 
-    def _listed_tools(self) -> list[dict[str, Any]]:
-        if self._tool_list is None:
-            self._tool_list = [listed_tool(self._contract, tool) for tool in self._contract.tools]
-        return self._tool_list
-
-    def _run(self, tool: Tool, arguments: Struct, scope: Scope, report: Report) -> Body:
-        """Run a tool in one transaction, again where two writers got in each other's way."""
-        for attempt in range(1, _TRIES + 1):
-            try:
-                with self._open(scope, writes=tool.writes) as context:
-                    extra = (report,) if tool.reports else ()
-                    body = tool.run(context, arguments, *extra)
-                self._follow_up(context)
-                return body
-            except StoreConflict:
-                if attempt == _TRIES:
-                    raise
-        raise AssertionError("the last try returns or raises")
-
-    def _call_method(self, call: Call, scope: Scope) -> dict[str, Any]:
+    def _run_method(self, call: Call, scope: Scope, report: Report) -> Result:
+        method = self._contract.methods[call.method]
         try:
-            with self._open(scope) as context:
-                result = self._contract.methods[call.method](context, call.params)
-            self._follow_up(context)
-            return result
+            return self._transact(scope, report, lambda context: method(context, call.params), writes=False)
         except ProtocolError:
             raise
         except Exception:
             log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") from None
 
+    def _transact(self, scope: Scope, report: Report, run: Callable[[Context], Value], *, writes: bool) -> Value:
+        """Run something in one transaction and commit it; try again if another writer caused a rollback."""
+        for attempt in range(1, _TRIES + 1):
+            try:
+                with self._open(scope, report, writes=writes) as context:
+                    value = run(context)
+                self._follow_up(context)
+                return value
+            except StoreConflict:
+                if attempt == _TRIES:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
     @contextmanager
-    def _open(self, scope: Scope, *, writes: bool = False) -> Iterator[Context]:
-        tools = self._reading if scope.is_read_only else self._callable
+    def _open(self, scope: Scope, report: Report, *, writes: bool) -> Iterator[Context]:
+        tools = self._reading_names if scope.is_read_only else self._names
         if self._database is None:
-            yield Context(scope, None, self._libraries, tools)
+            yield Context(scope, None, self._libraries, tools, report)
             return
         with self._database.write(scope) if writes else self._database.read(scope) as tx:
-            yield Context(scope, tx, self._libraries, tools, [])
+            yield Context(scope, tx, self._libraries, tools, report)
 
     def _follow_up(self, context: Context) -> None:
         if not context.followups or self._database is None:
@@ -145,22 +149,13 @@ class Runner:
         except SatchelError as error:
             log(f"after the answer: {error}")
 
-
-def listed_tool(contract: Contract, tool: Tool) -> dict[str, Any]:
-    """A tool as `tools/list` shows it."""
-    listed: dict[str, Any] = {"name": tool.name}
-    if tool.title is not None:
-        listed["title"] = tool.title
-    listed["description"] = tool.description
-    listed["inputSchema"] = {**json_schema(tool.input, is_strict=contract.is_strict), **tool.keywords}
-    if tool.output_schema is not None:
-        listed["outputSchema"] = tool.output_schema
-    if tool.annotations is not None:
-        listed["annotations"] = tool.annotations
-    return listed
+    def _list_tools(self) -> list[dict[str, Any]]:
+        if self._entries is None:
+            self._entries = [self._contract.describe_tool(tool) for tool in self._contract.tools]
+        return self._entries
 
 
-def _tool_result(body: Body, *, is_error: bool) -> dict[str, Any]:
+def _tool_result(body: Body, *, is_error: bool) -> Result:
     if isinstance(body, str):
         return {"content": [{"type": "text", "text": body}], "isError": is_error}
     if isinstance(body, Reply):

@@ -1,4 +1,4 @@
-"""The `tasks` contract: five tools over the tasks of the connection's user, in one unified envelope."""
+"""The `tasks` contract: five tools over the tasks of the connection's user, all answers in one envelope."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import hidden
-from satchel.errors import Forbidden, NotFound, Refused, StoreError, WrongArgument
+from satchel.errors import Forbidden, NotFound, StoreError, WrongArgument
 from satchel.model import Task
 from satchel.services import tasks
 
@@ -28,7 +28,7 @@ class ListTasks(Struct):
     status: (
         Annotated[
             Literal["pending", "completed"],
-            # Said again for its order, which msgspec forgets.
+            # Repeated because msgspec does not keep the order.
             Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
         ]
         | None
@@ -92,23 +92,25 @@ class DeletedTask(Struct):
 
 def add_task(context: Context, args: AddTask) -> Body:
     task = tasks.add(context.tx, context.scope, title=args.title, description=args.description or None)
-    return OneTask(True, shown(task), "Task created successfully")
+    return OneTask(True, describe_task(task), "Task created successfully")
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     found = tasks.listed(context.tx, context.scope, args.status)
-    return ManyTasks(True, [shown(task) for task in found], counted(len(found), args.status))
+    return ManyTasks(True, [describe_task(task) for task in found], format_count(len(found), args.status))
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
     description = args.description if args.description is UNSET else args.description or None
     task = tasks.update(context.tx, context.scope, args.task_id, title=args.title, description=description)
-    return OneTask(True, shown(task), "Task updated successfully")
+    return OneTask(True, describe_task(task), "Task updated successfully")
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
     task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, renews=True)
-    return OneTask(True, shown(task), "Task is already completed" if was_completed else "Task marked as completed")
+    return OneTask(
+        True, describe_task(task), "Task is already completed" if was_completed else "Task marked as completed"
+    )
 
 
 def delete_task(context: Context, args: DeleteTask) -> Body:
@@ -119,12 +121,12 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def shown(task: Task) -> TaskData:
+def describe_task(task: Task) -> TaskData:
     status: Literal["pending", "completed"] = "completed" if task.is_completed else "pending"
     return TaskData(task.number, task.title, task.description, status, task.created_at, task.completed_at)
 
 
-def counted(count: int, status: str | None) -> str:
+def format_count(count: int, status: str | None) -> str:
     if not count:
         return "No tasks found"
     kind = f"{status} " if status else ""
@@ -139,7 +141,7 @@ def error(code: str, message: str, details: dict[str, Any] | None = None) -> Bod
     return body if details is None else {**body, "details": details}
 
 
-def wrong_argument(wrong: WrongArgument) -> Body:
+def explain_wrong_argument(wrong: WrongArgument) -> Body:
     rule = "required" if wrong.rule == "anyOf" else wrong.rule
     details: dict[str, Any] = {"field": wrong.field, "constraint": rule}
     if rule in ("minLength", "maxLength", "minimum"):
@@ -165,7 +167,7 @@ COMPLAINTS = {
     "additionalProperties": "Unknown field: {field}",
 }
 
-REFUSAL = {
+FAILURE = {
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "const": False},
@@ -178,8 +180,8 @@ REFUSAL = {
 }
 
 
-def not_found(missing: NotFound | Forbidden) -> Body:
-    # Somebody else's task is not there, as far as this contract tells.
+def explain_not_found(missing: NotFound | Forbidden) -> Body:
+    # This contract answers for another user's task as for one that does not exist.
     return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
 
 
@@ -193,54 +195,26 @@ CONTRACT = Contract(
     acts_as_user=True,
     is_strict=True,
     tools=(
+        Tool("add_task", "Create new task", AddTask, add_task, OneTask, writes=True),
+        Tool("list_tasks", "Query tasks", ListTasks, list_tasks, ManyTasks),
         Tool(
-            name="add_task",
-            description="Create new task",
-            input=AddTask,
-            output=OneTask,
-            run=add_task,
-            writes=True,
-        ),
-        Tool(
-            name="list_tasks",
-            description="Query tasks",
-            input=ListTasks,
-            output=ManyTasks,
-            run=list_tasks,
-        ),
-        Tool(
-            name="update_task",
-            description="Modify task",
-            input=UpdateTask,
-            output=OneTask,
-            run=update_task,
+            "update_task",
+            "Modify task",
+            UpdateTask,
+            update_task,
+            OneTask,
             writes=True,
             at_least_one=("title", "description"),
         ),
-        Tool(
-            name="complete_task",
-            description="Mark complete",
-            input=CompleteTask,
-            output=OneTask,
-            run=complete_task,
-            writes=True,
-        ),
-        Tool(
-            name="delete_task",
-            description="Remove task",
-            input=DeleteTask,
-            output=DeletedTask,
-            run=delete_task,
-            writes=True,
-        ),
+        Tool("complete_task", "Mark complete", CompleteTask, complete_task, OneTask, writes=True),
+        Tool("delete_task", "Remove task", DeleteTask, delete_task, DeletedTask, writes=True),
     ),
     failures={
-        WrongArgument: wrong_argument,
-        NotFound: not_found,
-        Forbidden: not_found,
+        WrongArgument: explain_wrong_argument,
+        NotFound: explain_not_found,
+        Forbidden: explain_not_found,
         StoreError: lambda _: error("DATABASE_ERROR", UNABLE),
-        Refused: lambda _: error("INTERNAL_ERROR", UNABLE),
+        Exception: lambda _: error("INTERNAL_ERROR", UNABLE),
     },
-    refusal=lambda _: REFUSAL,
-    apology=error("INTERNAL_ERROR", UNABLE),
+    failure_schema=lambda _: FAILURE,
 )

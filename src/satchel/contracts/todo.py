@@ -2,13 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from satchel import clock
-from satchel.contracts.contract import Body, Context, Contract, Schema, Tool
-from satchel.contracts.schema import hidden
-from satchel.errors import Forbidden, NotFound, SatchelError, WrongArgument
+from satchel.contracts.contract import Body, Context, Contract, Tool
+from satchel.contracts.schema import Schema, hidden
+from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Scope, Task
 from satchel.services import tasks
 
@@ -53,20 +52,20 @@ Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
-class Listed(Struct):
+class ListedTask(Struct):
     id: Id
     title: str
     completed: bool
     created_at: Time
 
 
-class Completed(Struct):
+class CompletedState(Struct):
     id: Id
     title: str
     completed: bool
 
 
-class Updated(Struct):
+class UpdatedState(Struct):
     id: Id
     title: str
     completed: bool
@@ -75,20 +74,20 @@ class Updated(Struct):
 
 class AddedTask(Struct):
     success: Yes
-    task: Listed
+    task: ListedTask
     message: str
 
 
 class TaskList(Struct):
     success: Yes
-    tasks: list[Listed]
+    tasks: list[ListedTask]
     count: int
     message: str
 
 
 class CompletedTask(Struct):
     success: Yes
-    task: Completed
+    task: CompletedState
     message: str
 
 
@@ -100,7 +99,7 @@ class DeletedTask(Struct):
 
 class UpdatedTask(Struct):
     success: Yes
-    task: Updated
+    task: UpdatedState
     message: str
 
 
@@ -109,19 +108,19 @@ class UpdatedTask(Struct):
 
 def add_task(context: Context, args: AddTask) -> Body:
     task = tasks.add(context.tx, context.scope, title=args.title)
-    return AddedTask(True, listed(task), f"Task '{task.title}' created successfully")
+    return AddedTask(True, describe_task(task), f"Task '{task.title}' created successfully")
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
     found = tasks.listed(context.tx, context.scope, status)
-    return TaskList(True, [listed(task) for task in found], len(found), counted(len(found)))
+    return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
     task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower(), renews=False)
     message = f"Task '{task.title}' marked as complete"
-    return CompletedTask(True, Completed(task.id, task.title, task.is_completed), message)
+    return CompletedTask(True, CompletedState(task.id, task.title, task.is_completed), message)
 
 
 def delete_task(context: Context, args: DeleteTask) -> Body:
@@ -131,22 +130,35 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 
 def update_task(context: Context, args: UpdateTask) -> Body:
     task = tasks.update(context.tx, context.scope, args.task_id.lower(), title=args.title)
-    updated = Updated(task.id, task.title, task.is_completed, task.updated_at)
+    updated = UpdatedState(task.id, task.title, task.is_completed, task.updated_at)
     return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
+
+
+# -- users ------------------------------------------------------------------------------------------------------
+
+
+def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
+    """The scope of the user that a call names. If the connection has a user, calls may name no other.
+
+    That is checked first: a call for another user is refused for this reason, whatever else is wrong with it.
+    """
+    given = arguments.get("user_id")
+    user = clock.parse_id(given) if isinstance(given, str) else None
+    if user is None:
+        return scope  # the check of the arguments refuses the call
+    if scope.user not in (None, user):
+        raise Forbidden("user", user, scope)
+    return structs.replace(scope, user=user)
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def acting_as(scope: Scope, arguments: Any) -> Scope:
-    return msgspec.structs.replace(scope, user=arguments.user_id.lower())
+def describe_task(task: Task) -> ListedTask:
+    return ListedTask(task.id, task.title, task.is_completed, task.created_at)
 
 
-def listed(task: Task) -> Listed:
-    return Listed(task.id, task.title, task.is_completed, task.created_at)
-
-
-def counted(count: int) -> str:
+def format_count(count: int) -> str:
     return "Found 1 task" if count == 1 else f"Found {count} tasks"
 
 
@@ -155,32 +167,27 @@ def counted(count: int) -> str:
 NOT_YOURS = "You don't have permission to modify this task"
 
 
-def admit(scope: Scope, arguments: dict[str, Any]) -> None:
-    """Where the connection has a user, no call is for another, whatever else is wrong with it."""
-    given = arguments.get("user_id")
-    user = clock.parse_id(given) if isinstance(given, str) else None
-    if scope.user is not None and user is not None and user != scope.user:
-        raise Forbidden("user", user, scope)
+# What a failure answers instead of the result, for the tools whose result is not called `task`.
+NO_RESULT: dict[str, dict[str, Any]] = {
+    "list_tasks": {"tasks": [], "count": 0},
+    "delete_task": {"deleted_task_id": None},
+}
 
 
-# What a failure has in place of the answer, for the tools whose answer is not called `task`.
-INSTEAD: dict[str, dict[str, Any]] = {"list_tasks": {"tasks": [], "count": 0}, "delete_task": {"deleted_task_id": None}}
+def shape_failure(tool: Tool, message: Body) -> Body:
+    return {"success": False, **NO_RESULT.get(tool.name, {"task": None}), "message": message}
 
 
-def shaped(tool: Tool, message: Body) -> Body:
-    return {"success": False, **INSTEAD.get(tool.name, {"task": None}), "message": message}
-
-
-def refusal(tool: Tool) -> Schema:
+def failure_schema(tool: Tool) -> Schema:
     members = {
         "success": {"type": "boolean", "const": False},
-        **{name: {"const": value} for name, value in INSTEAD.get(tool.name, {"task": None}).items()},
+        **{name: {"const": value} for name, value in NO_RESULT.get(tool.name, {"task": None}).items()},
         "message": {"type": "string"},
     }
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 
-def wrong_argument(wrong: WrongArgument) -> str:
+def explain_wrong_argument(wrong: WrongArgument) -> str:
     if wrong.rule == "required":
         return f"Missing required field: {wrong.field}"
     if wrong.field == "title" and wrong.rule == "minLength":
@@ -198,56 +205,20 @@ CONTRACT = Contract(
     server_name="todo",
     capabilities={"tools": {"listChanged": False}},
     uses_project=False,
-    acting=acting_as,
+    resolve_scope=resolve_scope,
     tools=(
-        Tool(
-            name="add_task",
-            description="Create a new task for a user.",
-            input=AddTask,
-            output=AddedTask,
-            run=add_task,
-            writes=True,
-        ),
-        Tool(
-            name="list_tasks",
-            description="Retrieve all tasks for a user.",
-            input=ListTasks,
-            output=TaskList,
-            run=list_tasks,
-        ),
-        Tool(
-            name="complete_task",
-            description="Mark a task as completed.",
-            input=CompleteTask,
-            output=CompletedTask,
-            run=complete_task,
-            writes=True,
-        ),
-        Tool(
-            name="delete_task",
-            description="Remove a task permanently.",
-            input=DeleteTask,
-            output=DeletedTask,
-            run=delete_task,
-            writes=True,
-        ),
-        Tool(
-            name="update_task",
-            description="Modify an existing task's title.",
-            input=UpdateTask,
-            output=UpdatedTask,
-            run=update_task,
-            writes=True,
-        ),
+        Tool("add_task", "Create a new task for a user.", AddTask, add_task, AddedTask, writes=True),
+        Tool("list_tasks", "Retrieve all tasks for a user.", ListTasks, list_tasks, TaskList),
+        Tool("complete_task", "Mark a task as completed.", CompleteTask, complete_task, CompletedTask, writes=True),
+        Tool("delete_task", "Remove a task permanently.", DeleteTask, delete_task, DeletedTask, writes=True),
+        Tool("update_task", "Modify an existing task's title.", UpdateTask, update_task, UpdatedTask, writes=True),
     ),
-    admit=admit,
     failures={
-        WrongArgument: wrong_argument,
+        WrongArgument: explain_wrong_argument,
         Forbidden: lambda _: NOT_YOURS,
         NotFound: lambda _: "Task not found",
-        SatchelError: lambda _: UNABLE,
+        Exception: lambda _: UNABLE,
     },
-    shaped=shaped,
-    refusal=refusal,
-    apology=UNABLE,
+    shape_failure=shape_failure,
+    failure_schema=failure_schema,
 )

@@ -9,7 +9,7 @@ metadata         the revision that a request uses
 connection       the state of one client: handshake, per-request metadata, batches, cancellation
 subscriptions    subscriptions of a client, and the notifications of a change
 streamable_http  one POST: its headers and body, and the status of its response
-pages            opaque cursors
+cursors          opaque cursors of paged lists
 """
 
 from satchel.protocol.codec import MAX_MESSAGE_BYTES

@@ -146,5 +146,10 @@ def check_text(field: str, text: str) -> None:
 
 
 def is_storable(text: str) -> bool:
-    """Whether a store can keep a text."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    """Whether both databases can store a text: PostgreSQL refuses NUL, and a lone surrogate is not UTF-8."""
+    if "\0" in text:
+        return False
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False

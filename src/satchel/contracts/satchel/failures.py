@@ -1,51 +1,52 @@
-"""What goes wrong, in one shape: a code that stays, a sentence, and what to do next."""
+"""Errors of the tools, all in one form: a code that never changes, a sentence, and a hint what to do next."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from satchel.contracts.contract import Body, Reply
-from satchel.contracts.satchel.answers import one_line
-from satchel.contracts.satchel.complaints import complaint
+from satchel.contracts.satchel.shared import join_lines
 from satchel.errors import (
     Forbidden,
     NotFound,
     Refused,
-    SatchelError,
     StoreError,
     Taken,
     VersionConflict,
     WrongArgument,
 )
 from satchel.model import Scope
+from satchel.protocol import INVALID_PARAMS, ProtocolError
+from satchel.services.rules import MAX_TEMPLATE_BYTES
 
-UNABLE = "Unable to complete request. Please try again."
-SEE_LOG = "Try again; if it stays so, the server's log says why."
 
-
-class Missed(NotFound):
-    """Something that is not there, and what may have been meant."""
+class UnknownName(NotFound):
+    """Nothing has that name, and similar names are known or a special hint is needed."""
 
     def __init__(
-        self, missing: NotFound, near: tuple[str, ...], titles: tuple[str, ...] = (), hint: str | None = None
+        self,
+        missing: NotFound,
+        suggestions: tuple[str, ...],
+        titles: tuple[str, ...] = (),
+        hint: str | None = None,
     ) -> None:
         super().__init__(missing.kind, missing.key, missing.scope)
-        self.near = near  # each does when it is given instead
-        self.titles = titles  # of these, where they tell nothing by themselves
-        self.hint = hint  # where nothing is near and the usual one is of no use
+        self.suggestions = suggestions  # each can be given instead
+        self.titles = titles  # of the suggestions, if these are mere numbers
+        self.hint = hint  # replaces the usual one where there are no suggestions
 
 
-class Several(NotFound):
-    """Tasks that all have the title by which one of them was meant."""
+class AmbiguousTitle(NotFound):
+    """Several tasks have the title that a call gave."""
 
-    def __init__(self, missing: NotFound, near: tuple[str, ...], *, has_more: bool) -> None:
+    def __init__(self, missing: NotFound, numbers: tuple[str, ...], *, has_more: bool) -> None:
         super().__init__(missing.kind, missing.key, missing.scope)
-        self.near = near
+        self.suggestions = numbers
         self.has_more = has_more
 
 
-class Unrenderable(Refused):
-    """A template that could not be filled in."""
+class TemplateFailed(Refused):
+    """A template could not be read or filled in."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -54,8 +55,8 @@ class Unrenderable(Refused):
 
 
 @contextmanager
-def called(name: str) -> Iterator[None]:
-    """Call something by its name, even where it was looked for by its id."""
+def name_in_errors(name: str) -> Iterator[None]:
+    """Make errors about something name it by its name, although it was looked up by its id."""
     try:
         yield
     except VersionConflict as clash:
@@ -64,73 +65,83 @@ def called(name: str) -> Iterator[None]:
         raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
 
 
+def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
+    """The JSON-RPC error of a method that did not find something."""
+    what = f"{missing.kind.capitalize()} '{missing.key}'"
+    if isinstance(missing, Forbidden):
+        return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
+    message, data = f"{what} not found", {"name": missing.key}
+    if isinstance(missing, AmbiguousTitle):
+        message = _describe_ambiguity(missing)
+    if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
+        return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
+    return ProtocolError(INVALID_PARAMS, message, data)
+
+
+# -- errors of tools --------------------------------------------------------------------------------------------
+
+
 def error(code: str, message: str, hint: str, **more: Any) -> Body:
-    """A failure as every tool says it."""
+    """A failure as every tool answers it."""
     structured: dict[str, Any] = {"code": code, "message": message, "hint": hint}
     return Reply([{"type": "text", "text": f"{code}: {message} {hint}"}], {"error": {**structured, **more}})
 
 
-def wrong_argument(wrong: WrongArgument) -> Body:
-    message, hint = complaint(wrong)
+def explain_wrong_argument(wrong: WrongArgument) -> Body:
+    message, hint = describe_wrong_argument(wrong)
     argument = "tags" if wrong.field == "tag" else wrong.field
     return error("invalid_argument", message, hint, argument=argument)
 
 
-def not_found(missing: NotFound) -> Body:
+def explain_not_found(missing: NotFound) -> Body:
     message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}."
-    if not isinstance(missing, Missed) or not missing.near:
-        hint = missing.hint if isinstance(missing, Missed) else None
+    if not isinstance(missing, UnknownName) or not missing.suggestions:
+        hint = missing.hint if isinstance(missing, UnknownName) else None
         return error("not_found", message, hint or _HINTS[missing.kind].format(key=missing.key))
-    named = zip(missing.near, missing.titles or [""] * len(missing.near), strict=True)
-    meant = " or ".join(f"{name} {one_line(title)}".strip() for name, title in named)
-    return error("not_found", message, f"Did you mean {meant}?", near=list(missing.near))
+    named = zip(missing.suggestions, missing.titles or [""] * len(missing.suggestions), strict=True)
+    choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in named)
+    return error("not_found", message, f"Did you mean {choices}?", near=list(missing.suggestions))
 
 
-def several(many: Several) -> Body:
-    hint = f"Say which by its number, as in {many.near[0]}."
-    return error("invalid_argument", said_of(many), hint, near=list(many.near))
+def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
+    numbers = ambiguous.suggestions
+    hint = f"Say which by its number, as in {numbers[0]}."
+    return error("invalid_argument", _describe_ambiguity(ambiguous), hint, near=list(numbers))
 
 
-def said_of(many: Several) -> str:
-    """Which tasks have the same title."""
-    numbers = f"{', '.join(many.near)} and more" if many.has_more else " and ".join(many.near)
-    return f"Several tasks have the title '{one_line(many.key.strip())}': {numbers}."
+def explain_forbidden(forbidden: Forbidden) -> Body:
+    if forbidden.kind == "project":
+        message = f"Project '{forbidden.key}' is not open to this token."
+        return error("forbidden", message, "Use list_projects to see which are.")
+    # What belongs to another user does not exist for the caller.
+    return explain_not_found(NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
 
-def forbidden(refused: Forbidden) -> Body:
-    if refused.kind == "project":
-        return error(
-            "forbidden",
-            f"Project '{refused.key}' is not open to this token.",
-            "Use list_projects to see which are.",
-        )
-    return not_found(NotFound(refused.kind, refused.key, refused.scope))  # somebody else's is not there
-
-
-def taken(clash: Taken) -> Body:
+def explain_taken(clash: Taken) -> Body:
     holder = f" (resource '{clash.holder}')" if clash.holder else ""
     message = f"A {clash.kind} with the {clash.field} '{clash.key}' already exists{_where(clash)}{holder}."
     return error("already_exists", message, f"Choose another {clash.field}, or update the {clash.kind}.")
 
 
-def conflict(clash: VersionConflict) -> Body:
+def explain_conflict(clash: VersionConflict) -> Body:
     message = f"{_what(clash.kind, clash.key)} has version {clash.actual}, not {clash.expected}."
     hint = "Somebody changed it. Read it again, then repeat the update with the new version."
     return error("conflict", message, hint, version=clash.actual)
 
 
-FAILURES: dict[type[SatchelError], Callable[[Any], Body]] = {
-    WrongArgument: wrong_argument,
-    NotFound: not_found,
-    Several: several,
-    Forbidden: forbidden,
-    Taken: taken,
-    VersionConflict: conflict,
-    Unrenderable: lambda failed: error("invalid_argument", failed.message, failed.hint),
-    StoreError: lambda _: error("unavailable", UNABLE, "Nothing was changed. Try again in a moment."),
-    Refused: lambda _: error("internal", UNABLE, SEE_LOG),
+FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
+    WrongArgument: explain_wrong_argument,
+    NotFound: explain_not_found,
+    AmbiguousTitle: explain_ambiguous_title,
+    Forbidden: explain_forbidden,
+    Taken: explain_taken,
+    VersionConflict: explain_conflict,
+    TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
+    StoreError: lambda _: error("unavailable", _UNABLE, "Nothing was changed. Try again in a moment."),
+    Exception: lambda _: error("internal", _UNABLE, "Try again; if it stays so, the server's log says why."),
 }
 
+_UNABLE = "Unable to complete request. Please try again."
 _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
     "resource": "Use list_resources to see what there is.",
@@ -146,3 +157,115 @@ def _what(kind: str, key: str) -> str:
 def _where(error: NotFound | Taken) -> str:
     scope: Scope = error.scope
     return f" in project '{scope.project}'" if error.kind in ("prompt", "resource") else ""
+
+
+def _describe_ambiguity(ambiguous: AmbiguousTitle) -> str:
+    numbers = ambiguous.suggestions
+    listed = f"{', '.join(numbers)} and more" if ambiguous.has_more else " and ".join(numbers)
+    return f"Several tasks have the title '{join_lines(ambiguous.key.strip())}': {listed}."
+
+
+# -- wrong arguments --------------------------------------------------------------------------------------------
+
+
+def describe_wrong_argument(wrong: WrongArgument) -> tuple[str, str]:
+    """What is wrong with an argument, in a sentence, and a hint what to do about it."""
+    field, rule, limit = wrong.field, wrong.rule, wrong.limit
+    place = wrong.place if len(wrong.place) <= _MAX_PLACE else f"{wrong.place[:_MAX_PLACE]}..."
+    if rule == "required" and wrong.kind == "argument" and isinstance(limit, tuple):
+        return f"The prompt needs a value for {' and '.join(limit)}.", "Give it in arguments, by name."
+    if rule == "readOnly":
+        other = f"The stored prompt of this title is called '{limit}': use that name." if limit else None
+        message = f"Prompt '{wrong.value}' is of a library and cannot be changed here."
+        return message, other or "Save a copy with add_prompt."
+    if rule == "anyOf" and isinstance(limit, tuple):
+        return "There is nothing to update.", f"Give one of {', '.join(limit)}."
+    if rule == "type":
+        return _describe_wrong_type(wrong, place)
+    if rule == "enum" and isinstance(limit, list | tuple):
+        return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
+    if rule == "dependentRequired" and isinstance(limit, tuple):
+        return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
+    if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
+        hint = "A template is shorter than other texts: shorten it, or declare no arguments."
+        return f"{place} has at most {limit} bytes.", hint
+    message, hint = _SENTENCES.get((field, rule)) or _SENTENCES.get(("", rule)) or _OTHER
+    if rule in ("required", "minLength") and field in _MEANINGS:
+        hint = f"Give {field}: {_MEANINGS[field]}."
+    return message.format(field=place, limit=limit, value=wrong.value), hint.format(field=field)
+
+
+def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
+    field, limit = wrong.field, str(wrong.limit)
+    if field == "task" or (field == "blocked_by" and limit == "string"):
+        return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
+    if field == "blocked_by":
+        return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
+    if limit == "text" or (limit == "string" and isinstance(wrong.value, str)):
+        return f"{place} must be a text without NUL.", _UNSTORABLE
+    if limit == "object" and isinstance(wrong.value, dict):
+        return f"The names in {place} must be texts without NUL.", _UNSTORABLE
+    what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
+    example = _EXAMPLES.get((place, limit)) or _EXAMPLES.get(("", limit.partition(" ")[0]), _OTHER[1])
+    return f"{place} must be {what.get(limit, f'an {limit}')}.", example
+
+
+_MAX_PLACE = 100  # characters of a place that a message shows
+_UNSTORABLE = "Leave out what is no character: NUL, and halves of others."
+_MEANINGS = {
+    "title": "a short line for people",
+    "content": "the text itself",
+    "name": "letters, digits, - _ and . only",
+    "prompt": "the name, title or id of one",
+    "resource": "the name or URI of one",
+    "task": "the number or UUID of one",
+    "blocked_by": "numbers or UUIDs of tasks, or an empty list",
+}
+_EXAMPLES = {
+    ("", "string"): "Put it into quotes.",
+    ("", "integer"): "For example 20, without quotes.",
+    ("", "boolean"): "Without quotes.",
+    ("", "array"): 'For example ["one", "two"].',
+    ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
+    ("arguments", "object"): 'For example {"who": "Ann"}.',
+    ("", "object"): 'For example {"name": "who", "required": true}.',
+}
+_TAG = ("A tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
+_OTHER = ("{field} cannot be that.", "See what the tool takes.")
+_SENTENCES = {
+    ("", "required"): ("{field} is missing.", "Give {field}."),
+    ("", "minLength"): ("{field} must not be empty.", "Give {field}, or leave it out."),
+    ("", "maxLength"): ("{field} has at most {limit} characters.", "Shorten it."),
+    ("", "maxBytes"): ("{field} has at most {limit} bytes.", "Shorten it, or save it in parts."),
+    ("", "maxItems"): ("{field} has at most {limit} entries.", "Leave some out."),
+    ("", "minimum"): ("{field} is at least {limit}.", "Give a larger number."),
+    ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
+    ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
+    ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
+    ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),
+    ("expected_version", "maximum"): ("{field} is at most {limit}.", "Give the version that you read."),
+    ("", "uniqueItems"): ("{field} names something twice.", "Name each once."),
+    ("cursor", "format"): (
+        "cursor is none that was given out: use next_cursor of the page before.",
+        "Ask again without it for the first page.",
+    ),
+    ("due", "format"): ("due must be a day like 2026-11-30.", "Leave it out where there is none."),
+    ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),
+    ("mime_type", "format"): ("mime_type must look like text/markdown.", "Leave it out for text/plain."),
+    ("content", "contentEncoding"): (
+        "content must be base64 for a binary type.",
+        "Encode it, or give a mime_type of text.",
+    ),
+    ("tag", "pattern"): _TAG,
+    ("tags", "pattern"): _TAG,
+    ("name", "pattern"): ("name has letters, digits, - _ and . only.", "For example code-review."),
+    ("name", "not"): (
+        "name cannot be {value}: that is a prompt of the server itself.",
+        "Choose another, or leave it out: one is made from the title.",
+    ),
+    ("arguments", "pattern"): ("An argument's name has a-z, 0-9 and _ only.", "For example user_name."),
+    ("blocked_by", "acyclic"): (
+        "A task cannot wait for itself, not even through others.",
+        "Leave one of blocked_by out.",
+    ),
+}

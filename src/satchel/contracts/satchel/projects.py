@@ -1,24 +1,31 @@
-"""The tool about projects: which there are, and which one this is."""
+"""Projects: the tool that lists them and says which one is current."""
+
+from msgspec import Struct
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import inputs
-from satchel.contracts.satchel.answers import counted, said
+from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, reply
 from satchel.services import projects
 
+PROJECT_LIST = answer_with(why=STRING, projects=array_of(COUNTED))
 
-def list_projects(context: Context, _args: inputs.ListProjects) -> Body:
+
+class ListProjects(Struct):
+    pass
+
+
+def list_projects(context: Context, _args: ListProjects) -> Body:
     found = projects.listed(context.tx, context.scope)
     entries = [{"name": project.name, "prompts": held.prompts, "resources": held.resources} for project, held in found]
     lines = [
-        f"- {project.name}: {counted(held.prompts, 'prompt')}, {counted(held.resources, 'resource')}"
+        f"- {project.name}: {format_count(held.prompts, 'prompt')}, {format_count(held.resources, 'resource')}"
         for project, held in found
     ]
-    is_there = any(project.name == context.scope.project for project, _ in found)
-    why = context.scope.why if is_there else f"{context.scope.why}, which names no project"
+    exists = any(project.name == context.scope.project for project, _ in found)
+    why = context.scope.why if exists else f"{context.scope.why}, which names no project"
     current = (
         f"The current project is '{context.scope.project}'"
-        if is_there
+        if exists
         else f"There is no project '{context.scope.project}'"
     )
     text = "\n".join([f"{current} ({why}).", *lines])
-    return said(text, {"project": context.scope.project, "why": why, "projects": entries})
+    return reply(text, {"project": context.scope.project, "why": why, "projects": entries})

@@ -1,23 +1,130 @@
-"""The tools about prompts: stored ones, and those of libraries where they can be read and rendered."""
+"""Prompts: the tools for stored prompts and for those of libraries, and how answers describe one."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, inputs
-from satchel.contracts.satchel.answers import PromptAnswer, said
-from satchel.contracts.satchel.cursors import cursor, place
-from satchel.contracts.satchel.failures import Missed, called
-from satchel.contracts.satchel.rendering import START_TASK, key_of, of_library, rendered, stored_or_library, template_of
-from satchel.errors import NotFound, WrongArgument
+from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
+from satchel.contracts.satchel.failures import name_in_errors
+from satchel.contracts.satchel.rendering import (
+    START_TASK,
+    LibraryTemplate,
+    fill_in,
+    find_prompt,
+    find_stored,
+    read_template,
+)
+from satchel.contracts.satchel.shared import (
+    COUNTED,
+    INTEGER,
+    LINE,
+    QUERY,
+    STRING,
+    Cursor,
+    Limit,
+    Match,
+    Project,
+    Tags,
+    Text,
+    Version,
+    answer_with,
+    array_of,
+    none_if_empty,
+    reply,
+    reply_page,
+    shorten,
+)
+from satchel.contracts.schema import Schema, hidden
+from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
-from satchel.model import Argument, Prompt, PromptSummary
+from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptSummary
 from satchel.services import projects, prompts
+from satchel.services.rules import MAX_TITLE
 from satchel.storage.database import NEWEST
 
+# -- inputs -----------------------------------------------------------------------------------------------------
 
-def add_prompt(context: Context, args: inputs.AddPrompt) -> Body:
+_REFERENCE = hidden(max_length=500, is_blank_refused=True)
+_ARGUMENT = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "description": {"type": "string"},
+        "required": {"type": "boolean"},
+        "values": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["name"],
+}
+
+Title = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
+Content = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
+Reference = Annotated[str, Meta(description="Name, title or id", extra=_REFERENCE)]
+Arguments = Annotated[
+    list[dict[str, Any]],
+    Meta(
+        description="Makes content a Jinja2 template with these variables",
+        extra_json_schema={"items": _ARGUMENT},
+        extra=hidden(max_items=100),
+    ),
+]
+Values = Annotated[dict[str, str], Meta(description="Values by name", extra=hidden(max_items=100))]
+
+
+class AddPrompt(Struct):
+    title: Title
+    content: Content
+    name: Annotated[str, Meta(description="Default: from the title", extra=LINE)] | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    arguments: Arguments | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListPrompts(Struct):
+    query: Annotated[str, Meta(description="Text in title or content", extra=QUERY)] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    match: Match = "any"
+    limit: Limit = 50
+    cursor: Cursor | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class GetPrompt(Struct):
+    prompt: Reference
+    project: Project | UnsetType = UNSET
+
+
+class RenderPrompt(Struct):
+    prompt: Reference
+    arguments: Values | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class UpdatePrompt(Struct):
+    prompt: Reference
+    title: Title | UnsetType = UNSET
+    content: Content | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    arguments: Arguments | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class DeletePrompt(Struct):
+    prompt: Reference
+    project: Project | UnsetType = UNSET
+
+
+class ListTags(Struct):
+    project: Project | UnsetType = UNSET
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def add_prompt(context: Context, args: AddPrompt) -> Body:
     context = context.within(args.project)
     if args.name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
@@ -29,117 +136,99 @@ def add_prompt(context: Context, args: inputs.AddPrompt) -> Body:
         name=args.name or None,
         description=args.description or None,
         tags=args.tags or (),
-        arguments=declared(args.arguments or []),
+        arguments=read_arguments(args.arguments or []),
         avoiding=START_TASK,
     )
     text = f"Added prompt '{prompt.name}' to project '{context.scope.project}'."
-    return said(text, {"project": context.scope.project, "prompt": answers.saved_prompt(prompt)})
+    return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
-def list_prompts(context: Context, args: inputs.ListPrompts) -> Body:
+def list_prompts(context: Context, args: ListPrompts) -> Body:
     context = context.within(args.project)
-    last = place(args.cursor, "p", "l")
+    last = decode_cursor(args.cursor, "p", "l")
     query, tags = args.query or None, args.tags or ()
-    found, has_more = stored_page(context, args, last)
-    items = [answers.listed_prompt(prompt) for prompt in found]
-    following = cursor("p", *prompts.place(found[-1])) if found else ""
-    if not has_more and not tags:  # libraries come after what is stored; their prompts have no tags
-        shelf = library_prompts(context, query, behind=last[1] if last and last[0] == "l" else "")
-        rest = shelf[: args.limit - len(items)]
-        items += rest
-        has_more = len(rest) < len(shelf)
-        following = cursor("l", rest[-1].name) if rest else following
-    structured: dict[str, Any] = {"project": context.scope.project, "prompts": items}
-    if has_more:
-        structured["next_cursor"] = following
-    lines = [f"- {item.name}: {answers.short(item.description or item.title)}" for item in items]
-    more = ["More with cursor " + structured["next_cursor"]] if has_more else []
-    nothing = answers.none_of(
-        "prompts", context.scope.project, is_narrowed=bool(query or tags), is_continued=last is not None
+    found, has_more = _list_stored(context, args, last)
+    items = [summarize_prompt(prompt) for prompt in found]
+    next_cursor = encode_cursor("p", *prompts.place(found[-1])) if found else None
+    if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
+        rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
+        taken = rest[: args.limit - len(items)]
+        items += taken
+        has_more = len(taken) < len(rest)
+        next_cursor = encode_cursor("l", taken[-1].name) if taken else next_cursor
+    return reply_page(
+        "prompts",
+        context.scope.project,
+        [f"- {item.name}: {shorten(item.description or item.title)}" for item in items],
+        {"project": context.scope.project, "prompts": items},
+        next_cursor=next_cursor if has_more else None,
+        is_narrowed=bool(query or tags),
+        is_continued=last is not None,
     )
-    return said("\n".join([*lines, *more]) or nothing, structured)
 
 
-def get_prompt(context: Context, args: inputs.GetPrompt) -> Body:
+def get_prompt(context: Context, args: GetPrompt) -> Body:
     context = context.within(args.project)
-    found = stored_or_library(context, args.prompt)
-    if isinstance(found, Prompt):
-        answer = answers.whole_prompt(found)
+    found = find_prompt(context, args.prompt)
+    if isinstance(found, LibraryTemplate):
+        answer = describe_library_prompt(found.name, found.prompt)
     else:
-        answer = from_library(found[0], found[2])
-        answer.content = template_of(context, found)
-    return said(
-        answer.content or "", {"project": context.scope.project, "prompt": answer}, answers.prompt_facts(answer)
-    )
+        answer = describe_prompt(found)
+    answer.content = read_template(context, found)
+    return reply(answer.content, {"project": context.scope.project, "prompt": answer}, format_facts(answer))
 
 
-def render_prompt(context: Context, args: inputs.RenderPrompt) -> Body:
+def render_prompt(context: Context, args: RenderPrompt) -> Body:
     context = context.within(args.project)
-    found = stored_or_library(context, args.prompt)
+    found = find_prompt(context, args.prompt)
     given = {name: value for name, value in (args.arguments or {}).items() if value is not None}  # null is absent
-    text = rendered(context, found, given)
-    return said(text, {"project": context.scope.project, "name": key_of(found), "text": text})
+    text = fill_in(context, found, given)
+    return reply(text, {"project": context.scope.project, "name": found.name, "text": text})
 
 
-def update_prompt(context: Context, args: inputs.UpdatePrompt) -> Body:
+def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     context = context.within(args.project)
-    seen = stored(context, args.prompt)
-    with called(seen.name):
+    seen = find_stored(context, args.prompt)
+    with name_in_errors(seen.name):
         prompt = prompts.update(
             context.tx,
             context.scope,
             seen.id,
             title=args.title,
             content=args.content,
-            description=args.description if args.description is UNSET else args.description or None,
+            description=none_if_empty(args.description),
             tags=args.tags,
-            arguments=UNSET if args.arguments is UNSET else declared(args.arguments),
+            arguments=UNSET if args.arguments is UNSET else read_arguments(args.arguments),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated prompt '{prompt.name}' in project '{context.scope.project}' to version {prompt.version}."
-    return said(text, {"project": context.scope.project, "prompt": answers.saved_prompt(prompt)})
+    return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
-def delete_prompt(context: Context, args: inputs.DeletePrompt) -> Body:
+def delete_prompt(context: Context, args: DeletePrompt) -> Body:
     context = context.within(args.project)
-    prompt = stored(context, args.prompt)
+    prompt = find_stored(context, args.prompt)
     prompts.delete(context.tx, context.scope, prompt.id)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return said(text, {"project": context.scope.project, "deleted": prompt.name})
+    return reply(text, {"project": context.scope.project, "deleted": prompt.name})
 
 
-def list_tags(context: Context, args: inputs.ListTags) -> Body:
+def list_tags(context: Context, args: ListTags) -> Body:
     context = context.within(args.project)
     tags = prompts.tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
-    counted = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
-    return said(text, {"project": context.scope.project, "tags": counted})
+    entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
+    return reply(text, {"project": context.scope.project, "tags": entries})
 
 
-# -- shared -----------------------------------------------------------------------------------------------------
+# -- parts of tools ----------------------------------------------------------------------------------------------------
 
 
-def stored(context: Context, reference: str) -> Prompt:
-    """The stored prompt that is meant; a near miss is told, and that prompts of libraries cannot be changed here."""
-    shelved = of_library(context, reference)
-    try:
-        prompt = prompts.find(context.tx, context.scope, reference)
-    except NotFound as missing:
-        if missing.kind != "prompt":
-            raise
-        if shelved is not None:
-            raise WrongArgument("prompt", "readOnly", value=shelved[0]) from None
-        raise Missed(missing, prompts.near(context.tx, context.scope, reference)) from missing
-    if shelved is not None:  # as whoever reads gets that one
-        raise WrongArgument("prompt", "readOnly", value=shelved[0], limit=prompt.name)
-    return prompt
-
-
-def stored_page(
-    context: Context, args: inputs.ListPrompts, last: tuple[str, ...] | None
+def _list_stored(
+    context: Context, args: ListPrompts, last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """The stored prompts behind the last of the page before, and whether there are more."""
-    if last and last[0] == "l":  # behind all of them; the project has to be there nevertheless
+    """The stored prompts of a page, and whether there are more."""
+    if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
     return prompts.page(
@@ -153,28 +242,20 @@ def stored_page(
     )
 
 
-def library_prompts(context: Context, query: str | None, behind: str) -> list[PromptAnswer]:
+def _list_libraries(context: Context, query: str | None, behind: str) -> list["PromptAnswer"]:
     """The prompts of libraries behind a name, in the order of names, with a text in name or description."""
     folded = (query or "").casefold()
-    # By name, and not as a library lists them: of one that is gone its name still tells what comes next.
-    shelf = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
+    # Sorted by name, not as the library lists them: the cursor stays good when its prompt has been deleted.
+    templates = sorted(context.libraries.catalog.view, key=lambda one: one[0].partition(":"))
     return [
-        from_library(name, prompt)
-        for name, prompt in shelf
+        describe_library_prompt(name, prompt)
+        for name, prompt in templates
         if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
     ]
 
 
-def from_library(name: str, prompt: LibraryPrompt) -> PromptAnswer:
-    return PromptAnswer(
-        name=name, title=name, description=prompt.description, arguments=answers.declared(prompt.arguments)
-    )
-
-
-def declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...]:
-    """Arguments as they were declared over the wire."""
-    if given is UNSET:
-        return ()
+def read_arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
+    """The arguments that a call declares for a prompt."""
     for index, one in enumerate(given):
         if one["name"] is None:
             raise WrongArgument("arguments", "type", limit="object with name", place=f"arguments[{index}]")
@@ -182,3 +263,89 @@ def declared(given: list[dict[str, Any]] | UnsetType) -> tuple[Argument, ...]:
         Argument(one["name"], one.get("description"), bool(one.get("required")), tuple(one.get("values") or ()))
         for one in given
     )
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+PROMPT: Schema = {
+    "type": "object",
+    "properties": {"name": STRING, "title": STRING, "version": INTEGER, "content": STRING, "tags": array_of(STRING)},
+    "required": ["name", "title"],
+}
+ONE_PROMPT = answer_with(prompt=PROMPT)
+PROMPT_PAGE = answer_with(prompts=array_of(PROMPT), next_cursor=STRING)
+RENDERED_PROMPT = answer_with(name=STRING, text=STRING)
+DELETED_PROMPT = answer_with(deleted=STRING)
+TAG_LIST = answer_with(tags=array_of(COUNTED))
+
+
+class ArgumentAnswer(Struct, omit_defaults=True):
+    """An argument of a prompt in an answer."""
+
+    name: str
+    description: str | None = None
+    required: bool = False
+    values: tuple[str, ...] = ()
+
+
+class PromptAnswer(Struct, omit_defaults=True):
+    """A prompt in an answer; empty members are left out."""
+
+    name: str
+    title: str
+    version: int | None = None  # library prompts have none: they change on disk
+    id: str | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[ArgumentAnswer, ...] = ()
+    excerpt: str | None = None
+    content: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+def describe_prompt(prompt: Prompt) -> PromptAnswer:
+    """A stored prompt without its content, which a caller who has just written it knows."""
+    return PromptAnswer(
+        name=prompt.name,
+        title=prompt.title,
+        version=prompt.version,
+        id=prompt.id,
+        description=prompt.description,
+        tags=prompt.tags,
+        arguments=_describe_arguments(prompt.arguments),
+        created_at=prompt.created_at,
+        updated_at=prompt.updated_at,
+    )
+
+
+def summarize_prompt(prompt: PromptSummary) -> PromptAnswer:
+    """A stored prompt in a list."""
+    return PromptAnswer(
+        name=prompt.name,
+        title=prompt.title,
+        version=prompt.version,
+        id=prompt.id,
+        description=prompt.description,
+        tags=prompt.tags,
+        arguments=_describe_arguments(prompt.arguments),
+        excerpt=f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text,
+        updated_at=prompt.updated_at,
+    )
+
+
+def describe_library_prompt(name: str, prompt: LibraryPrompt) -> PromptAnswer:
+    """A prompt of a library, whose only title is its name."""
+    arguments = _describe_arguments(prompt.arguments)
+    return PromptAnswer(name=name, title=name, description=prompt.description, arguments=arguments)
+
+
+def format_facts(prompt: PromptAnswer) -> str:
+    """What the content of a prompt does not say about it."""
+    version = "" if prompt.version is None else f", version {prompt.version}"
+    arguments = [one.name if one.required else f"{one.name} (optional)" for one in prompt.arguments]
+    return f"[prompt {prompt.name}{version}{'; arguments: ' if arguments else ''}{', '.join(arguments)}]"
+
+
+def _describe_arguments(arguments: tuple[Argument, ...]) -> tuple[ArgumentAnswer, ...]:
+    return tuple(ArgumentAnswer(one.name, one.description, one.is_required, one.values) for one in arguments)

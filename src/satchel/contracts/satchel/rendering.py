@@ -1,7 +1,9 @@
-"""Prompts filled in: stored and of libraries, by tool and by method, with the values remembered for the next time."""
+"""Finding prompts, in the store and in libraries, and filling them in, for the tools and the methods about prompts."""
+
+from msgspec import Struct
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.failures import Missed, Unrenderable
+from satchel.contracts.satchel.failures import TemplateFailed, UnknownName
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.catalog import ContentMissing, Library
 from satchel.library.manifest import LibraryPrompt
@@ -12,19 +14,35 @@ from satchel.services.suggestions import closest_names
 
 _MEND = "Ask the user to mend the file in the library."
 
-START_TASK = "start-task"  # a prompt of our own
-
-FromLibrary = tuple[str, Library, LibraryPrompt]
-Found = Prompt | FromLibrary
+START_TASK = "start-task"  # a prompt that this contract adds to those of the user
 
 
-def stored_or_library(context: Context, reference: str) -> Found:
-    """The prompt that is meant, wherever it is; a near miss is told.
+class LibraryTemplate(Struct, frozen=True):
+    """A prompt of a library, by its full name."""
+
+    name: str
+    library: Library
+    prompt: LibraryPrompt
+
+    @property
+    def description(self) -> str | None:
+        return self.prompt.description
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return self.prompt.arguments
+
+
+FoundPrompt = Prompt | LibraryTemplate
+
+
+def find_prompt(context: Context, reference: str) -> FoundPrompt:
+    """The prompt of a library with a full name, or the stored one with a name, title or id.
 
     Raises:
-        Missed: there is none.
+        UnknownName: there is none; it suggests similar names.
     """
-    found = of_library(context, reference)
+    found = find_in_libraries(context, reference)
     if found is not None:
         return found
     try:
@@ -32,82 +50,95 @@ def stored_or_library(context: Context, reference: str) -> Found:
     except NotFound as missing:
         if missing.kind != "prompt":
             raise
-        shelf = closest_names(reference, (name for name, _ in context.libraries.catalog.view))
-        near = (*prompts.near(context.tx, context.scope, reference), *shelf)
-        raise Missed(missing, near[:3]) from missing
+        from_libraries = closest_names(reference, (name for name, _ in context.libraries.catalog.view))
+        similar = (*prompts.near(context.tx, context.scope, reference), *from_libraries)
+        raise UnknownName(missing, similar[:3]) from missing
 
 
-def of_library(context: Context, reference: str) -> FromLibrary | None:
-    """The prompt of a library that is meant; its name goes before the title of one in the store."""
+def find_stored(context: Context, reference: str) -> Prompt:
+    """The stored prompt with a name, title or id.
+
+    Raises:
+        WrongArgument: a library has a prompt of that name, which cannot be changed here.
+        UnknownName: there is none; it suggests similar names.
+    """
+    in_library = find_in_libraries(context, reference)
+    try:
+        prompt = prompts.find(context.tx, context.scope, reference)
+    except NotFound as missing:
+        if missing.kind != "prompt":
+            raise
+        if in_library is not None:
+            raise WrongArgument("prompt", "readOnly", value=in_library.name) from None
+        raise UnknownName(missing, prompts.near(context.tx, context.scope, reference)) from missing
+    if in_library is not None:  # a read by this reference returns the library's prompt, so an update must not differ
+        raise WrongArgument("prompt", "readOnly", value=in_library.name, limit=prompt.name)
+    return prompt
+
+
+def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | None:
+    """The prompt of a library with a full name; it takes precedence over a stored prompt with that title."""
     name = reference.strip()
     found = context.libraries.find(name)
-    return None if found is None else (name, *found)
+    return None if found is None else LibraryTemplate(name, *found)
 
 
-def key_of(found: Found) -> str:
-    """The name of a prompt."""
-    return found.name if isinstance(found, Prompt) else found[0]
+def history_key(found: FoundPrompt, scope: Scope) -> str:
+    """The key under which the values given to a prompt's arguments are remembered.
 
-
-def arguments_of(found: Found) -> tuple[Argument, ...]:
-    """What a prompt wants to be told."""
-    return found.arguments if isinstance(found, Prompt) else found[2].arguments
-
-
-def memory_of(found: Found, scope: Scope) -> str:
-    """The name under which the values of a prompt's arguments are remembered.
-
-    Those of a library are the same wherever it is used, except to a scope that may not know what was said elsewhere.
+    A library's prompt has one history in all projects, unless the scope may enter only some of them.
     """
-    return found[0] if isinstance(found, tuple) and scope.projects is None else f"{scope.project}/{key_of(found)}"
+    is_shared = isinstance(found, LibraryTemplate) and scope.projects is None
+    return found.name if is_shared else f"{scope.project}/{found.name}"
 
 
-def rendered(context: Context, found: Found, given: dict[str, str]) -> str:
-    """The text of a prompt, its arguments filled in. What nobody declared is ignored.
+def fill_in(context: Context, found: FoundPrompt, given: dict[str, str]) -> str:
+    """The text of a prompt with its arguments filled in. Undeclared arguments are ignored.
 
     Raises:
         WrongArgument: a required argument is missing.
-        Unrenderable: the template is broken, or asks for too much.
+        TemplateFailed: the template is broken, or exceeds a limit.
     """
-    arguments = arguments_of(found)
-    missing = tuple(one.name for one in arguments if one.is_required and one.name not in given)
+    missing = tuple(one.name for one in found.arguments if one.is_required and one.name not in given)
     if missing:
         raise WrongArgument(missing[0], "required", limit=missing, kind="argument")
-    known = {one.name: given[one.name] for one in arguments if one.name in given}
-    text = _text(context, found, known)
-    memory = memory_of(found, context.scope)
-    if known and not context.scope.is_read_only and argument_history.is_news(context.tx, context.scope, memory, known):
-        context.after_commit(lambda tx: argument_history.remember(tx, context.scope, memory, known))
+    known = {one.name: given[one.name] for one in found.arguments if one.name in given}
+    text = _render(context, found, known)
+    key = history_key(found, context.scope)
+    if known and not context.scope.is_read_only and argument_history.is_news(context.tx, context.scope, key, known):
+        context.after_commit(lambda tx: argument_history.remember(tx, context.scope, key, known))
     return text
 
 
-def template_of(context: Context, found: Found) -> str:
-    """The text of a prompt as it is kept.
+def read_template(context: Context, found: FoundPrompt) -> str:
+    """The content of a prompt, not filled in.
 
     Raises:
-        Unrenderable: its file is missing from its library, too large, or no text.
+        TemplateFailed: its file is missing from its library, too large, or no text.
     """
     if isinstance(found, Prompt):
         return found.content
-    name, library, prompt = found
     try:
-        return context.libraries.template(library, prompt)
+        return context.libraries.template(found.library, found.prompt)
     except ContentMissing:
-        raise Unrenderable(f"The file of prompt '{name}' is missing.", _MEND) from None
+        raise TemplateFailed(f"The file of prompt '{found.name}' is missing.", _MEND) from None
     except RenderFailed as failure:
-        raise Unrenderable(f"The file of prompt '{name}' cannot be read: {failure.what}.", _MEND) from None
+        raise TemplateFailed(f"The file of prompt '{found.name}' cannot be read: {failure.what}.", _MEND) from None
 
 
-def _text(context: Context, found: Found, known: dict[str, str]) -> str:
-    template = template_of(context, found)
+def _render(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
+    template = read_template(context, found)
     if isinstance(found, Prompt) and not found.arguments:
         return template
     try:
-        return context.libraries.renderer.render(template, known)
+        return context.libraries.renderer.render(template, values)
     except RenderFailed as failure:
-        place = "" if failure.line is None else f" at line {failure.line}"
-        message = f"Prompt '{key_of(found)}' cannot be filled in{place}: {failure.what}."
-        mend = "Mend its content with update_prompt."
-        mend = mend if "update_prompt" in context.tools else "Ask the user to mend its content."
-        hint = mend if isinstance(found, Prompt) else _MEND
-        raise Unrenderable(message, hint) from None
+        line = "" if failure.line is None else f" at line {failure.line}"
+        message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."
+        if isinstance(found, LibraryTemplate):
+            hint = _MEND
+        elif "update_prompt" in context.tools:
+            hint = "Mend its content with update_prompt."
+        else:
+            hint = "Ask the user to mend its content."
+        raise TemplateFailed(message, hint) from None

@@ -1,117 +1,279 @@
-"""The tools about resources: named documents of a project."""
+"""Resources: the tools and MCP methods for the documents of a project, and how answers describe one."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.documents import contents, decoded
-from satchel.contracts.satchel import answers, inputs
-from satchel.contracts.satchel.answers import ResourceAnswer, counted, said
-from satchel.contracts.satchel.cursors import cursor, place
-from satchel.contracts.satchel.failures import Missed, called
-from satchel.contracts.satchel.reading import Document, document
-from satchel.errors import NotFound
+from satchel.contracts.content import decode_content, encode_resource, with_description
+from satchel.contracts.contract import Body, Context, Reply, Result
+from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
+from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, protocol_error
+from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
+from satchel.contracts.satchel.shared import (
+    INTEGER,
+    LINE,
+    QUERY,
+    STRING,
+    Cursor,
+    Limit,
+    Project,
+    Text,
+    Version,
+    answer_with,
+    array_of,
+    format_count,
+    reply,
+    reply_page,
+    shorten,
+)
+from satchel.contracts.schema import Schema, hidden
+from satchel.errors import Forbidden, NotFound
 from satchel.model import Resource
+from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
 from satchel.services import resources
 
+PAGE = 500  # entries of resources/list
 
-def add_resource(context: Context, args: inputs.AddResource) -> Body:
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+_REFERENCE = hidden(max_length=2000, is_blank_refused=True)
+
+Reference = Annotated[str, Meta(description="Name or URI", extra=_REFERENCE)]
+Content = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+
+
+class AddResource(Struct):
+    name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=LINE)]
+    content: Content
+    uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=LINE)] | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="Default: text/plain", extra=LINE)] | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListResources(Struct):
+    query: Annotated[str, Meta(description="Text in name, URI or description", extra=QUERY)] | UnsetType = UNSET
+    limit: Limit = 50
+    cursor: Cursor | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ReadResource(Struct):
+    resource: Reference
+    project: Project | UnsetType = UNSET
+
+
+class UpdateResource(Struct):
+    resource: Reference
+    content: Content | UnsetType = UNSET
+    mime_type: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class DeleteResource(Struct):
+    resource: Reference
+    project: Project | UnsetType = UNSET
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def add_resource(context: Context, args: AddResource) -> Body:
     context = context.within(args.project)
     resource = resources.add(
         context.tx,
         context.scope,
         name=args.name,
         uri=args.uri or f"satchel://resource/{args.name}",
-        content=lambda mime_type: decoded(args.content, mime_type),
+        content=lambda mime_type: decode_content(args.content, mime_type),
         mime_type=args.mime_type or "text/plain",
         description=args.description or None,
     )
     text = f"Added resource '{resource.name}' ({resource.uri}) to project '{context.scope.project}'."
-    return said(text, {"project": context.scope.project, "resource": answers.shown_resource(resource)})
+    return reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
 
 
-def list_resources(context: Context, args: inputs.ListResources) -> Body:
+def list_resources(context: Context, args: ListResources) -> Body:
     context = context.within(args.project)
-    last = place(args.cursor, "r")
+    last = decode_cursor(args.cursor, "r")
     found, has_more = resources.page(
         context.tx, context.scope, query=args.query or None, limit=args.limit, after=int(last[1]) if last else 0
     )
-    structured: dict[str, Any] = {
-        "project": context.scope.project,
-        "resources": [answers.shown_resource(resource) for resource in found],
-    }
-    lines = [
-        f"- {one.name} ({one.uri}, {counted(one.size, 'byte')}): {answers.short(one.description or one.mime_type)}"
-        for one in found
-    ]
-    if has_more:
-        structured["next_cursor"] = cursor("r", found[-1].number)
-        lines.append("More with cursor " + structured["next_cursor"])
-    nothing = answers.none_of(
-        "resources", context.scope.project, is_narrowed=bool(args.query), is_continued=last is not None
+    return reply_page(
+        "resources",
+        context.scope.project,
+        [
+            f"- {one.name} ({one.uri}, {format_count(one.size, 'byte')}): {shorten(one.description or one.mime_type)}"
+            for one in found
+        ],
+        {"project": context.scope.project, "resources": [describe_resource(one) for one in found]},
+        next_cursor=encode_cursor("r", found[-1].number) if has_more else None,
+        is_narrowed=bool(args.query),
+        is_continued=last is not None,
     )
-    return said("\n".join(lines) or nothing, structured)
 
 
-def read_resource(context: Context, args: inputs.ReadResource) -> Body:
+def read_resource(context: Context, args: ReadResource) -> Body:
     context = context.within(args.project)
     try:
-        resource = meant(context, args.resource)
-    except Missed:
-        found = document(context, args.resource.strip())
+        resource = find_resource(context, args.resource)
+    except UnknownName:
+        found = read_page(context, args.resource.strip())
         if found is None:
             raise
-        return shown(args.resource.strip(), found)
-    answer = answers.shown_resource(resource)
-    content = contents(resource)
+        return _reply_page(args.resource.strip(), found)
+    answer = describe_resource(resource)
+    content = encode_resource(resource)
     answer.text, answer.blob = content.get("text"), content.get("blob")
     structured = {"project": context.scope.project, "resource": answer}
-    facts = answers.resource_facts(answer)
+    facts = format_facts(answer)
     if answer.text is not None:
-        return said(answer.text, structured, facts)
-    # Not every client shows an embedded resource, so a text stands beside it.
+        return reply(answer.text, structured, facts)
+    # Some clients do not show embedded resources, so a text stands beside it.
     return Reply([{"type": "text", "text": facts}, {"type": "resource", "resource": content}], structured)
 
 
-def shown(uri: str, found: Document) -> Body:
-    """A document that is made when it is read: called by its URI, of no version where there is none."""
-    size = len(found.text.encode())
-    answer = ResourceAnswer(uri, uri, found.mime_type, size, found.version, text=found.text)
-    return said(found.text, {"project": found.project, "resource": answer}, answers.resource_facts(answer))
-
-
-def update_resource(context: Context, args: inputs.UpdateResource) -> Body:
+def update_resource(context: Context, args: UpdateResource) -> Body:
     context = context.within(args.project)
     content = args.content
-    seen = meant(context, args.resource)
-    with called(seen.name):
+    seen = find_resource(context, args.resource)
+    with name_in_errors(seen.name):
         resource = resources.update(
             context.tx,
             context.scope,
             seen.name,
-            content=UNSET if content is UNSET else lambda mime_type: decoded(content, mime_type),
+            content=UNSET if content is UNSET else lambda mime_type: decode_content(content, mime_type),
             mime_type=args.mime_type,
             description=args.description,
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated resource '{resource.name}' in project '{context.scope.project}' to version {resource.version}."
-    return said(text, {"project": context.scope.project, "resource": answers.shown_resource(resource)})
+    return reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
 
 
-def delete_resource(context: Context, args: inputs.DeleteResource) -> Body:
+def delete_resource(context: Context, args: DeleteResource) -> Body:
     context = context.within(args.project)
-    resource = meant(context, args.resource)
+    resource = find_resource(context, args.resource)
     resources.delete(context.tx, context.scope, resource.name)
     text = f"Deleted resource '{resource.name}' from project '{context.scope.project}'."
-    return said(text, {"project": context.scope.project, "deleted": resource.name})
+    return reply(text, {"project": context.scope.project, "deleted": resource.name})
 
 
-def meant(context: Context, reference: str) -> Resource:
-    """The resource that is meant, by name or URI; a near miss is told."""
+# -- methods ----------------------------------------------------------------------------------------------------
+
+_LISTED = f"resources {cursors.NUMBER}"  # cursors of resources/list
+
+
+def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/list."""
+    cursor = params.get("cursor")
+    after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
+    try:
+        found, has_more = resources.page(context.tx, context.scope, limit=PAGE, after=after)
+    except (NotFound, Forbidden) as missing:
+        raise protocol_error(missing) from None
+    entries = [
+        with_description(
+            {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}, one.description
+        )
+        for one in found
+    ]
+    result: Result = {"resources": entries}
+    return {**result, "nextCursor": cursors.encode_cursor("resources", found[-1].number)} if has_more else result
+
+
+def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/templates/list."""
+    cursors.refuse_cursor(params.get("cursor"))
+    return {"resourceTemplates": TEMPLATES}
+
+
+def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
+    """Answer resources/read: a resource of the project, or a page behind a satchel:// URI."""
+    uri: str = params["uri"]
+    try:
+        return {"contents": [_read(context, uri)]}
+    except (NotFound, Forbidden, TemplateFailed) as missing:
+        text = f"Resource '{uri}' not found in project '{context.scope.project}'"
+        raise ProtocolError(INVALID_PARAMS, text, {"uri": uri}) from missing
+
+
+def _read(context: Context, uri: str) -> Result:
+    try:
+        return encode_resource(resources.read(context.tx, context.scope, uri))
+    except NotFound:
+        page = read_page(context, uri)
+        if page is None:
+            raise
+        return {"uri": uri, "mimeType": page.mime_type, "text": page.text}
+
+
+# -- lookups ----------------------------------------------------------------------------------------------------
+
+
+def find_resource(context: Context, reference: str) -> Resource:
+    """The resource with a name or URI.
+
+    Raises:
+        UnknownName: there is none; it suggests similar names.
+    """
     try:
         return resources.find(context.tx, context.scope, reference)
     except NotFound as missing:
         if missing.kind != "resource":
             raise
-        raise Missed(missing, resources.near(context.tx, context.scope, reference)) from missing
+        raise UnknownName(missing, resources.near(context.tx, context.scope, reference)) from missing
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+RESOURCE: Schema = {
+    "type": "object",
+    "properties": {"name": STRING, "uri": STRING, "version": INTEGER, "text": STRING},
+    "required": ["name", "uri", "mime_type", "size", "version"],
+}
+ONE_RESOURCE = answer_with(resource=RESOURCE)
+RESOURCE_PAGE = answer_with(resources=array_of(RESOURCE), next_cursor=STRING)
+DELETED_RESOURCE = answer_with(deleted=STRING)
+
+
+class ResourceAnswer(Struct, omit_defaults=True):
+    """A resource in an answer; empty members are left out."""
+
+    name: str
+    uri: str
+    mime_type: str
+    size: int
+    version: int
+    description: str | None = None
+    text: str | None = None
+    blob: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+def describe_resource(resource: Resource) -> ResourceAnswer:
+    return ResourceAnswer(
+        name=resource.name,
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        size=resource.size,
+        version=resource.version,
+        description=resource.description,
+        created_at=resource.created_at,
+        updated_at=resource.updated_at,
+    )
+
+
+def format_facts(resource: ResourceAnswer) -> str:
+    """What the text of a resource does not say about it."""
+    version = f", version {resource.version}" if resource.version else ""
+    return f"[resource {resource.name}{version}, {format_count(resource.size, 'byte')} of {resource.mime_type}]"
+
+
+def _reply_page(uri: str, page: GeneratedPage) -> Body:
+    size = len(page.text.encode())
+    answer = ResourceAnswer(uri, uri, page.mime_type, size, page.version, text=page.text)
+    return reply(page.text, {"project": page.project, "resource": answer}, format_facts(answer))

@@ -1,20 +1,109 @@
-"""The tools about tasks: what a user means to do, and what can be done now."""
+"""Tasks: the tools to add, list, update, complete and delete them, and how answers describe one."""
 
-from typing import Any
+from typing import Annotated, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import answers, inputs
-from satchel.contracts.satchel.answers import one_line, said, task_line
-from satchel.contracts.satchel.cursors import List, cursor, place
-from satchel.contracts.satchel.failures import Missed, Several
+from satchel.contracts.satchel.cursors import List, decode_cursor, encode_cursor
+from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName
+from satchel.contracts.satchel.shared import (
+    INTEGER,
+    LINE,
+    NAME,
+    QUERY,
+    STRING,
+    Cursor,
+    Limit,
+    Match,
+    Project,
+    Tags,
+    Text,
+    Version,
+    answer_with,
+    array_of,
+    join_lines,
+    none_if_empty,
+    reply,
+    reply_page,
+    shorten,
+)
+from satchel.contracts.schema import Schema, hidden
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Scope, TaskDetails
 from satchel.services import tasks
 
+HIDDEN_BLOCKER = "a task of a project that is not open here"
 
-def add_task(context: Context, args: inputs.AddTask) -> Body:
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+_TITLE = hidden(is_trimmed=True, max_length=500, is_blank_refused=True)
+_REFERENCE = hidden(takes_numbers=True, max_length=500, is_blank_refused=True)
+
+Title = Annotated[str, Meta(extra=_TITLE)]
+Reference = Annotated[str, Meta(description="Number or UUID", extra=_REFERENCE)]
+Priority = Annotated[
+    Literal["low", "normal", "high", "urgent"],
+    Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}),  # in this order
+]
+Blockers = Annotated[
+    list[str],
+    Meta(description="Tasks to be done first", extra=hidden(max_items=100, takes_numbers=True)),
+]
+Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=LINE)]
+
+
+class AddTask(Struct):
+    title: Title
+    description: Text | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    priority: Priority = "normal"
+    due: Day | UnsetType = UNSET
+    blocked_by: Blockers | UnsetType = UNSET
+    project: Project | UnsetType = UNSET
+
+
+class ListTasks(Struct):
+    status: Annotated[
+        Literal["ready", "pending", "completed", "all"],
+        Meta(
+            description="ready: open and not blocked",
+            extra_json_schema={"enum": ["ready", "pending", "completed", "all"]},
+        ),
+    ] = "ready"
+    query: Annotated[str, Meta(description="Text in title or description", extra=QUERY)] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    match: Match = "any"
+    limit: Limit = 50
+    cursor: Cursor | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Default: all", extra=NAME)] | UnsetType = UNSET
+
+
+class UpdateTask(Struct):
+    task: Reference
+    title: Title | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    status: Literal["pending", "completed"] | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+    due: Day | UnsetType = UNSET
+    blocked_by: Blockers | UnsetType = UNSET
+    expected_version: Version | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Where to move it", extra=NAME)] | UnsetType = UNSET
+
+
+class CompleteTask(Struct):
+    task: Reference
+
+
+class DeleteTask(Struct):
+    task: Reference
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def add_task(context: Context, args: AddTask) -> Body:
     task = tasks.add(
         context.tx,
         context.scope,
@@ -24,13 +113,13 @@ def add_task(context: Context, args: inputs.AddTask) -> Body:
         tags=args.tags or (),
         priority=args.priority,
         due=args.due or None,
-        blocked_by=numbers(context, args.blocked_by) or (),
+        blocked_by=find_numbers(context, args.blocked_by) or (),
     )
-    return shown("Added", context.scope, task)
+    return _reply_task("Added", context.scope, task)
 
 
-def list_tasks(context: Context, args: inputs.ListTasks) -> Body:
-    last = place(args.cursor, LISTS[args.status])
+def list_tasks(context: Context, args: ListTasks) -> Body:
+    last = decode_cursor(args.cursor, LISTS[args.status])
     found, has_more = tasks.page(
         context.tx,
         context.scope,
@@ -40,74 +129,67 @@ def list_tasks(context: Context, args: inputs.ListTasks) -> Body:
         tags_mode=args.match,
         query=args.query or None,
         limit=args.limit,
-        behind=behind(last),
+        behind=_decode_place(last),
     )
-    structured: dict[str, Any] = {
-        "project": args.project or context.scope.project,
-        "tasks": [*map(answers.shown_task, found)],
-    }
-    lines = [answers.task_entry(task) for task in found]
+    next_cursor = None
     if has_more:
         at = tasks.place(args.status, found[-1])
-        structured["next_cursor"] = cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
-        lines.append("More with cursor " + structured["next_cursor"])
-    nothing = answers.none_of(
+        next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
+    return reply_page(
         "tasks" if args.status == "all" else f"{args.status} tasks",
         args.project or None,
+        [format_entry(task) for task in found],
+        {"project": args.project or context.scope.project, "tasks": [describe_task(task) for task in found]},
+        next_cursor=next_cursor,
         is_narrowed=bool(args.query or args.tags),
         is_continued=last is not None,
     )
-    return said("\n".join(lines) or nothing, structured)
 
 
-def update_task(context: Context, args: inputs.UpdateTask) -> Body:
+def update_task(context: Context, args: UpdateTask) -> Body:
     task = tasks.update(
         context.tx,
         context.scope,
-        meant(context, args.task).number,
+        find_task(context, args.task).number,
         title=args.title,
-        description=emptied(args.description),
-        project=emptied(args.project),
+        description=none_if_empty(args.description),
+        project=none_if_empty(args.project),
         tags=args.tags,
         priority=args.priority,
-        due=emptied(args.due),
-        blocked_by=numbers(context, args.blocked_by),
+        due=none_if_empty(args.due),
+        blocked_by=find_numbers(context, args.blocked_by),
         status=args.status,
         expected_version=None if args.expected_version is UNSET else args.expected_version,
     )
-    return shown("Updated", context.scope, task)
+    return _reply_task("Updated", context.scope, task)
 
 
-def complete_task(context: Context, args: inputs.CompleteTask) -> Body:
-    number = meant(context, args.task).number
+def complete_task(context: Context, args: CompleteTask) -> Body:
+    number = find_task(context, args.task).number
     _, was_completed = tasks.complete(context.tx, context.scope, number, renews=False)
-    return shown("Already completed" if was_completed else "Completed", context.scope, meant(context, str(number)))
+    done = "Already completed" if was_completed else "Completed"
+    return _reply_task(done, context.scope, find_task(context, str(number)))
 
 
-def delete_task(context: Context, args: inputs.DeleteTask) -> Body:
-    task = meant(context, args.task)
+def delete_task(context: Context, args: DeleteTask) -> Body:
+    task = find_task(context, args.task)
     tasks.delete(context.tx, context.scope, task.number)
-    return said(
-        f"Deleted #{task.number} {one_line(task.title)}",
-        {"project": task.project or context.scope.project, "deleted": task.number},
-    )
+    structured = {"project": task.project or context.scope.project, "deleted": task.number}
+    return reply(f"Deleted #{task.number} {join_lines(task.title)}", structured)
 
 
-# -- shared -----------------------------------------------------------------------------------------------------
+# -- lookups ----------------------------------------------------------------------------------------------------
 
 LISTS: dict[tasks.Filter, List] = {"ready": "o", "pending": "o", "completed": "d", "all": "a"}
 
 
-def behind(last: tuple[str, ...] | None) -> tasks.Place | None:
-    """The place that a cursor tells."""
-    if last is None:
-        return None
-    _, moment, number, priority, due = last
-    return tasks.Place(moment, int(number), int(priority), due or None)
+def find_task(context: Context, reference: str) -> TaskDetails:
+    """The task with a number, UUID or title.
 
-
-def meant(context: Context, reference: str) -> TaskDetails:
-    """The task that is meant, by number, UUID or title; a near miss is told."""
+    Raises:
+        AmbiguousTitle: several tasks have that title.
+        UnknownName: there is none; it suggests tasks with similar titles.
+    """
     try:
         return tasks.find(context.tx, context.scope, reference)
     except NotFound as missing:
@@ -115,27 +197,116 @@ def meant(context: Context, reference: str) -> TaskDetails:
             raise
         same, has_more = tasks.titled(context.tx, context.scope, reference)
         if same:
-            raise Several(missing, tuple(f"#{number}" for number in same), has_more=has_more) from missing
+            raise AmbiguousTitle(missing, tuple(f"#{number}" for number in same), has_more=has_more) from missing
         near = tasks.near(context.tx, context.scope, reference)
         numbers, titles = tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near)
-        raise Missed(missing, numbers, titles) from missing
+        raise UnknownName(missing, numbers, titles) from missing
 
 
-def numbers(context: Context, references: list[str] | UnsetType) -> list[int] | UnsetType:
-    """The numbers of tasks that are meant."""
+def find_numbers(context: Context, references: list[str] | UnsetType) -> list[int] | UnsetType:
+    """The numbers of several tasks."""
     if references is UNSET:
         return UNSET
     for index, reference in enumerate(references):
         if not reference.strip():
             raise WrongArgument("blocked_by", "minLength", place=f"blocked_by[{index}]")
-    return [meant(context, reference).number for reference in references]
+    return [find_task(context, reference).number for reference in references]
 
 
-def emptied(text: str | UnsetType) -> str | UnsetType | None:
-    """A text as it is to be kept: an empty one takes away what was there."""
-    return text if text is UNSET else text or None
+def _decode_place(last: tuple[str, ...] | None) -> tasks.Place | None:
+    if last is None:
+        return None
+    _, moment, number, priority, due = last
+    return tasks.Place(moment, int(number), int(priority), due or None)
 
 
-def shown(done: str, scope: Scope, task: TaskDetails) -> Body:
-    structured = {"project": task.project or scope.project, "task": answers.shown_task(task)}
-    return said(f"{done} {task_line(task)}, version {task.version}", structured)
+# -- answers ----------------------------------------------------------------------------------------------------
+
+TASK: Schema = {
+    "type": "object",
+    "properties": {
+        "number": INTEGER,
+        "title": STRING,
+        "status": STRING,
+        "ready": {"type": "boolean"},
+        "version": INTEGER,
+    },
+    "required": ["number", "id", "title", "status", "ready", "priority", "version"],
+}
+ONE_TASK = answer_with(task=TASK)
+TASK_PAGE = answer_with(tasks=array_of(TASK), next_cursor=STRING)
+DELETED_TASK = answer_with(deleted=INTEGER)
+
+
+class TaskAnswer(Struct, omit_defaults=True):
+    """A task in an answer; empty members are left out."""
+
+    number: int
+    id: str
+    title: str
+    status: str
+    ready: bool
+    priority: str
+    version: int
+    created_at: str
+    updated_at: str
+    description: str | None = None
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    due: str | None = None
+    blocked_by: tuple[int, ...] = ()
+    completed_at: str | None = None
+
+
+def _reply_task(done: str, scope: Scope, task: TaskDetails) -> Body:
+    structured = {"project": task.project or scope.project, "task": describe_task(task)}
+    return reply(f"{done} {format_task(task)}, version {task.version}", structured)
+
+
+def describe_task(task: TaskDetails) -> TaskAnswer:
+    return TaskAnswer(
+        number=task.number,
+        id=task.id,
+        title=task.title,
+        status="completed" if task.is_completed else "pending",
+        ready=task.is_ready,
+        priority=task.priority,
+        version=task.version,
+        created_at=task.created_at,
+        updated_at=task.updated_at,
+        description=task.description,
+        project=task.project,
+        tags=task.tags,
+        due=task.due,
+        blocked_by=task.blocked_by,
+        completed_at=task.completed_at,
+    )
+
+
+def format_entry(task: TaskDetails) -> str:
+    """A task in a list: its line, and the beginning of its description."""
+    return format_task(task) if task.description is None else f"{format_task(task)}\n   {shorten(task.description)}"
+
+
+def format_task(task: TaskDetails) -> str:
+    """A task in one line."""
+    parts = [f"#{task.number}", join_lines(task.title)]
+    if task.is_completed:
+        parts.append("(done)")
+    if task.priority != "normal":
+        parts.append(f"!{task.priority}")
+    if task.due is not None:
+        parts.append(f"due {task.due}")
+    if task.project is not None:
+        parts.append(f"@{task.project}")
+    if task.tags:
+        parts.append(f"[{', '.join(task.tags)}]")
+    if list_blockers(task):
+        parts.append("blocked by " + ", ".join(list_blockers(task)))
+    return " ".join(parts)
+
+
+def list_blockers(task: TaskDetails) -> list[str]:
+    """The open tasks that block a task."""
+    numbers = [f"#{number}" for number in task.open_blockers]
+    return [*numbers, HIDDEN_BLOCKER] if task.waits_elsewhere else numbers

@@ -9,9 +9,7 @@ from anyio.to_thread import run_sync
 
 from satchel.clock import new_id
 from satchel.contracts.contract import Contract
-from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
-from satchel.contracts.schema import mirrored
 from satchel.model import Scope, StoreChange
 from satchel.protocol import REVISIONS, Call, ClientChange, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
@@ -46,7 +44,7 @@ class Endpoint:
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
         self.has_stream = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
-        self._mirrored = {tool.name: mirrored(tool.input) for tool in contract.tools}
+        self._mirrored = runner.header_arguments
         self._callers = callers
         self._listeners = listeners
         self._metrics = metrics
@@ -187,7 +185,7 @@ class Endpoint:
         await run_sync(self._watch)
 
         def see(changes: list[StoreChange]) -> list[ClientChange]:
-            return news(self._contract, changes, scope)
+            return self._contract.client_changes(changes, scope)
 
         listener = Listener(connection, see)
         self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed

@@ -1,0 +1,168 @@
+"""Pages behind `satchel://` URIs: prompts, tasks and projects as Markdown or JSON, made when they are read."""
+
+import re
+
+from msgspec import Struct
+
+from satchel.contracts.contract import Context
+from satchel.contracts.satchel.rendering import find_prompt, read_template
+from satchel.contracts.satchel.shared import join_lines
+from satchel.contracts.satchel.tasks import HIDDEN_BLOCKER, find_task, format_task, list_blockers
+from satchel.errors import NotFound
+from satchel.model import Prompt, TaskDetails
+from satchel.protocol.codec import encode
+from satchel.services import projects, resources, tasks
+
+PROMPT_URI, TASK_URI, PROJECT_URI = "satchel://prompt/", "satchel://task/", "satchel://project/"
+
+TEMPLATES = [
+    {
+        "uriTemplate": f"{PROMPT_URI}{{name}}",
+        "name": "prompt",
+        "description": "A prompt of the current project, or of a library, as it is kept.",
+        "mimeType": "text/markdown",
+    },
+    {
+        "uriTemplate": f"{TASK_URI}{{number}}",
+        "name": "task",
+        "description": "A task of yours, with what it needs.",
+        "mimeType": "text/markdown",
+    },
+    {
+        "uriTemplate": f"{PROJECT_URI}{{name}}",
+        "name": "project",
+        "description": "A project at a glance: its documents, its open tasks.",
+        "mimeType": "application/json",
+    },
+]
+
+_MOST = 20  # documents and tasks that a page names
+_TOOLS_OF_PROJECT = ("read_resource", "list_resources", "render_prompt", "add_task")  # in the order of their use
+
+# -- URIs -------------------------------------------------------------------------------------------------------
+# Quoted here rather than by urllib.parse, which takes 12 ms to import.
+
+_UNQUOTED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
+
+
+def quote_prompt_uri(name: str) -> str:
+    """The URI of a prompt."""
+    return PROMPT_URI + "".join(chr(byte) if byte in _UNQUOTED else f"%{byte:02X}" for byte in name.encode())
+
+
+def unquote_name(uri: str, prefix: str) -> str:
+    """The name in a URI behind its prefix; invalid UTF-8 becomes U+FFFD, which no name has."""
+    name = uri[len(prefix) :].encode()
+    return re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), name).decode("utf-8", "replace")
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+class GeneratedPage(Struct, frozen=True):
+    """A page as it is at the moment of reading."""
+
+    mime_type: str
+    text: str
+    project: str
+    version: int = 0  # of the prompt or task; 0 for what has none
+
+
+def read_page(context: Context, uri: str) -> GeneratedPage | None:
+    """The page behind a URI; None if the URI is not one of a page.
+
+    Raises:
+        NotFound, Forbidden: there is no such prompt, task or project in this scope.
+        TemplateFailed: the file of the prompt cannot be read.
+    """
+    prefix = next((prefix for prefix in (PROMPT_URI, TASK_URI, PROJECT_URI) if uri.startswith(prefix)), None)
+    name = "" if prefix is None else unquote_name(uri, prefix)
+    if not name.strip() or "\0" in name:  # no store accepts NUL, not even in a search
+        return None
+    if prefix == PROMPT_URI:
+        found = find_prompt(context, name)
+        version = found.version if isinstance(found, Prompt) else 0
+        return GeneratedPage("text/markdown", read_template(context, found), context.scope.project, version)
+    if prefix == TASK_URI:
+        task = find_task(context, name)
+        project = task.project or context.scope.project
+        return GeneratedPage("text/markdown", write_task_page(context, task), project, task.version)
+    return GeneratedPage("application/json", write_project_page(context.within(name)), name)
+
+
+# -- writing ----------------------------------------------------------------------------------------------------
+
+
+def write_task_page(context: Context, task: TaskDetails) -> str:
+    """A task in Markdown: all its fields, the tasks that block it, and the documents of its project."""
+    facts = [f"Status: {'completed' if task.is_completed else 'ready' if task.is_ready else 'blocked'}"]
+    facts.append(f"Priority: {task.priority}")
+    if task.due is not None:
+        facts.append(f"Due: {task.due}")
+    if task.project is not None:
+        facts.append(f"Project: {task.project}")
+    if task.tags:
+        facts.append(f"Tags: {', '.join(task.tags)}")
+    page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(f"- {fact}" for fact in facts)]
+    if task.description is not None:
+        page.append(task.description)
+    lines = [format_task(one) for number in task.blocked_by[:_MOST] if (one := _find_blocker(context, number))]
+    if task.waits_elsewhere:
+        lines.append(HIDDEN_BLOCKER)
+    if lines:
+        page.append("## To be done first\n\n" + "\n".join(f"- {line}" for line in lines))
+    documents = _list_documents(context, task.project)
+    if documents:
+        page.append(f"## Documents of project {task.project}\n\n" + "\n".join(documents))
+    return "\n\n".join(page) + "\n"
+
+
+def write_start_page(context: Context, task: TaskDetails) -> str:
+    """A task as the first message of a conversation about it, with the tools that the caller may use for it."""
+    page = ["Work on this task.", write_task_page(context, task).rstrip()]
+    if blockers := list_blockers(task):
+        page.append(f"It waits for {', '.join(blockers)}: see to that first, or tell me why it can begin anyway.")
+    if "read_resource" in context.tools:
+        page.append("Read the documents that matter with read_resource.")
+    tools = ", ".join(tool for tool in _TOOLS_OF_PROJECT if tool in context.tools)
+    if tools and task.project not in (None, context.scope.project):
+        page.append(f'Its project is not the current one: pass project: "{task.project}" to {tools}.')
+    done = f"call complete_task with task {task.number}" if "complete_task" in context.tools else "tell me"
+    more = "; note what comes up with add_task" if "add_task" in context.tools else ""
+    page.append(f"When it is done, {done}{more}.")
+    return "\n\n".join(page) + "\n"
+
+
+def write_project_page(context: Context) -> str:
+    """The current project in JSON: how much it holds, its first documents and open tasks."""
+    held = projects.contents(context.tx, context.scope.project)
+    open_tasks, has_more = tasks.page(
+        context.tx, context.scope, filter="pending", project=context.scope.project, limit=_MOST
+    )
+    found, _ = resources.page(context.tx, context.scope, limit=_MOST)
+    value = {
+        "name": context.scope.project,
+        "prompts": held.prompts,
+        "resources": held.resources,
+        "documents": [{"name": one.name, "uri": one.uri} for one in found],
+        "open_tasks": [format_task(task) for task in open_tasks],
+        "has_more_tasks": has_more,
+    }
+    return encode(value).decode()
+
+
+def _find_blocker(context: Context, number: int) -> TaskDetails | None:
+    try:
+        return tasks.find(context.tx, context.scope, number)
+    except NotFound:
+        return None
+
+
+def _list_documents(context: Context, project: str | None) -> list[str]:
+    if project is None:
+        return []
+    try:
+        found, _ = resources.page(context.tx, projects.entered(context.scope, project), limit=_MOST)
+    except NotFound:
+        return []
+    return [f"- {one.name}: {one.uri}" for one in found]

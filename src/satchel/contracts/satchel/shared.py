@@ -1,0 +1,111 @@
+"""What the tools of several nouns share: types of arguments, the form of an answer, pieces of text and of schemas."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, UnsetType
+
+from satchel.contracts.contract import Reply
+from satchel.contracts.schema import Schema, hidden
+from satchel.services.rules import MAX_NAME
+
+_SHORT = 200  # characters of a description that a list shows
+
+# -- arguments --------------------------------------------------------------------------------------------------
+# Short on purpose: a client gives a model all descriptions before the first question.
+
+LINE = hidden(is_trimmed=True, max_length=10_000)
+NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
+QUERY = hidden(max_length=1000)
+
+Text = Annotated[str, Meta(extra=LINE)]
+Project = Annotated[str, Meta(description="Default: the current one", extra=NAME)]
+Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
+Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
+Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
+Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=2000))]
+Version = Annotated[
+    int,
+    Meta(description="As you read it; refused if it has another by now", extra=hidden(minimum=1, maximum=2**63 - 1)),
+]
+
+
+def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
+    """A text of an update: an empty one clears the field."""
+    return text if isinstance(text, UnsetType) else text or None
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+
+def reply(text: str, structured: dict[str, Any], facts: str = "") -> Reply:
+    """An answer as a text for people and a value for programs.
+
+    Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs.
+    """
+    return Reply([{"type": "text", "text": one} for one in (text, facts) if one or one is text], structured)
+
+
+def reply_page(
+    what: str,
+    project: str | None,
+    lines: list[str],
+    structured: dict[str, Any],
+    *,
+    next_cursor: str | None,
+    is_narrowed: bool,
+    is_continued: bool,
+) -> Reply:
+    """One page of a list; an empty one says whether there are none, none match, or the pages before were all."""
+    if next_cursor is not None:
+        structured["next_cursor"] = next_cursor
+        lines.append(f"More with cursor {next_cursor}")
+    if not lines and is_continued:
+        lines = [f"No more {what}."]
+    elif not lines:
+        where = f" in project '{project}'" if project else ""
+        lines = [f"No {what}{where}{' match' if is_narrowed else ''}."]
+    return reply("\n".join(lines), structured)
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text, in one line."""
+    plain = " ".join(text[: 2 * _SHORT].split())
+    return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
+
+
+def join_lines(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.splitlines())
+
+
+def format_count(count: int, what: str) -> str:
+    """A number of things, as in `1 byte` and `2 bytes`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+# -- schemas ----------------------------------------------------------------------------------------------------
+
+STRING: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+COUNTED: Schema = {"type": "object", "required": ["name"]}  # with how much there is of it
+_ERROR: Schema = {
+    "type": "object",
+    "properties": {"code": STRING, "message": STRING, "hint": STRING},
+    "required": ["code", "message"],
+}
+
+
+def answer_with(**members: Schema) -> Schema:
+    """The schema of what a tool answers: the project and these members, or an error."""
+    members = {"project": STRING, **members}
+    required = [name for name in members if name != "next_cursor"]
+    return {
+        "type": "object",
+        "properties": {**members, "error": _ERROR},
+        "oneOf": [{"required": required}, {"required": ["error"]}],
+    }
+
+
+def array_of(items: Schema) -> Schema:
+    """The schema of a list."""
+    return {"type": "array", "items": items}
