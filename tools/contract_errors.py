@@ -316,10 +316,13 @@ def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
     """What clients get when the database, or the code, fails."""
     tool: Tool | None = contract.tools[0] if contract.tools else None
     if tool is not None:
-        yield "the database fails", contract.failure(tool, StoreFailed("disk full"))
-        yield "an unexpected error, which is logged", contract.shaped(tool, contract.apology)
+        yield "the database fails", contract.explain_failure(tool, StoreFailed("disk full"))
+        yield "an unexpected error, which is logged", contract.explain_failure(tool, RuntimeError("a bug"))
         if contract.name == "satchel":  # the others have no argument that names a project
-            yield "the token is not for this project", contract.failure(tool, Forbidden("project", "NAME", Scope()))
+            yield (
+                "the token is not for this project",
+                contract.explain_failure(tool, Forbidden("project", "NAME", Scope())),
+            )
 
 
 def ask(contract: Contract, cases: list[Case]) -> list[dict[str, Any]]:
