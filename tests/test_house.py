@@ -103,7 +103,7 @@ def test_help_loads_neither_the_store_nor_the_protocol() -> None:
 
 
 def test_sql_is_never_put_together_from_values() -> None:
-    """No f-string, `%` or `+` makes a statement outside the engine modules; those take only our own words."""
+    """Outside the engine modules, nothing but constants like `_COLUMNS` is interpolated into a statement."""
     for file in [*(SOURCE / "storage").glob("*.py"), *(SOURCE / "services").glob("*.py")]:
         if file.name in ("sqlite.py", "postgres.py", "migrations.py", "database.py"):
             continue
@@ -112,5 +112,7 @@ def test_sql_is_never_put_together_from_values() -> None:
             if is_method and node.func.attr in ("one", "all", "run", "many", "execute"):
                 assert isinstance(node.args[0], ast.Constant | ast.Name), f"{file.name}:{node.lineno}"
             if isinstance(node, ast.JoinedStr):
-                text = ast.unparse(node).lower()
-                assert not any(word in text for word in ("select ", "insert ", "update ", "delete ")), file.name
+                is_sql = any(word in ast.unparse(node).lower() for word in ("select ", "insert ", "update ", "delete "))
+                parts = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+                is_constant = all(isinstance(part, ast.Name) and part.id.isupper() for part in parts)
+                assert is_constant or not is_sql, f"{file.name}:{node.lineno}"

@@ -110,9 +110,5 @@ class StoreConflict(StoreFailed):
     """Two writers got in each other's way, and this one was undone: it may try again."""
 
 
-class OutOfTime(Exception):
-    """Reading took longer than its caller has patience. That is no failure: somebody who has more asks again."""
-
-
 class StoreUnusable(StoreError):
     """The database cannot be opened; the message says what, why and what next."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from satchel.model import Scope
+from satchel.model import PromptDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, tasks, users
 from satchel.storage.database import open_database
 from tests.support.web import WebServer, call, rpc
@@ -45,8 +45,10 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WebServe
         user = users.local(database, str(folder))
         with database.write() as tx:
             for number in range(800):
-                prompts.add(tx, Scope(), title=f"T{number}", content="a common word", tags=[f"tag{number}"])
-                tasks.add(tx, Scope(user=user), title=f"Task {number}")
+                prompts.add(
+                    tx, Scope(), PromptDraft(title=f"T{number}", content="a common word", tags=[f"tag{number}"])
+                )
+                tasks.add(tx, Scope(user=user), TaskDraft(title=f"Task {number}"))
         database.close()
         yield patient, impatient
 

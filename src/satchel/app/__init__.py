@@ -36,7 +36,7 @@ def opened(settings: Settings, scope: Scope, *, needs_project: bool) -> Database
             projects.require(database, scope)
         return database
     except NotFound:
-        near = projects.near(database, scope.project)
+        near = projects.suggest(database, scope.project)
         hint = f"Did you mean '{near}'? " if near else ""
         make = f"Make it with: satchel project create {scope.project}"
         return complain(f"project '{scope.project}' does not exist. {hint}{make}", 3)

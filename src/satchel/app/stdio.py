@@ -73,7 +73,7 @@ def _placed(database: "Database", scope: Scope) -> Scope:
 
     folder = project_discovery.here()
     for name, why in project_discovery.named_above(folder) if folder is not None else ():
-        if projects.is_there(database, name):
+        if projects.exists(database, name):
             return structs.replace(scope, project=name, why=why)
     return scope
 

@@ -107,7 +107,7 @@ def _granted(token: Token) -> dict[str, Any]:
 
 def _check_owner(session: Session) -> None:
     """Say who makes and revokes tokens, to a role that may only read them."""
-    if session.database.is_walled:
+    if session.database.has_row_security:
         raise StoreFailed(
             "the application role may list tokens, not make or revoke them: run this with the owner's address in "
             "--database or SATCHEL_DATABASE"

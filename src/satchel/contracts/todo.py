@@ -9,7 +9,7 @@ from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Schema, Tool
 from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound, SatchelError, WrongArgument
-from satchel.model import Scope, Task
+from satchel.model import Scope, Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
 # -- inputs -----------------------------------------------------------------------------------------------------
@@ -108,13 +108,13 @@ class UpdatedTask(Struct):
 
 
 def add_task(context: Context, args: AddTask) -> Body:
-    task = tasks.add(context.tx, context.scope, title=args.title)
+    task = tasks.add(context.tx, context.scope, TaskDraft(title=args.title))
     return AddedTask(True, listed(task), f"Task '{task.title}' created successfully")
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
-    found = tasks.listed(context.tx, context.scope, status)
+    found = tasks.list_all(context.tx, context.scope, status)
     return TaskList(True, [listed(task) for task in found], len(found), counted(len(found)))
 
 
@@ -130,7 +130,7 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
-    task = tasks.update(context.tx, context.scope, args.task_id.lower(), title=args.title)
+    task = tasks.update(context.tx, context.scope, args.task_id.lower(), TaskPatch(title=args.title))
     updated = Updated(task.id, task.title, task.is_completed, task.updated_at)
     return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
 

@@ -1,10 +1,11 @@
-"""What a half-typed name may become: the names that start with it, then those that contain it."""
+"""Completions of a half-typed name: the names that start with it, then those that contain it."""
 
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from satchel.model import Scope
+from satchel.services import rules
 from satchel.services.projects import current
 from satchel.services.tasks import owner
 from satchel.storage import completion as rows
@@ -12,9 +13,9 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
-_OPEN_TASKS = 10_000  # the newest, which are looked through
+_OPEN_TASKS = 10_000  # only so many of the newest are searched
 
-Look = Callable[[str, int], list[str]]  # text, limit
+Lookup = Callable[[str, int], list[str]]  # text, limit
 
 
 class Completion(Struct, frozen=True):
@@ -28,8 +29,8 @@ def projects(tx: Tx, scope: Scope, text: str) -> Completion:
     """Names of projects that the scope may enter."""
     if scope.projects is not None:
         names = [name for name in sorted(set(scope.projects)) if rows.projects_starting(tx, name, 1) == [name]]
-        return _sorted_out(names, text)
-    return _completed(
+        return _match(names, text)
+    return _complete(
         text,
         lambda start, limit: rows.projects_starting(tx, start, limit),
         lambda folded, limit: rows.projects_containing(tx, folded, limit),
@@ -39,7 +40,7 @@ def projects(tx: Tx, scope: Scope, text: str) -> Completion:
 def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
     """Names of the project's prompts."""
     project = current(tx, scope).number
-    return _completed(
+    return _complete(
         text,
         lambda start, limit: rows.prompts_starting(tx, project, start, limit),
         lambda folded, limit: rows.prompts_containing(tx, project, folded, limit),
@@ -49,7 +50,7 @@ def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
 def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
     """URIs of the project's resources."""
     project = current(tx, scope).number
-    return _completed(
+    return _complete(
         text,
         lambda start, limit: rows.uris_starting(tx, project, start, limit),
         lambda folded, limit: rows.uris_containing(tx, project, folded, limit),
@@ -59,7 +60,7 @@ def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Tags of the project's prompts."""
     project = current(tx, scope).number
-    return _completed(
+    return _complete(
         text.lower(),
         lambda start, limit: rows.prompt_tags(tx, project, start=start, containing="", limit=limit),
         lambda folded, limit: rows.prompt_tags(tx, project, start="", containing=folded, limit=limit),
@@ -67,12 +68,14 @@ def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Numbers of the user's tasks that are not done, the newest first, as far as the scope may enter their projects."""
+    """Numbers of the user's open tasks that the scope may see, the newest first."""
     numbers = task_rows.open_numbers(tx, owner(scope), _OPEN_TASKS, scope.projects)
-    return _sorted_out(map(str, numbers), text.removeprefix("#"))
+    return _match(map(str, numbers), text.removeprefix("#"))
 
 
-def _completed(text: str, starting: Look, containing: Look) -> Completion:
+def _complete(text: str, starting: Lookup, containing: Lookup) -> Completion:
+    if not rules.is_storable(text):
+        return Completion((), False)
     found = dict.fromkeys(starting(text, MOST + 1))
     if text and len(found) <= MOST:
         found |= dict.fromkeys(containing(text.casefold(), MOST + 1))
@@ -80,7 +83,7 @@ def _completed(text: str, starting: Look, containing: Look) -> Completion:
     return Completion(names[:MOST], len(names) > MOST)
 
 
-def _sorted_out(names: Iterable[str], text: str) -> Completion:
+def _match(names: Iterable[str], text: str) -> Completion:
     folded = text.casefold()
     known = [name for name in names if folded in name.casefold()]
     known.sort(key=lambda name: not name.casefold().startswith(folded))

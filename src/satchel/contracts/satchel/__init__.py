@@ -88,7 +88,7 @@ def helped(run: Callable[..., Body]) -> Callable[..., Body]:
                 if f"list_{missing.kind}s" in context.tools:
                     raise
                 raise Missed(missing, (), hint="Look at what was named once more.") from missing
-            known = [project.name for project, _ in all_projects.listed(context.tx, context.scope)]
+            known = [project.name for project, _ in all_projects.list_all(context.tx, context.scope)]
             raise Missed(missing, closest_names(missing.key, known)) from missing
 
     return running

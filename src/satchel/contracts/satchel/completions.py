@@ -49,7 +49,7 @@ def of_prompt(context: Context, name: str, argument: str, text: str) -> completi
     declared = next((one for one in arguments_of(found) if one.name == argument), None)
     if declared is None:
         raise invalid_params(f"Prompt '{name}' has no argument {argument}")
-    used = argument_history.recalled(context.tx, context.scope, memory_of(found, context.scope), argument, text)
+    used = argument_history.recall(context.tx, context.scope, memory_of(found, context.scope), argument, text)
     if argument == "project" and context.scope.projects is not None:
         used = tuple(name for name in used if name in context.scope.projects)
     known = completion.Completion((*matching(declared.values, text), *used), False)

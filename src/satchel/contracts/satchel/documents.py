@@ -3,7 +3,7 @@
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.answers import ELSEWHERE, one_line, task_line, waits_for
 from satchel.errors import NotFound
-from satchel.model import TaskDetails
+from satchel.model import TaskDetails, TaskQuery
 from satchel.protocol.codec import encode
 from satchel.services import projects, resources, tasks
 
@@ -55,11 +55,11 @@ def start_document(context: Context, task: TaskDetails, tools: frozenset[str]) -
 
 def project_document(context: Context) -> str:
     """A project at a glance, as JSON."""
-    held = projects.contents(context.tx, context.scope.project)
-    open_tasks, has_more = tasks.page(
-        context.tx, context.scope, filter="pending", project=context.scope.project, limit=_MOST
+    held = projects.count_contents(context.tx, context.scope.project)
+    open_tasks, has_more = tasks.list_page(
+        context.tx, context.scope, TaskQuery(filter="pending", project=context.scope.project), limit=_MOST
     )
-    found, _ = resources.page(context.tx, context.scope, limit=_MOST)
+    found, _ = resources.list_page(context.tx, context.scope, limit=_MOST)
     value = {
         "name": context.scope.project,
         "prompts": held.prompts,
@@ -82,7 +82,7 @@ def _documents(context: Context, project: str | None) -> list[str]:
     if project is None:
         return []
     try:
-        found, _ = resources.page(context.tx, projects.entered(context.scope, project), limit=_MOST)
+        found, _ = resources.list_page(context.tx, projects.enter(context.scope, project), limit=_MOST)
     except NotFound:
         return []
     return [f"- {one.name}: {one.uri}" for one in found]

@@ -52,7 +52,7 @@ def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     listed: list[Result] = [START_ENTRY] if starts and place is None else []
     if place is None or place > 0:
         try:
-            found, has_more = prompts.offered(context.tx, context.scope, limit=PAGE, after=place or 0)
+            found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=place or 0)
         except (NotFound, Forbidden) as missing:
             unavailable(missing)
         # No title: some clients call a prompt by it, and stumble over its spaces.
@@ -132,7 +132,7 @@ def list_resources(context: Context, params: dict[str, Any]) -> Result:
     if after <= 0 and params.get("cursor") is not None:
         raise invalid_params("Unknown cursor")
     try:
-        found, has_more = resources.page(context.tx, context.scope, limit=PAGE, after=after)
+        found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
     except (NotFound, Forbidden) as missing:
         unavailable(missing)
     entries = [
@@ -159,7 +159,7 @@ def read_resource(context: Context, params: dict[str, Any]) -> Result:
 def read(context: Context, uri: str) -> Result:
     """A resource of the project, or what a URI of ours means."""
     try:
-        return contents(resources.read(context.tx, context.scope, uri))
+        return contents(resources.get_by_uri(context.tx, context.scope, uri))
     except NotFound:
         found = document(context, uri)
         if found is None:

@@ -7,7 +7,7 @@ from satchel.services import projects
 
 
 def list_projects(context: Context, _args: inputs.ListProjects) -> Body:
-    found = projects.listed(context.tx, context.scope)
+    found = projects.list_all(context.tx, context.scope)
     entries = [{"name": project.name, "prompts": held.prompts, "resources": held.resources} for project, held in found]
     lines = [
         f"- {project.name}: {counted(held.prompts, 'prompt')}, {counted(held.resources, 'resource')}"

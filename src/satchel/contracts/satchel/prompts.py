@@ -12,9 +12,8 @@ from satchel.contracts.satchel.failures import Missed, called
 from satchel.contracts.satchel.rendering import START_TASK, key_of, of_library, rendered, stored_or_library, template_of
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.manifest import LibraryPrompt
-from satchel.model import Argument, Prompt, PromptSummary
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.services import projects, prompts
-from satchel.storage.database import NEWEST
 
 
 def add_prompt(context: Context, args: inputs.AddPrompt) -> Body:
@@ -24,12 +23,14 @@ def add_prompt(context: Context, args: inputs.AddPrompt) -> Body:
     prompt = prompts.add(
         context.tx,
         context.scope,
-        title=args.title,
-        content=args.content,
-        name=args.name or None,
-        description=args.description or None,
-        tags=args.tags or (),
-        arguments=declared(args.arguments or []),
+        PromptDraft(
+            title=args.title,
+            content=args.content,
+            name=args.name or None,
+            description=args.description or None,
+            tags=args.tags or (),
+            arguments=declared(args.arguments or []),
+        ),
         avoiding=START_TASK,
     )
     text = f"Added prompt '{prompt.name}' to project '{context.scope.project}'."
@@ -42,7 +43,7 @@ def list_prompts(context: Context, args: inputs.ListPrompts) -> Body:
     query, tags = args.query or None, args.tags or ()
     found, has_more = stored_page(context, args, last)
     items = [answers.listed_prompt(prompt) for prompt in found]
-    following = cursor("p", *prompts.place(found[-1])) if found else ""
+    following = cursor("p", *prompts.position_of(found[-1])) if found else ""
     if not has_more and not tags:  # libraries come after what is stored; their prompts have no tags
         shelf = library_prompts(context, query, behind=last[1] if last and last[0] == "l" else "")
         rest = shelf[: args.limit - len(items)]
@@ -89,11 +90,13 @@ def update_prompt(context: Context, args: inputs.UpdatePrompt) -> Body:
             context.tx,
             context.scope,
             seen.id,
-            title=args.title,
-            content=args.content,
-            description=args.description if args.description is UNSET else args.description or None,
-            tags=args.tags,
-            arguments=UNSET if args.arguments is UNSET else declared(args.arguments),
+            PromptPatch(
+                title=args.title,
+                content=args.content,
+                description=args.description if args.description is UNSET else args.description or None,
+                tags=args.tags,
+                arguments=UNSET if args.arguments is UNSET else declared(args.arguments),
+            ),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated prompt '{prompt.name}' in project '{context.scope.project}' to version {prompt.version}."
@@ -110,7 +113,7 @@ def delete_prompt(context: Context, args: inputs.DeletePrompt) -> Body:
 
 def list_tags(context: Context, args: inputs.ListTags) -> Body:
     context = context.within(args.project)
-    tags = prompts.tags(context.tx, context.scope)
+    tags = prompts.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     counted = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
     return said(text, {"project": context.scope.project, "tags": counted})
@@ -129,7 +132,7 @@ def stored(context: Context, reference: str) -> Prompt:
             raise
         if shelved is not None:
             raise WrongArgument("prompt", "readOnly", value=shelved[0]) from None
-        raise Missed(missing, prompts.near(context.tx, context.scope, reference)) from missing
+        raise Missed(missing, prompts.suggest(context.tx, context.scope, reference)) from missing
     if shelved is not None:  # as whoever reads gets that one
         raise WrongArgument("prompt", "readOnly", value=shelved[0], limit=prompt.name)
     return prompt
@@ -142,14 +145,12 @@ def stored_page(
     if last and last[0] == "l":  # behind all of them; the project has to be there nevertheless
         projects.current(context.tx, context.scope)
         return (), False
-    return prompts.page(
+    return prompts.list_page(
         context.tx,
         context.scope,
-        query=args.query or None,
-        tags=args.tags or (),
-        tags_mode=args.match,
+        PromptQuery(text=args.query or "", tags=args.tags or (), needs_all_tags=args.match == "all"),
         limit=args.limit,
-        behind=(last[1], int(last[2])) if last else NEWEST,
+        after=(last[1], int(last[2])) if last else None,
     )
 
 

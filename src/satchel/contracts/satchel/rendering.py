@@ -33,7 +33,7 @@ def stored_or_library(context: Context, reference: str) -> Found:
         if missing.kind != "prompt":
             raise
         shelf = closest_names(reference, (name for name, _ in context.libraries.catalog.view))
-        near = (*prompts.near(context.tx, context.scope, reference), *shelf)
+        near = (*prompts.suggest(context.tx, context.scope, reference), *shelf)
         raise Missed(missing, near[:3]) from missing
 
 
@@ -76,7 +76,7 @@ def rendered(context: Context, found: Found, given: dict[str, str]) -> str:
     known = {one.name: given[one.name] for one in arguments if one.name in given}
     text = _text(context, found, known)
     memory = memory_of(found, context.scope)
-    if known and not context.scope.is_read_only and argument_history.is_news(context.tx, context.scope, memory, known):
+    if known and not context.scope.is_read_only and argument_history.has_new(context.tx, context.scope, memory, known):
         context.after_commit(lambda tx: argument_history.remember(tx, context.scope, memory, known))
     return text
 

@@ -5,14 +5,14 @@ from typing import Any
 from msgspec import UNSET
 
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.contracts.documents import contents, decoded
+from satchel.contracts.documents import contents
 from satchel.contracts.satchel import answers, inputs
 from satchel.contracts.satchel.answers import ResourceAnswer, counted, said
 from satchel.contracts.satchel.cursors import cursor, place
 from satchel.contracts.satchel.failures import Missed, called
 from satchel.contracts.satchel.reading import Document, document
 from satchel.errors import NotFound
-from satchel.model import Resource
+from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.services import resources
 
 
@@ -21,11 +21,13 @@ def add_resource(context: Context, args: inputs.AddResource) -> Body:
     resource = resources.add(
         context.tx,
         context.scope,
-        name=args.name,
-        uri=args.uri or f"satchel://resource/{args.name}",
-        content=lambda mime_type: decoded(args.content, mime_type),
-        mime_type=args.mime_type or "text/plain",
-        description=args.description or None,
+        ResourceDraft(
+            name=args.name,
+            uri=args.uri or f"satchel://resource/{args.name}",
+            content=args.content,
+            mime_type=args.mime_type or "text/plain",
+            description=args.description or None,
+        ),
     )
     text = f"Added resource '{resource.name}' ({resource.uri}) to project '{context.scope.project}'."
     return said(text, {"project": context.scope.project, "resource": answers.shown_resource(resource)})
@@ -34,8 +36,8 @@ def add_resource(context: Context, args: inputs.AddResource) -> Body:
 def list_resources(context: Context, args: inputs.ListResources) -> Body:
     context = context.within(args.project)
     last = place(args.cursor, "r")
-    found, has_more = resources.page(
-        context.tx, context.scope, query=args.query or None, limit=args.limit, after=int(last[1]) if last else 0
+    found, has_more = resources.list_page(
+        context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
     )
     structured: dict[str, Any] = {
         "project": context.scope.project,
@@ -83,16 +85,13 @@ def shown(uri: str, found: Document) -> Body:
 
 def update_resource(context: Context, args: inputs.UpdateResource) -> Body:
     context = context.within(args.project)
-    content = args.content
     seen = meant(context, args.resource)
     with called(seen.name):
         resource = resources.update(
             context.tx,
             context.scope,
             seen.name,
-            content=UNSET if content is UNSET else lambda mime_type: decoded(content, mime_type),
-            mime_type=args.mime_type,
-            description=args.description,
+            ResourcePatch(content=args.content, mime_type=args.mime_type, description=args.description),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated resource '{resource.name}' in project '{context.scope.project}' to version {resource.version}."
@@ -114,4 +113,4 @@ def meant(context: Context, reference: str) -> Resource:
     except NotFound as missing:
         if missing.kind != "resource":
             raise
-        raise Missed(missing, resources.near(context.tx, context.scope, reference)) from missing
+        raise Missed(missing, resources.suggest(context.tx, context.scope, reference)) from missing

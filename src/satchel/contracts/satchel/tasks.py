@@ -10,7 +10,7 @@ from satchel.contracts.satchel.answers import one_line, said, task_line
 from satchel.contracts.satchel.cursors import List, cursor, place
 from satchel.contracts.satchel.failures import Missed, Several
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import Scope, TaskDetails
+from satchel.model import Scope, TaskDetails, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
 from satchel.services import tasks
 
 
@@ -18,29 +18,33 @@ def add_task(context: Context, args: inputs.AddTask) -> Body:
     task = tasks.add(
         context.tx,
         context.scope,
-        title=args.title,
-        description=args.description or None,
-        project=args.project or context.scope.project,
-        tags=args.tags or (),
-        priority=args.priority,
-        due=args.due or None,
-        blocked_by=numbers(context, args.blocked_by) or (),
+        TaskDraft(
+            title=args.title,
+            description=args.description or None,
+            project=args.project or context.scope.project,
+            tags=args.tags or (),
+            priority=args.priority,
+            due=args.due or None,
+            blocked_by=numbers(context, args.blocked_by) or (),
+        ),
     )
     return shown("Added", context.scope, task)
 
 
 def list_tasks(context: Context, args: inputs.ListTasks) -> Body:
     last = place(args.cursor, LISTS[args.status])
-    found, has_more = tasks.page(
+    found, has_more = tasks.list_page(
         context.tx,
         context.scope,
-        filter=args.status,
-        project=args.project or None,
-        tags=args.tags or (),
-        tags_mode=args.match,
-        query=args.query or None,
+        TaskQuery(
+            filter=args.status,
+            project=args.project or None,
+            text=args.query or "",
+            tags=args.tags or (),
+            needs_all_tags=args.match == "all",
+        ),
         limit=args.limit,
-        behind=behind(last),
+        after=behind(last),
     )
     structured: dict[str, Any] = {
         "project": args.project or context.scope.project,
@@ -48,7 +52,7 @@ def list_tasks(context: Context, args: inputs.ListTasks) -> Body:
     }
     lines = [answers.task_entry(task) for task in found]
     if has_more:
-        at = tasks.place(args.status, found[-1])
+        at = tasks.position_of(args.status, found[-1])
         structured["next_cursor"] = cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
         lines.append("More with cursor " + structured["next_cursor"])
     nothing = answers.none_of(
@@ -65,14 +69,16 @@ def update_task(context: Context, args: inputs.UpdateTask) -> Body:
         context.tx,
         context.scope,
         meant(context, args.task).number,
-        title=args.title,
-        description=emptied(args.description),
-        project=emptied(args.project),
-        tags=args.tags,
-        priority=args.priority,
-        due=emptied(args.due),
-        blocked_by=numbers(context, args.blocked_by),
-        status=args.status,
+        TaskPatch(
+            title=args.title,
+            description=emptied(args.description),
+            project=emptied(args.project),
+            tags=args.tags,
+            priority=args.priority,
+            due=emptied(args.due),
+            blocked_by=numbers(context, args.blocked_by),
+            status=args.status,
+        ),
         expected_version=None if args.expected_version is UNSET else args.expected_version,
     )
     return shown("Updated", context.scope, task)
@@ -95,15 +101,15 @@ def delete_task(context: Context, args: inputs.DeleteTask) -> Body:
 
 # -- shared -----------------------------------------------------------------------------------------------------
 
-LISTS: dict[tasks.Filter, List] = {"ready": "o", "pending": "o", "completed": "d", "all": "a"}
+LISTS: dict[TaskFilter, List] = {"ready": "o", "pending": "o", "completed": "d", "all": "a"}
 
 
-def behind(last: tuple[str, ...] | None) -> tasks.Place | None:
+def behind(last: tuple[str, ...] | None) -> TaskPosition | None:
     """The place that a cursor tells."""
     if last is None:
         return None
     _, moment, number, priority, due = last
-    return tasks.Place(moment, int(number), int(priority), due or None)
+    return TaskPosition(moment, int(number), int(priority), due or None)
 
 
 def meant(context: Context, reference: str) -> TaskDetails:
@@ -113,10 +119,10 @@ def meant(context: Context, reference: str) -> TaskDetails:
     except NotFound as missing:
         if missing.kind != "task":
             raise
-        same, has_more = tasks.titled(context.tx, context.scope, reference)
+        same, has_more = tasks.find_by_title(context.tx, context.scope, reference)
         if same:
             raise Several(missing, tuple(f"#{number}" for number in same), has_more=has_more) from missing
-        near = tasks.near(context.tx, context.scope, reference)
+        near = tasks.suggest(context.tx, context.scope, reference)
         numbers, titles = tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near)
         raise Missed(missing, numbers, titles) from missing
 

@@ -10,7 +10,6 @@ from satchel.contracts.contract import Contract
 from satchel.contracts.news import news
 from satchel.contracts.runner import Runner
 from satchel.contracts.schema import mirrored
-from satchel.errors import OutOfTime
 from satchel.model import Scope, StoreChange
 from satchel.protocol import REVISIONS, Call, ClientChange, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
@@ -78,11 +77,7 @@ class Endpoint:
         """The answer where that takes less time than to hand the question on; else None."""
         if post.exchange.is_listening or not self._is_at_hand(post):
             return None
-        try:
-            body = self._take(post, for_user(scope, self._user), _PATIENCE)
-        except OutOfTime:
-            self._hand_on(post.calls[0])
-            return None
+        body = self._take(post, for_user(scope, self._user), _PATIENCE)
         if not post.exchange.is_answered:
             return Answer(202)
         return None if body is None else Answer(post.status(), body, JSON + self._session(post))
