@@ -160,7 +160,7 @@ def test_what_is_no_time(when: str) -> None:
 
 def test_every_time_is_written_with_the_same_length() -> None:
     times = [datetime(1, 1, 1, tzinfo=UTC), datetime(999, 1, 1, tzinfo=UTC), datetime.now(UTC) + timedelta(days=1)]
-    written = [clock.written(time) for time in times]
+    written = [clock.write(time) for time in times]
     assert written == sorted(written) and {len(text) for text in written} == {27}
 
 

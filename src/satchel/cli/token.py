@@ -86,11 +86,11 @@ def moment(when: str, now: Timestamp) -> Timestamp:
     try:
         duration = re.fullmatch(r"([0-9]{1,6})([mhdw])", when)
         if duration:
-            return clock.written(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
+            return clock.write(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
         at = datetime.fromisoformat(when)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         is_day = len(when) <= 10  # with a time of day it is longer
-        return clock.written(at + timedelta(days=1) if is_day else at)
+        return clock.write(at + timedelta(days=1) if is_day else at)
     except (ValueError, OverflowError):
         raise WrongArgument("expires_at", "format", value=when, kind="token") from None
 

@@ -117,7 +117,8 @@ def clean_task_patch(patch: TaskPatch) -> TaskPatch:
     title = UNSET if patch.title is UNSET else clean_title(patch.title, "task", MAX_TASK_TITLE)
     description = UNSET if patch.description is UNSET else clean_description("task", patch.description)
     tags = UNSET if patch.tags is UNSET else clean_tags("task", patch.tags)
-    _check_plan(patch.priority or "normal", None if patch.due is UNSET else patch.due, patch.blocked_by or ())
+    priority = "normal" if patch.priority is UNSET else patch.priority
+    _check_plan(priority, None if patch.due is UNSET else patch.due, patch.blocked_by or ())
     if patch.status is not UNSET and patch.status not in STATUSES:
         raise WrongArgument("status", "enum", limit=STATUSES, value=patch.status, kind="task")
     return structs.replace(patch, title=title, description=description, tags=tags)
