@@ -1,6 +1,6 @@
 """Completions of a half-typed name: the names that start with it, then those that contain it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -15,8 +15,6 @@ from satchel.storage.database import Tx
 MOST = 100
 _OPEN_TASKS = 10_000  # only so many of the newest are searched
 
-Lookup = Callable[[str, int], list[str]]  # text, limit
-
 
 class Completion(Struct, frozen=True):
     """Up to a hundred names, and whether there are more."""
@@ -27,44 +25,31 @@ class Completion(Struct, frozen=True):
 
 def projects(tx: Tx, scope: Scope, text: str) -> Completion:
     """Names of projects that the scope may enter."""
-    if scope.projects is not None:
-        names = [name for name in sorted(set(scope.projects)) if rows.projects_starting(tx, name, 1) == [name]]
-        return _match(names, text)
-    return _complete(
-        text,
-        lambda start, limit: rows.projects_starting(tx, start, limit),
-        lambda folded, limit: rows.projects_containing(tx, folded, limit),
-    )
+    if scope.projects is None:
+        return _complete(tx, rows.PROJECTS, None, text)
+    allowed = sorted(set(scope.projects))
+    return _match([name for name in allowed if rows.names_starting(tx, rows.PROJECTS, None, name, 1) == [name]], text)
 
 
 def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
     """Names of the project's prompts."""
-    project = current(tx, scope).number
-    return _complete(
-        text,
-        lambda start, limit: rows.prompts_starting(tx, project, start, limit),
-        lambda folded, limit: rows.prompts_containing(tx, project, folded, limit),
-    )
+    return _complete(tx, rows.PROMPTS, current(tx, scope).number, text)
 
 
 def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
     """URIs of the project's resources."""
-    project = current(tx, scope).number
-    return _complete(
-        text,
-        lambda start, limit: rows.uris_starting(tx, project, start, limit),
-        lambda folded, limit: rows.uris_containing(tx, project, folded, limit),
-    )
+    return _complete(tx, rows.URIS, current(tx, scope).number, text)
 
 
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Tags of the project's prompts."""
     project = current(tx, scope).number
-    return _complete(
-        text.lower(),
-        lambda start, limit: rows.prompt_tags(tx, project, start=start, containing="", limit=limit),
-        lambda folded, limit: rows.prompt_tags(tx, project, start="", containing=folded, limit=limit),
-    )
+    if not rules.is_storable(text):
+        return Completion((), False)
+    found = rows.prompt_tags(tx, project, start=text.lower(), containing="", limit=MOST + 1)
+    if text and len(found) <= MOST:
+        found += rows.prompt_tags(tx, project, start="", containing=text.casefold(), limit=MOST + 1)
+    return _cut(found)
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
@@ -73,18 +58,21 @@ def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
     return _match(map(str, numbers), text.removeprefix("#"))
 
 
-def _complete(text: str, starting: Lookup, containing: Lookup) -> Completion:
+def _complete(tx: Tx, names: str, project: int | None, text: str) -> Completion:
     if not rules.is_storable(text):
         return Completion((), False)
-    found = dict.fromkeys(starting(text, MOST + 1))
+    found = rows.names_starting(tx, names, project, text, MOST + 1)
     if text and len(found) <= MOST:
-        found |= dict.fromkeys(containing(text.casefold(), MOST + 1))
-    names = tuple(found)
-    return Completion(names[:MOST], len(names) > MOST)
+        found += rows.names_containing(tx, names, project, text.casefold(), MOST + 1)
+    return _cut(found)
 
 
 def _match(names: Iterable[str], text: str) -> Completion:
     folded = text.casefold()
-    known = [name for name in names if folded in name.casefold()]
-    known.sort(key=lambda name: not name.casefold().startswith(folded))
-    return Completion(tuple(known[:MOST]), len(known) > MOST)
+    found = [name for name in names if folded in name.casefold()]
+    return _cut(sorted(found, key=lambda name: not name.casefold().startswith(folded)))
+
+
+def _cut(found: list[str]) -> Completion:
+    names = tuple(dict.fromkeys(found))
+    return Completion(names[:MOST], len(names) > MOST)
