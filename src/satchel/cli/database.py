@@ -1,4 +1,4 @@
-"""`satchel database`: bring a store up to date, let a role in, look at it, and copy it."""
+"""`satchel database`: migrate a store, grant a role its use, show its status, and copy it."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def cli() -> None:
 
 
 def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Give a command the store's address, without opening it, and print what it says: a text, or a value as JSON."""
+    """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
 
     def with_store(*, as_json: bool, database: str | None, **options: object) -> None:
         with refusals(as_json=as_json):
@@ -34,7 +34,7 @@ def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
 
 
 @cli.command()
-@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be let in.")
+@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be granted access.")
 @command
 def migrate(where: str, role: str | None) -> tuple[str, Any]:
     """Bring the store to the newest schema, or make it; on PostgreSQL, as its owner.

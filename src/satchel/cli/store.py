@@ -20,7 +20,7 @@ from satchel.storage.database import Database, Tx, open_database
 
 
 class Session:
-    """One command at work: the store, the project, and the way its answer is printed."""
+    """The store and the project that a command works with, and how it prints its result."""
 
     def __init__(self, database: Database, scope: Scope, *, as_json: bool) -> None:
         self.database = database
@@ -116,7 +116,7 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
 
 @contextmanager
 def refusals(*, as_json: bool) -> Iterator[None]:
-    """End the command with a clear sentence where settings or store cannot be used."""
+    """End the command with an error message where settings or store cannot be used."""
     try:
         yield
     except config.SettingsError as error:
@@ -226,7 +226,7 @@ def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
-    """Ask before something is lost; without a terminal to ask on, refuse and name the flag."""
+    """Ask before something is lost; without a terminal, fail and name the flag that confirms it."""
     if is_yes:
         return
     if not sys.stdin.isatty():
@@ -235,6 +235,6 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
 
 
 def fields(value: Any, *left_out: str) -> dict[str, Any]:
-    """A value of the model as a dictionary, without its number and what else is left out."""
+    """A value of the model as a dictionary, without its number and the fields that are left out."""
     shown: dict[str, Any] = msgspec.structs.asdict(value)
     return {name: item for name, item in shown.items() if name != "number" and name not in left_out}

@@ -1,4 +1,4 @@
-"""`satchel token`: make, list and revoke the tokens that clients show to a server over HTTP."""
+"""`satchel token`: create, list and revoke the tokens that clients send to a server over HTTP."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -34,7 +34,7 @@ def create(
     _check_owner(session)
     user = _user(session) if owner is None else owner
     with session.database.write() as tx:
-        expires_at = None if expires is None else moment(expires, tx.now)
+        expires_at = None if expires is None else parse_expiry(expires, tx.now)
         token, secret = tokens.create(
             tx, user=user, is_read_only=is_read_only, projects=names or None, expires_at=expires_at
         )
@@ -81,15 +81,15 @@ def revoke(session: Session, id: str) -> None:
     session.say(f"Revoked token {token.id} of user {token.owner}.", shown(token, now))
 
 
-def moment(when: str, now: Timestamp) -> Timestamp:
-    """When something expires, as a person says it: after a duration, at the end of a day, or at a time."""
+def parse_expiry(when: str, now: Timestamp) -> Timestamp:
+    """The time of --expires: a duration from now, the end of a day, or a UTC time."""
     try:
         duration = re.fullmatch(r"([0-9]{1,6})([mhdw])", when)
         if duration:
             return clock.write(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
         at = datetime.fromisoformat(when)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        is_day = len(when) <= 10  # with a time of day it is longer
+        is_day = len(when) <= 10  # longer with a time of day
         return clock.write(at + timedelta(days=1) if is_day else at)
     except (ValueError, OverflowError):
         raise WrongArgument("expires_at", "format", value=when, kind="token") from None
@@ -106,7 +106,7 @@ def _granted(token: Token) -> dict[str, Any]:
 
 
 def _check_owner(session: Session) -> None:
-    """Say who makes and revokes tokens, to a role that may only read them."""
+    """Refuse a role that may only read tokens, and name the one that may create and revoke them."""
     if session.database.has_row_security:
         raise StoreFailed(
             "the application role may list tokens, not make or revoke them: run this with the owner's address in "

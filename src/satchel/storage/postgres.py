@@ -125,7 +125,7 @@ class PostgresDatabase(Database):
         self._probe: psycopg.Connection[Row] | None = None  # the connection that `schema` uses
         with operators_connection(address) as (connection, name):
             _check_encoding(connection, name)
-            postgres_schema.bring_up(connection, name, PostgresTx)
+            postgres_schema.migrate(connection, name, PostgresTx)
             row = connection.execute("select row_security_active('tasks')").fetchone()
             self.has_row_security = row == (True,)
             if self.has_row_security:
