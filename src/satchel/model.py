@@ -136,7 +136,7 @@ class PromptHeader(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of a text, and whether there is more before and behind it."""
+    """A piece of a text, and whether there is more before it and after it."""
 
     text: str
     is_cut_before: bool

@@ -45,7 +45,7 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
     from satchel.storage.status import read_status
 
     if role is not None and not is_postgres(where):
-        raise StoreUnusable("a SQLite file has no roles: whoever may read the file may read it all. Leave --role out.")
+        raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave --role out.")
     before = read_status(where).schema if is_postgres(where) else _schema_of_file(where)
     open_database(where).close()
     notes = []

@@ -110,9 +110,9 @@ def create_prompt(context: Context, args: CreatePrompt) -> Body:
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
-    rules.check_name("prompt", args.name)
+    rules.clean_name("prompt", args.name)
     if args.content is not UNSET:
-        rules.check_prompt_content(args.content)
+        rules.clean_prompt_content("prompt", args.content)
     description = args.description if args.description is UNSET else args.description or None
     with named(args.name):
         id = prompts.get_by_name(context.tx, context.scope, args.name).id
@@ -121,7 +121,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
 
 
 def delete_prompt(context: Context, args: DeletePrompt) -> Body:
-    rules.check_name("prompt", args.name)
+    rules.clean_name("prompt", args.name)
     with named(args.name):
         prompts.delete(context.tx, context.scope, prompts.get_by_name(context.tx, context.scope, args.name).id)
     return f"Deleted prompt '{args.name}' from project '{context.scope.project}'"

@@ -73,7 +73,7 @@ def add(tx: Tx, name: str) -> Project:
         WrongArgument: this cannot be a name.
         Taken: there is a project of this name.
     """
-    rules.check_name("project", name)
+    rules.clean_name("project", name)
     scope = Scope(project=name)
     if not rows.add(tx, name):
         raise Taken("project", "name", name, scope)
@@ -103,7 +103,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
         NotFound: there is no such project.
         Taken: another project has the new name.
     """
-    rules.check_name("project", new)
+    rules.clean_name("project", new)
     scope = Scope(project=new)
     try:
         is_renamed = rules.is_storable(old) and rows.rename(tx, old, new)

@@ -39,7 +39,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
         WrongArgument: a value breaks a rule.
         Taken: another prompt of the project has this title, or the name that was given.
     """
-    draft = rules.clean_prompt_draft(draft)
+    draft = rules.clean_prompt(draft)
     project = current(tx, scope).number
     id = tx.new_id()
     title = str(draft.title)
@@ -126,7 +126,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
         Taken: another prompt of the project has this title.
         VersionConflict: the prompt has another version than expected.
     """
-    patch = rules.clean_prompt_patch(patch)
+    patch = rules.clean("prompt", patch)
     project = current(tx, scope).number
     try:
         number = rows.update(tx, project, id, patch, expected_version) if rules.is_storable(id) else None

@@ -21,7 +21,8 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
         WrongArgument: a value breaks a rule.
         Taken: another resource of the project has this name or this URI.
     """
-    draft = rules.clean_resource_draft(draft)
+    draft = rules.clean("resource", draft)
+    draft = replace(draft, content=rules.clean_content(draft.mime_type, draft.content))
     project = current(tx, scope).number
     try:
         is_added = rows.add(tx, project, draft)
@@ -117,8 +118,10 @@ def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_versi
         NotFound: the project has no such resource.
         VersionConflict: the resource has another version than expected.
     """
-    rules.check_name("resource", name)
-    patch = rules.clean_resource_patch(patch)
+    rules.clean_name("resource", name)
+    patch = rules.clean("resource", patch)
+    if patch.content is not UNSET and patch.mime_type is not UNSET:  # refuse what needs no look at the resource first
+        patch = replace(patch, content=rules.clean_content(patch.mime_type, patch.content))
     project = current(tx, scope).number
     while True:
         seen = get_by_name(tx, scope, name)
@@ -136,7 +139,7 @@ def delete(tx: Tx, scope: Scope, name: str) -> None:
     Raises:
         NotFound: the project has no such resource.
     """
-    rules.check_name("resource", name)
+    rules.clean_name("resource", name)
     project = current(tx, scope).number
     uri = rows.delete(tx, project, name)
     if uri is None:

@@ -5,25 +5,16 @@ A `check_…` function raises WrongArgument. A `clean_…` function also returns
 
 import re
 from binascii import Error, a2b_base64, b2a_base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
+from typing import Any, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from satchel.errors import WrongArgument
-from satchel.model import (
-    MAX_CONTENT_BYTES,
-    PRIORITIES,
-    STATUSES,
-    UNSET,
-    Argument,
-    PromptDraft,
-    PromptPatch,
-    ResourceDraft,
-    ResourcePatch,
-    TaskDraft,
-    TaskPatch,
-)
+from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, UNSET, Argument, PromptDraft
+
+Value = TypeVar("Value", bound=Struct)
 
 MAX_NAME = 255
 MAX_TITLE = 200
@@ -50,106 +41,22 @@ _MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1
 _TEXT_SUBTYPES = {"json", "xml", "sql", "javascript", "typescript", "yaml", "toml", "graphql"}
 
 
-# -- whole values -------------------------------------------------------------------------------------------------
-
-
-def clean_prompt_draft(draft: PromptDraft) -> PromptDraft:
-    """A new prompt as it is stored. Without a title, its name is the title."""
-    title: str
-    if draft.name is not None:
-        check_name("prompt", draft.name)
-    if draft.title is not UNSET:
-        title = clean_title(draft.title)
-    elif draft.name is not None:
-        title = draft.name
-    else:
-        raise WrongArgument("title", "required", kind="prompt")
-    check_prompt_content(draft.content)
-    description = clean_description("prompt", draft.description)
-    tags = clean_tags("prompt", draft.tags)
-    if draft.arguments:
-        check_arguments(draft.arguments)
-        check_template(draft.content)
-    return structs.replace(draft, title=title, description=description, tags=tags)
-
-
-def clean_prompt_patch(patch: PromptPatch) -> PromptPatch:
-    """Changes to a prompt as they are stored."""
-    title = UNSET if patch.title is UNSET else clean_title(patch.title)
-    if patch.content is not UNSET:
-        check_prompt_content(patch.content)
-    description = UNSET if patch.description is UNSET else clean_description("prompt", patch.description)
-    tags = UNSET if patch.tags is UNSET else clean_tags("prompt", patch.tags)
-    check_arguments(patch.arguments or ())
-    return structs.replace(patch, title=title, description=description, tags=tags)
-
-
-def clean_resource_draft(draft: ResourceDraft) -> ResourceDraft:
-    """A new resource as it is stored."""
-    check_name("resource", draft.name)
-    check_uri(draft.uri)
-    check_mime_type(draft.mime_type)
-    content = clean_content(draft.mime_type, draft.content)
-    return structs.replace(draft, content=content, description=clean_description("resource", draft.description))
-
-
-def clean_resource_patch(patch: ResourcePatch) -> ResourcePatch:
-    """Changes to a resource as they are stored; its content only where the MIME type is among them."""
-    content = patch.content
-    if patch.mime_type is not UNSET:
-        check_mime_type(patch.mime_type)
-        content = UNSET if content is UNSET else clean_content(patch.mime_type, content)
-    description = UNSET if patch.description is UNSET else clean_description("resource", patch.description)
-    return structs.replace(patch, content=content, description=description)
-
-
-def clean_task_draft(draft: TaskDraft) -> TaskDraft:
-    """A new task as it is stored."""
-    title = clean_title(draft.title, "task", MAX_TASK_TITLE)
-    description = clean_description("task", draft.description)
-    tags = clean_tags("task", draft.tags)
-    _check_plan(draft.priority, draft.due, draft.blocked_by)
-    return structs.replace(draft, title=title, description=description, tags=tags)
-
-
-def clean_task_patch(patch: TaskPatch) -> TaskPatch:
-    """Changes to a task as they are stored."""
-    title = UNSET if patch.title is UNSET else clean_title(patch.title, "task", MAX_TASK_TITLE)
-    description = UNSET if patch.description is UNSET else clean_description("task", patch.description)
-    tags = UNSET if patch.tags is UNSET else clean_tags("task", patch.tags)
-    priority = "normal" if patch.priority is UNSET else patch.priority
-    _check_plan(priority, None if patch.due is UNSET else patch.due, patch.blocked_by or ())
-    if patch.status is not UNSET and patch.status not in STATUSES:
-        raise WrongArgument("status", "enum", limit=STATUSES, value=patch.status, kind="task")
-    return structs.replace(patch, title=title, description=description, tags=tags)
-
-
-def _check_plan(priority: str, due: str | None, blocked_by: Sequence[int]) -> None:
-    if priority not in PRIORITIES:
-        raise WrongArgument("priority", "enum", limit=PRIORITIES, value=priority, kind="task")
-    if due is not None:
-        check_due(due)
-    if len(blocked_by) > MAX_BLOCKERS:
-        raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind="task")
-
-
-# -- single values ------------------------------------------------------------------------------------------------
-
-
-def check_name(kind: str, name: str) -> None:
-    """Check the name of a project, prompt or resource."""
+def clean_name(kind: str, name: str) -> str:
+    """The name of a project, prompt or resource."""
     if not name:
         raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
     if len(name) > MAX_NAME:
         raise WrongArgument("name", "maxLength", limit=MAX_NAME, value=name, kind=kind)
     if not re.fullmatch(_NAME, name):
         raise WrongArgument("name", "pattern", limit=_NAME, value=name, kind=kind)
+    return name
 
 
-def clean_title(title: str, kind: str = "prompt", longest: int = MAX_TITLE) -> str:
-    """A title without outer white space."""
+def clean_title(kind: str, title: str) -> str:
+    """The title of a prompt or task, without outer white space."""
     check_text("title", title)
     title = title.strip()
+    longest = MAX_TASK_TITLE if kind == "task" else MAX_TITLE
     if not title:
         raise WrongArgument("title", "minLength", limit=1, kind=kind)
     if len(title) > longest:
@@ -157,27 +64,27 @@ def clean_title(title: str, kind: str = "prompt", longest: int = MAX_TITLE) -> s
     return title
 
 
-def clean_description(kind: str, description: str | None) -> str | None:
+def clean_description(kind: str, description: str) -> str | None:
     """A description; None where it is empty."""
-    if not description:
-        return None
     check_text("description", description)
     if len(description) > MAX_DESCRIPTION:
         raise WrongArgument("description", "maxLength", limit=MAX_DESCRIPTION, kind=kind)
-    return description
+    return description or None
 
 
-def check_uri(uri: str) -> None:
-    """Check a URI: it has a scheme, and neither spaces nor control characters."""
+def clean_uri(kind: str, uri: str) -> str:
+    """A URI, which has a scheme, and neither spaces nor control characters."""
     check_text("uri", uri)
     if not re.fullmatch(_URI, uri) or len(uri.encode()) > MAX_URI_BYTES:
-        raise WrongArgument("uri", "format", limit="uri", value=uri, kind="resource")
+        raise WrongArgument("uri", "format", limit="uri", value=uri, kind=kind)
+    return uri
 
 
-def check_mime_type(mime_type: str) -> None:
-    """Check a MIME type."""
+def clean_mime_type(kind: str, mime_type: str) -> str:
+    """A MIME type."""
     if len(mime_type) > MAX_NAME or not re.fullmatch(_MIME_TYPE, mime_type):
-        raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind="resource")
+        raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind=kind)
+    return mime_type
 
 
 def is_text(mime_type: str) -> bool:
@@ -188,12 +95,13 @@ def is_text(mime_type: str) -> bool:
     return type_ == "application" and subtype.removeprefix("x-") in _TEXT_SUBTYPES
 
 
-def check_prompt_content(content: str) -> None:
-    """Check the content of a prompt: some text, and not too long."""
+def clean_prompt_content(kind: str, content: str) -> str:
+    """The content of a prompt, which is not blank."""
     check_text("content", content)
     if not content.strip():
-        raise WrongArgument("content", "minLength", limit=1, kind="prompt")
-    _check_size("prompt", content.encode())
+        raise WrongArgument("content", "minLength", limit=1, kind=kind)
+    _check_size(kind, content.encode())
+    return content
 
 
 def check_template(content: str) -> None:
@@ -271,20 +179,35 @@ def fold_query(query: str) -> str:
     return query.casefold()
 
 
-def check_due(due: str) -> None:
-    """Check a day, written YYYY-MM-DD."""
+def clean_due(kind: str, due: str) -> str:
+    """A day, written YYYY-MM-DD."""
     try:
         if not re.fullmatch(_DATE, due):
             raise ValueError
         date.fromisoformat(due)
     except ValueError:
-        raise WrongArgument("due", "format", limit="date", value=due, kind="task") from None
+        raise WrongArgument("due", "format", limit="date", value=due, kind=kind) from None
+    return due
 
 
-def check_arguments(arguments: Sequence[Argument]) -> None:
-    """Check the arguments that a prompt declares."""
+def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) -> str:
+    """One of some words."""
+    if value not in choices:
+        raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
+    return value
+
+
+def clean_blockers(kind: str, blockers: Sequence[int]) -> Sequence[int]:
+    """The numbers of the tasks that block a task."""
+    if len(blockers) > MAX_BLOCKERS:
+        raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
+    return blockers
+
+
+def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:
+    """The arguments that a prompt declares."""
     if len(arguments) > MAX_ARGUMENTS:
-        raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind="prompt")
+        raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind=kind)
     seen: set[str] = set()
     for index, argument in enumerate(arguments):
         if not re.fullmatch(_ARGUMENT, argument.name):
@@ -293,6 +216,7 @@ def check_arguments(arguments: Sequence[Argument]) -> None:
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt")
         seen.add(argument.name)
         _check_argument(argument, f"arguments[{index}]")
+    return arguments
 
 
 def _check_argument(argument: Argument, place: str) -> None:
@@ -325,3 +249,55 @@ def is_storable(text: str) -> bool:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
+
+
+# -- whole values -------------------------------------------------------------------------------------------------
+
+# The rules of each field, in the order in which they are applied.
+_RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
+    "prompt": {
+        "name": clean_name,
+        "title": clean_title,
+        "content": clean_prompt_content,
+        "description": clean_description,
+        "tags": clean_tags,
+        "arguments": clean_arguments,
+    },
+    "resource": {
+        "name": clean_name,
+        "uri": clean_uri,
+        "mime_type": clean_mime_type,
+        "description": clean_description,
+    },
+    "task": {
+        "title": clean_title,
+        "description": clean_description,
+        "tags": clean_tags,
+        "priority": lambda kind, priority: clean_choice(kind, "priority", priority, PRIORITIES),
+        "due": clean_due,
+        "blocked_by": clean_blockers,
+        "status": lambda kind, status: clean_choice(kind, "status", status, STATUSES),
+    },
+}
+
+
+def clean(kind: str, value: Value) -> Value:
+    """A draft or a patch with every field in the form that is stored, except the content of a resource."""
+    cleaned = {}
+    for field, rule in _RULES[kind].items():
+        item = getattr(value, field, UNSET)
+        if item is not UNSET and item is not None:
+            cleaned[field] = rule(kind, item)
+    return structs.replace(value, **cleaned)
+
+
+def clean_prompt(draft: PromptDraft) -> PromptDraft:
+    """A new prompt as it is stored. Without a title, its name is the title."""
+    draft = clean("prompt", draft)
+    if draft.arguments:
+        check_template(draft.content)
+    if draft.title is UNSET:
+        if draft.name is None:
+            raise WrongArgument("title", "required", kind="prompt")
+        draft = structs.replace(draft, title=draft.name)
+    return draft

@@ -42,7 +42,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
         NotFound: there is no such project, or the user has no such blocker.
         Forbidden: the scope may not enter the project.
     """
-    draft = rules.clean_task_draft(draft)
+    draft = rules.clean("task", draft)
     user = owner(scope)
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
     try:
@@ -182,7 +182,7 @@ def update(
         VersionConflict: the task has another version than expected.
         WrongArgument: a value breaks a rule, or the task would block itself, directly or through others.
     """
-    patch = rules.clean_task_patch(patch)
+    patch = rules.clean("task", patch)
     user = owner(scope)
     seen = get(tx, scope, reference)
     project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
