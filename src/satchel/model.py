@@ -55,7 +55,7 @@ class StoreChange(Struct, frozen=True, array_like=True):
     key: str | None = None
 
 
-class Project(Struct, frozen=True, kw_only=True):
+class Project(Struct, frozen=True):
     """A named part of the store."""
 
     number: int
@@ -166,7 +166,7 @@ class Page(Struct, frozen=True):
     total: int
 
 
-class Resource(Struct, frozen=True, kw_only=True):
+class Resource(Struct, frozen=True):
     """A named document with a URI; text or bytes, as its MIME type says."""
 
     number: int
@@ -200,15 +200,15 @@ class ResourcePatch(Struct, frozen=True, kw_only=True):
     description: str | UnsetType | None = UNSET
 
 
-class Task(Struct, frozen=True, kw_only=True):
+class Task(Struct, frozen=True):
     """Something that a user has to do."""
 
     number: int  # the integer id that some contracts expose; never reused
     id: str
     owner: str
     title: str
-    description: str | None = None
-    completed_at: Timestamp | None = None
+    description: str | None
+    completed_at: Timestamp | None
     created_at: Timestamp
     updated_at: Timestamp
     version: int

@@ -1,16 +1,16 @@
 """Queries about projects."""
 
 from satchel.model import Project, ProjectCounts
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Tx
 
-_COLUMNS = "number, id, name, created_at"
+_COLUMNS = "number, id, name, created_at"  # as in Project
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
     """The project of that name."""
     sql = f"select {_COLUMNS} from projects where name = :name"
     row = tx.one(sql, name=name)
-    return _project(row) if row else None
+    return Project(*row) if row else None
 
 
 def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, ProjectCounts]]:
@@ -22,7 +22,7 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Proje
         from projects where not :is_confined or name in :allowed order by name
     """
     found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())
-    return [(_project(row), ProjectCounts(*row[4:])) for row in found]
+    return [(Project(*row[:4]), ProjectCounts(*row[4:])) for row in found]
 
 
 def count_contents(tx: Tx, project: int) -> ProjectCounts:
@@ -58,7 +58,3 @@ def rename(tx: Tx, old: str, new: str) -> bool:
 def delete(tx: Tx, name: str) -> bool:
     """Delete a project with everything in it; says whether there was one."""
     return tx.one("delete from projects where name = :name returning number", name=name) is not None
-
-
-def _project(row: Row) -> Project:
-    return Project(number=row[0], id=row[1], name=row[2], created_at=row[3])

@@ -3,8 +3,7 @@
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
 from satchel.storage.database import Row, Tx
 
-_COLUMNS = "number, id, name, uri, description, mime_type, created_at, updated_at, version"
-_NAMES = _COLUMNS.split(", ")
+_COLUMNS = "number, id, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
 _WHOLE = f"select {_COLUMNS}, 0, content, data from resources where project = :project"
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
@@ -125,8 +124,8 @@ def _split(content: str | bytes) -> tuple[str | None, bytes | None]:
 
 
 def _resource(row: Row) -> Resource:
-    size, text, data = row[-3:]
+    *columns, size, text, data = row
     content = bytes(data) if data is not None else text
     if content is not None:
         size = len(content) if isinstance(content, bytes) else len(content.encode())
-    return Resource(**dict(zip(_NAMES, row, strict=False)), size=size, content=content)
+    return Resource(*columns, size, content)

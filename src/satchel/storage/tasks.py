@@ -4,15 +4,14 @@ Contracts that know only title and description read a `Task`; `details` reads ev
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
 from satchel.storage.database import Row, Tx
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in one; None: all
 
-_COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"
-_NAMES = _COLUMNS.split(", ")
+_COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
+_COUNT = len(_COLUMNS.split(", "))
 
 # Confines a query on `tasks` to the allowed projects; the parameters are those of `confine`.
 CONFINED = """
@@ -159,7 +158,7 @@ def list_all(tx: Tx, owner: str, allowed: Allowed = None, *, is_open: bool = Fal
             select {_COLUMNS} from tasks where owner = :owner and completed_at is null and {CONFINED}
             order by created_at desc, number desc
         """
-    return [Task(**_columns(row)) for row in tx.all(sql, owner=owner, **confine(allowed))]
+    return [Task(*row) for row in tx.all(sql, owner=owner, **confine(allowed))]
 
 
 def update(
@@ -248,18 +247,14 @@ def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
     tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
 
 
-def _columns(row: Row) -> dict[str, Any]:
-    return dict(zip(_NAMES, row, strict=False))
-
-
 def _task(row: Row | None) -> Task | None:
-    return Task(**_columns(row)) if row else None
+    return Task(*row) if row else None
 
 
 def _details(row: Row) -> TaskDetails:
-    project, priority, due, tags, blockers, open_blockers = row[len(_NAMES) :]
+    project, priority, due, tags, blockers, open_blockers = row[_COUNT:]
     return TaskDetails(
-        **_columns(row),
+        *row[:_COUNT],
         project=project,
         tags=tuple(sorted(tags.split(","))) if tags else (),
         priority=PRIORITIES[priority - 1],
