@@ -128,4 +128,5 @@ def _resource(row: Row) -> Resource:
     content = bytes(data) if data is not None else text
     if content is not None:
         size = len(content) if isinstance(content, bytes) else len(content.encode())
-    return Resource(*columns, size, content)
+    columns += [size, content]
+    return Resource(*columns)
