@@ -102,6 +102,21 @@ def test_help_loads_neither_the_store_nor_the_protocol() -> None:
     assert not {name for name in modules if name.startswith(("satchel.storage", "satchel.protocol", "apsw", "rich"))}
 
 
+def test_no_service_and_no_query_takes_more_than_six_parameters() -> None:
+    for file in [*(SOURCE / "storage").glob("*.py"), *(SOURCE / "services").glob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                given = [one.arg for one in (*node.args.args, *node.args.kwonlyargs) if one.arg != "self"]
+                assert len(given) <= 6, f"{file.name}: {node.name}({', '.join(given)})"
+
+
+@pytest.mark.parametrize("package", ["services", "storage"])
+def test_a_package_lists_its_modules(package: str) -> None:
+    text = ast.get_docstring(ast.parse((SOURCE / package / "__init__.py").read_text())) or ""
+    listed = [line.split()[0] for line in text.split("\n\n")[-1].splitlines()]
+    assert sorted(listed) == sorted(file.stem for file in (SOURCE / package).glob("*.py") if file.stem != "__init__")
+
+
 def test_sql_is_never_put_together_from_values() -> None:
     """Outside the engine modules, nothing but constants like `_COLUMNS` is interpolated into a statement."""
     for file in [*(SOURCE / "storage").glob("*.py"), *(SOURCE / "services").glob("*.py")]:

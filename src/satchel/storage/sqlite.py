@@ -120,12 +120,10 @@ class SqliteTx(Tx):
             order by updated_at desc, number desc
         """
         moment, last = after
-        try:
+        with _translate_errors():
             rows = self._connection.execute(sql, {"project": project, "moment": moment, "last": last})
             found = (number for (number,) in rows if number in wanted)
             return list(islice(found, offset, offset + limit)) if offset < len(wanted) else []
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
 
 
 class SqliteDatabase(Database):
@@ -179,33 +177,27 @@ class SqliteDatabase(Database):
             connection = self._idle_readers.pop()
         except IndexError:
             connection = None
-        try:
+        with _translate_errors():
             if connection is None:
                 connection = self._connect()
                 connection.execute("pragma query_only = on")
             connection.execute("begin")
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
         return connection
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
         with self._write_lock:
             self._check_file()
-            try:
+            with _translate_errors():
                 # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
                 # writes while another one writes.
                 self._writer.execute("begin immediate")
-            except apsw.Error as error:
-                raise StoreFailed(str(error)) from error
             try:
                 tx = SqliteTx(self._writer)
                 yield tx
                 tx.record_changes()
-                try:
+                with _translate_errors():
                     self._writer.execute("commit")
-                except apsw.Error as error:
-                    raise StoreFailed(str(error)) from error
             finally:
                 if self._writer.in_transaction:
                     with suppress(apsw.Error):
@@ -215,10 +207,8 @@ class SqliteDatabase(Database):
         from satchel.storage.sqlite_watch import Watcher  # a cold start watches nothing
 
         self._check_file()
-        try:
+        with _translate_errors():
             self._watchers.append(Watcher(self._connect(), self._check_file, listen))
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
 
     @property
     def schema(self) -> int:
@@ -285,6 +275,14 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> Any:
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise StoreFailed(str(error)) from error
 
 
 def _make_private_file(path: str) -> None:
