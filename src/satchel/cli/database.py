@@ -8,7 +8,7 @@ import click
 
 from satchel import config
 from satchel.cli.store import as_json as indented
-from satchel.cli.store import refusals
+from satchel.cli.store import report_errors
 from satchel.errors import StoreUnusable
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.migrations import MIGRATIONS
@@ -23,7 +23,7 @@ def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
     """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
 
     def with_store(*, as_json: bool, database: str | None, **options: object) -> None:
-        with refusals(as_json=as_json):
+        with report_errors(as_json=as_json):
             text, value = run(config.load({"database": database}).database, **options)
         click.echo(indented(value) if as_json else text)
 
@@ -73,7 +73,7 @@ def status(where: str) -> tuple[str, Any]:
         f"engine     {found.engine}",
         f"store      {found.store}",
         f"schema     {found.schema} (this Satchel knows up to {found.newest})",
-        *(f"{name:<10} {_shown(count)}" for name, count in found.counts.items()),
+        *(f"{name:<10} {_format_count(count)}" for name, count in found.counts.items()),
     ]
     if found.row_security:
         lines.append("This role is held by row-level security: it sees the tasks of one user at a time.")
@@ -101,5 +101,5 @@ def _schema_of_file(where: str) -> int:
     return read_status(where).schema if os.path.exists(where) and os.path.getsize(where) else 0
 
 
-def _shown(count: int | None) -> str:
+def _format_count(count: int | None) -> str:
     return "not visible" if count is None else str(count)

@@ -32,7 +32,7 @@ def add(session: Session, title: str, content: str | None, tags: tuple[str, ...]
     draft = PromptDraft(title=title, content=text, tags=tags, description=description)
     with session.write() as tx:
         prompt = prompts.add(tx, session.scope, draft)
-    session.say(f"Added prompt '{prompt.name}' to project '{session.scope.project}'.", whole(session, prompt))
+    session.say(f"Added prompt '{prompt.name}' to project '{session.scope.project}'.", describe(session, prompt))
 
 
 @cli.command("list")
@@ -70,7 +70,7 @@ def show(session: Session, ref: str) -> None:
     with session.read() as tx:
         prompt = prompts.find(tx, session.scope, ref)
     if session.as_json:
-        click.echo(as_json(whole(session, prompt)))
+        click.echo(as_json(describe(session, prompt)))
     else:
         contents.show(prompt.content)
 
@@ -104,7 +104,7 @@ def edit(
         patch = replace(patch, content=contents.decode(contents.read(content, editing=found.content)))
     with session.write() as tx:
         prompt = prompts.update(tx, session.scope, found.id, patch)
-    session.say(f"Changed prompt '{prompt.name}' in project '{session.scope.project}'.", whole(session, prompt))
+    session.say(f"Changed prompt '{prompt.name}' in project '{session.scope.project}'.", describe(session, prompt))
 
 
 @cli.command()
@@ -121,7 +121,7 @@ def delete(session: Session, refs: tuple[str, ...]) -> None:
     session.say(f"Deleted prompt {quoted} from project '{session.scope.project}'.", {"deleted": names})
 
 
-def whole(session: Session, prompt: Prompt) -> dict[str, Any]:
+def describe(session: Session, prompt: Prompt) -> dict[str, Any]:
     """Everything about a prompt."""
     more = {"arguments": prompt.arguments} if prompt.arguments else {}
     return {"project": session.scope.project, **fields(prompt, "arguments"), **more}

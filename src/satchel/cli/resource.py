@@ -35,7 +35,7 @@ def add(
         resource = resources.add(tx, session.scope, draft)
     size = "1 byte" if resource.size == 1 else f"{resource.size} bytes"
     text = f"Added resource '{name}' ({kind}, {size}) to project '{session.scope.project}'."
-    session.say(text, head(session, resource))
+    session.say(text, describe(session, resource))
 
 
 @cli.command("list")
@@ -57,7 +57,7 @@ def show(session: Session, name: str) -> None:
     with session.read() as tx:
         resource = resources.get_by_name(tx, session.scope, name)
     if session.as_json:
-        click.echo(as_json({**head(session, resource), "content": resource.content}))  # bytes come out as base64
+        click.echo(as_json({**describe(session, resource), "content": resource.content}))  # bytes come out as base64
     elif isinstance(resource.content, str):
         contents.show(resource.content)
     elif sys.stdout.isatty():
@@ -83,7 +83,7 @@ def edit(session: Session, name: str, content: str | None, mime_type: str | None
         patch = replace(patch, content=contents.read(content, editing=editing))
     with session.write() as tx:
         resource = resources.update(tx, session.scope, name, patch)
-    session.say(f"Changed resource '{name}' in project '{session.scope.project}'.", head(session, resource))
+    session.say(f"Changed resource '{name}' in project '{session.scope.project}'.", describe(session, resource))
 
 
 @cli.command()
@@ -99,7 +99,7 @@ def delete(session: Session, names: tuple[str, ...]) -> None:
     session.say(f"Deleted resource {quoted} from project '{session.scope.project}'.", {"deleted": deleted})
 
 
-def head(session: Session, resource: Resource) -> dict[str, Any]:
+def describe(session: Session, resource: Resource) -> dict[str, Any]:
     """Everything about a resource but its content."""
     return {"project": session.scope.project, **fields(resource, "content")}
 

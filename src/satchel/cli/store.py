@@ -93,7 +93,7 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
 
 @contextmanager
 def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, as_user: bool) -> Iterator[Session]:
-    with refusals(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
@@ -105,7 +105,7 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
             session.scope = Scope(project=settings.project, user=users.local(opened, settings.home))
         yield session
     except SatchelError as error:
-        _end(_words(error, session), type(error).__name__, _status(error), as_json=as_json)
+        _end(_explain(error, session), type(error).__name__, _status(error), as_json=as_json)
     except click.UsageError:
         raise
     except click.ClickException as error:
@@ -115,7 +115,7 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
 
 
 @contextmanager
-def refusals(*, as_json: bool) -> Iterator[None]:
+def report_errors(*, as_json: bool) -> Iterator[None]:
     """End the command with an error message where settings or store cannot be used."""
     try:
         yield
@@ -144,24 +144,24 @@ def _status(error: SatchelError) -> int:
     return statuses.get(type(error), 1)
 
 
-def _words(error: SatchelError, session: Session) -> str:
+def _explain(error: SatchelError, session: Session) -> str:
     if isinstance(error, NotFound | Forbidden) and error.kind == "task":
         # A task of another user is answered like one that does not exist.
         return f"task {error.key} is not among your tasks. List them with: satchel task list"
     if isinstance(error, NotFound) and error.kind == "token":
         return f"there is no token {error.key}. List them with: satchel token list"
     if isinstance(error, NotFound):
-        return _missing(error, session)
+        return _explain_missing(error, session)
     if isinstance(error, Taken):
         where = "" if error.kind == "project" else f" in project '{error.scope.project}'"
         holder = f" (resource '{error.holder}')" if error.holder else ""
         return f"there is already a {error.kind} with the {error.field} '{error.key}'{where}{holder}. Choose another."
     if isinstance(error, WrongArgument):
-        return f"{_wrong(error)}."
+        return f"{_explain_wrong(error)}."
     return f"{error}. Nothing was changed."
 
 
-def _missing(error: NotFound, session: Session) -> str:
+def _explain_missing(error: NotFound, session: Session) -> str:
     if error.kind == "project":
         what, next_ = f"project '{error.key}' does not exist", f"Make it with: satchel project create {error.key}"
     else:
@@ -181,7 +181,7 @@ def _suggestion(error: NotFound, session: Session) -> str:
     return f"Did you mean '{name}'? " if name else ""
 
 
-def _wrong(error: WrongArgument) -> str:
+def _explain_wrong(error: WrongArgument) -> str:
     what = f"the {error.field} of a {error.kind}" if error.kind else error.field
     words: dict[tuple[str, str], str] = {
         ("name", "pattern"): f"'{error.value}' cannot be a {error.kind} name: use letters, digits, '-', '_' and '.'",

@@ -24,7 +24,7 @@ def add(session: Session, title: str, description: str | None) -> None:
     """Add a task."""
     with session.write() as tx:
         task = tasks.add(tx, session.scope, TaskDraft(title=title, description=(description or "").strip()))
-    session.say(f"Added task {task.number}: {task.title}", shown(task))
+    session.say(f"Added task {task.number}: {task.title}", describe(task))
 
 
 @cli.command("list")
@@ -36,7 +36,7 @@ def list_(session: Session, status: TaskStatus | None) -> None:
     with session.read() as tx:
         found = tasks.list_all(tx, session.scope, status)
     rows = [(str(task.number), "done" if task.is_completed else "", task.title) for task in found]
-    session.table(("NUMBER", "DONE", "TITLE"), rows, {"tasks": [shown(task) for task in found], "total": len(found)})
+    session.table(("NUMBER", "DONE", "TITLE"), rows, {"tasks": [describe(task) for task in found], "total": len(found)})
 
 
 @cli.command()
@@ -48,7 +48,7 @@ def show(session: Session, ref: str) -> None:
         task = tasks.get(tx, session.scope, parse_reference(ref, session))
     lines = [f"{task.number}  {task.title}", *([task.description] if task.description else [])]
     lines += [f"created {task.created_at}", f"done {task.completed_at}" if task.completed_at else "not done"]
-    session.say("\n".join(lines), shown(task))
+    session.say("\n".join(lines), describe(task))
 
 
 @cli.command()
@@ -66,7 +66,7 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
     )
     with session.write() as tx:
         task = tasks.update(tx, session.scope, parse_reference(ref, session), patch)
-    session.say(f"Changed task {task.number}: {task.title}", shown(task))
+    session.say(f"Changed task {task.number}: {task.title}", describe(task))
 
 
 @cli.command()
@@ -80,7 +80,7 @@ def done(session: Session, refs: tuple[str, ...]) -> None:
             for ref in dict.fromkeys(refs)
         ]
     text = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
-    session.say(text, {"tasks": [shown(task) for task in finished]})
+    session.say(text, {"tasks": [describe(task) for task in finished]})
 
 
 @cli.command()
@@ -106,7 +106,7 @@ def parse_reference(ref: str, session: Session) -> tasks.Reference:
     return id
 
 
-def shown(task: Task) -> dict[str, Any]:
+def describe(task: Task) -> dict[str, Any]:
     """The fields of a task that every command shows."""
     more = set(TaskDetails.__struct_fields__) - set(Task.__struct_fields__)
     return {"number": task.number, **fields(task, *more), "completed": task.is_completed}

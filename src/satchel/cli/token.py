@@ -38,7 +38,7 @@ def create(
         token, secret = tokens.create(
             tx, user=user, is_read_only=is_read_only, projects=names or None, expires_at=expires_at
         )
-    session.say(secret, {"token": secret, **_granted(token), "expires_at": token.expires_at})
+    session.say(secret, {"token": secret, **_describe_grant(token), "expires_at": token.expires_at})
     if not session.as_json:
         until = f" until {token.expires_at}" if token.expires_at else ""
         click.echo(
@@ -67,7 +67,7 @@ def list_(session: Session) -> None:
         for token in found
     ]
     columns = ("ID", "USER", "READ-ONLY", "PROJECTS", "CREATED", "EXPIRES", "STATE")
-    session.table(columns, rows, {"tokens": [shown(token, now) for token in found]})
+    session.table(columns, rows, {"tokens": [describe(token, now) for token in found]})
 
 
 @cli.command()
@@ -78,7 +78,7 @@ def revoke(session: Session, id: str) -> None:
     _check_owner(session)
     with session.database.write() as tx:
         token, now = tokens.revoke(tx, id), tx.now
-    session.say(f"Revoked token {token.id} of user {token.owner}.", shown(token, now))
+    session.say(f"Revoked token {token.id} of user {token.owner}.", describe(token, now))
 
 
 def parse_expiry(when: str, now: Timestamp) -> Timestamp:
@@ -95,13 +95,13 @@ def parse_expiry(when: str, now: Timestamp) -> Timestamp:
         raise WrongArgument("expires_at", "format", value=when, kind="token") from None
 
 
-def shown(token: Token, now: Timestamp) -> dict[str, Any]:
+def describe(token: Token, now: Timestamp) -> dict[str, Any]:
     """Everything about a token that may be shown."""
     times = {"created_at": token.created_at, "expires_at": token.expires_at, "revoked_at": token.revoked_at}
-    return {**_granted(token), **times, "state": token.state(now)}
+    return {**_describe_grant(token), **times, "state": token.state(now)}
 
 
-def _granted(token: Token) -> dict[str, Any]:
+def _describe_grant(token: Token) -> dict[str, Any]:
     return {"id": token.id, "user": token.owner, "read_only": token.is_read_only, "projects": token.projects}
 
 
