@@ -18,7 +18,7 @@ import bare_store
 import postgres
 import texts
 from client import HERE, PYTHON, SATCHEL, Client, environment, median, quantile, table
-from satchel.model import Scope
+from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 
@@ -86,7 +86,7 @@ def load(where: str, stored: list[texts.Sample]) -> list[str]:
     for start in range(0, len(stored), BATCH):
         with database.write() as tx:
             for sample in stored[start : start + BATCH]:
-                kept = prompts.add(tx, scope, title=sample.title, content=sample.content, tags=sample.tags)
+                kept = prompts.add(tx, scope, PromptDraft(title=sample.title, content=sample.content, tags=sample.tags))
                 ids.append(kept.id)
     taken = time.perf_counter() - started
     database.close()

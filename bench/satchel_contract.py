@@ -16,7 +16,7 @@ from typing import Any
 import postgres
 import texts
 from client import SATCHEL, Client, environment, median, quantile, table
-from satchel.model import Scope, Task
+from satchel.model import PromptDraft, PromptQuery, Scope, Task, TaskDraft
 from satchel.services import projects, prompts, tasks
 from satchel.storage.database import Database, Tx, open_database
 
@@ -62,7 +62,7 @@ def main() -> int:
             if options.postgres:
                 postgres.settle(address)
         with database.read(SCOPE) as tx:
-            some = prompts.listed(tx, SCOPE, limit=1, offset=1234).items[0].name
+            some = prompts.list_recent(tx, SCOPE, limit=1, offset=1234).items[0].name
         database.close()
         cases = cases_for(stored, some)
         go_on(store, folder, cases)
@@ -77,7 +77,7 @@ def is_empty(database: Database) -> bool:
     """Whether nothing was loaded yet."""
     projects.require(database, SCOPE)
     with database.read(SCOPE) as tx:
-        return not prompts.page(tx, SCOPE, limit=1)[0]
+        return not prompts.list_page(tx, SCOPE, PromptQuery(), limit=1)[0]
 
 
 def fill(database: Database, stored: list[texts.Sample], count: int) -> None:
@@ -87,7 +87,7 @@ def fill(database: Database, stored: list[texts.Sample], count: int) -> None:
     for start in range(0, len(stored), BATCH):
         with database.write(SCOPE) as tx:
             for sample in stored[start : start + BATCH]:
-                prompts.add(tx, SCOPE, title=sample.title, content=sample.content, tags=sample.tags)
+                prompts.add(tx, SCOPE, PromptDraft(title=sample.title, content=sample.content, tags=sample.tags))
     between = time.perf_counter()
     with database.write(SCOPE) as tx:
         for name in PROJECTS:
@@ -110,13 +110,15 @@ def add_task(tx: Tx, dice: random.Random, number: int, known: list[Task]) -> Tas
     task = tasks.add(
         tx,
         SCOPE,
-        title=title,
-        description=description,
-        project=dice.choice(PROJECTS) if dice.random() < 0.5 else None,
-        tags=sorted(tags),
-        priority=dice.choice(PRIORITIES),
-        due=f"2027-{dice.randrange(1, 13):02}-{dice.randrange(1, 29):02}" if dice.random() < 0.4 else None,
-        blocked_by=[dice.choice(known).number] if known and dice.random() < 0.2 else (),
+        TaskDraft(
+            title=title,
+            description=description,
+            project=dice.choice(PROJECTS) if dice.random() < 0.5 else None,
+            tags=sorted(tags),
+            priority=dice.choice(PRIORITIES),
+            due=f"2027-{dice.randrange(1, 13):02}-{dice.randrange(1, 29):02}" if dice.random() < 0.4 else None,
+            blocked_by=[dice.choice(known).number] if known and dice.random() < 0.2 else (),
+        ),
     )
     if dice.random() < 0.1:
         tasks.complete(tx, SCOPE, task.number, renews=False)

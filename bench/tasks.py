@@ -12,7 +12,7 @@ from typing import Any
 
 import postgres
 from client import SATCHEL, Client, environment, median, quantile, table
-from satchel.model import Scope
+from satchel.model import Scope, TaskDraft
 from satchel.services import tasks
 from satchel.storage.database import open_database
 
@@ -68,7 +68,9 @@ def fill(where: str, size: int) -> None:
     scope = Scope(user=USER)
     with database.write() as tx:
         for number in range(size):
-            task = tasks.add(tx, scope, title=f"Task {number} of some length", description="What it is about. " * 5)
+            task = tasks.add(
+                tx, scope, TaskDraft(title=f"Task {number} of some length", description="What it is about. " * 5)
+            )
             if number % 3 == 0:
                 tasks.complete(tx, scope, task.id, renews=False)
     database.close()

@@ -19,7 +19,7 @@ from typing import Any
 
 import postgres
 from client import HERE, PYTHON, environment, median, quantile, table
-from satchel.model import Scope
+from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 
@@ -178,7 +178,9 @@ def fill(where: str) -> str:
     projects.require(database, Scope())
     with database.write() as tx:
         text = "You are a careful reviewer. Read the change, and say what could go wrong. " * 16
-        prompt = prompts.add(tx, Scope(), title="Review a change", content=text[:1200], tags=["code", "review"])
+        prompt = prompts.add(
+            tx, Scope(), PromptDraft(title="Review a change", content=text[:1200], tags=["code", "review"])
+        )
     database.close()
     return prompt.id
 

@@ -1,16 +1,16 @@
-"""The errors that callers may act on. Facts inside; each door finds its own words for them.
+"""The errors that callers may act on. They hold facts; each contract and the command line put them into words.
 
 SatchelError
 ├── Refused              the request cannot be granted as it stands
 │   ├── WrongArgument    an argument is missing, of the wrong type, or out of bounds
 │   ├── NotFound         there is no such thing in this scope
-│   ├── Forbidden        it is somebody else's
+│   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
-│   └── VersionConflict  it was changed since the caller looked at it
+│   └── VersionConflict  it was changed after the caller read it
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
-    │   └── StoreConflict    two writers got in each other's way, and this one was undone: it may try again
-    └── StoreUnusable    it cannot be opened: not ours, newer than we are, corrupt, out of reach
+    │   └── StoreConflict    the transaction was rolled back for the sake of another one: try again
+    └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
 
 AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
 ├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
@@ -22,7 +22,7 @@ from satchel.model import Scope
 
 
 class SatchelError(Exception):
-    """Whatever Satchel raises on purpose."""
+    """Base of all errors that Satchel raises on purpose."""
 
 
 class Refused(SatchelError):
@@ -43,12 +43,12 @@ class WrongArgument(Refused):
         place: str | None = None,
     ) -> None:
         super().__init__(f"{field}: {rule}")
-        self.kind = kind  # of the thing that it is an argument about, where a rule of that thing is offended
+        self.kind = kind  # prompt, resource, task, … where the value breaks a rule of the store
         self.field = field
-        self.rule = rule  # the JSON Schema keyword that it offends, or maxBytes
-        self.limit = limit  # what the keyword demands
+        self.rule = rule  # the JSON Schema keyword that it breaks, or maxBytes
+        self.limit = limit  # the value of the keyword
         self.value = value  # what was given; for an item of a list, the item
-        self.place = place or field  # where in the argument, as in arguments[0].name
+        self.place = place or field  # the path to the value, as in arguments[0].name
 
 
 class NotFound(Refused):
@@ -62,17 +62,17 @@ class NotFound(Refused):
 
 
 class Forbidden(Refused):
-    """It is somebody else's."""
+    """It belongs to another user, or the token does not allow it."""
 
     def __init__(self, kind: str, key: str, scope: Scope) -> None:
-        super().__init__(f"{kind} {key!r} belongs to somebody else")
+        super().__init__(f"{kind} {key!r} is not accessible")
         self.kind = kind
         self.key = key
         self.scope = scope
 
 
 class Taken(Refused):
-    """Something else already has what should be unique."""
+    """Another thing already has this name, title or URI, which must be unique."""
 
     def __init__(self, kind: str, field: str, key: str, scope: Scope, *, holder: str | None = None) -> None:
         super().__init__(f"{kind} with {field} {key!r} already exists")
@@ -80,11 +80,11 @@ class Taken(Refused):
         self.field = field
         self.key = key
         self.scope = scope
-        self.holder = holder  # the name of what has it, where that is known
+        self.holder = holder  # the name of that other thing, where it is known
 
 
 class VersionConflict(Refused):
-    """It was changed since the caller looked at it."""
+    """It was changed after the caller read it."""
 
     def __init__(self, kind: str, key: str, *, expected: int, actual: int) -> None:
         super().__init__(f"{kind} {key!r} has version {actual}, not {expected}")
@@ -103,11 +103,7 @@ class StoreFailed(StoreError):
 
 
 class StoreConflict(StoreFailed):
-    """Two writers got in each other's way, and this one was undone: it may try again."""
-
-
-class OutOfTime(Exception):
-    """Reading took longer than its caller has patience. That is no failure: somebody who has more asks again."""
+    """The transaction was rolled back for the sake of another one; it can be tried again."""
 
 
 class StoreUnusable(StoreError):

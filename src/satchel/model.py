@@ -3,50 +3,60 @@
 They are msgspec Structs rather than dataclasses because a cold start already pays for msgspec.
 """
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET as UNSET
+from msgspec import Struct
+from msgspec import UnsetType as UnsetType
 
 Timestamp = str  # as clock.now() writes it
+Priority = Literal["low", "normal", "high", "urgent"]
+TaskStatus = Literal["pending", "completed"]
+TaskFilter = Literal["ready", "pending", "completed", "all"]
+PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
+PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
+STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """On whose behalf and where a call acts. The transport knows it; the caller's arguments never widen it."""
+    """The user and the project of a call, and what it may do. The arguments of a call never widen it."""
 
     project: str = DEFAULT_PROJECT
-    why: str = "the default"  # it is this project
+    why: str = "the default"  # where the choice of this project comes from
     user: str | None = None
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """Who a request over HTTP comes from, and what was given to him with his token."""
+    """Who a request over HTTP comes from, and what their token permits."""
 
     user: str
-    projects: tuple[str, ...] | None = None  # the only ones he may enter; None: all
+    projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all
     is_read_only: bool = False
 
 
 class StoreChange(Struct, frozen=True, array_like=True):
-    """Something in the store is no longer what it was; for whoever shows it."""
+    """A committed change, as it is announced to every process that watches the store."""
 
-    # A list of a project; one prompt (by name) or resource (by URI) of it; a project itself: that it is there, or what
-    # it holds; a task (by number) of an owner, in a project or in none; what libraries on disk list; one template of
-    # theirs (by the name of its prompt); or everything, where nobody can tell.
+    # prompts, resources: a project's list of them. prompt (key: its name), resource (key: its URI): one of a project.
+    # project: that it exists, or what it holds. task (key: its number): a task of `owner`, in `project` or in none.
+    # libraries: what libraries on disk list. template (key: the name of its prompt): one template of a library.
+    # everything: the change is unknown, so anything may have changed.
     what: Literal[
         "prompts", "resources", "prompt", "resource", "project", "task", "libraries", "template", "everything"
     ]
-    project: str | None = None  # by name, as who listens knows it: one that is made anew has another number
+    project: str | None = None  # by name, not number: a project that is deleted and created again has a new number
     owner: str | None = None
     key: str | None = None
 
 
-class Project(Struct, frozen=True, kw_only=True):
-    """A named corner of the store."""
+class Project(Struct, frozen=True):
+    """A named part of the store."""
 
     number: int
     id: str
@@ -62,18 +72,18 @@ class ProjectCounts(Struct, frozen=True):
 
 
 class Argument(Struct, frozen=True):
-    """What a prompt wants to be told; always a text."""
+    """A parameter of a prompt; its value is always a text."""
 
     name: str
     description: str | None
     is_required: bool
-    values: tuple[str, ...] = ()  # that somebody may want to choose from
+    values: tuple[str, ...] = ()  # suggestions for its value
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
     """A text with a name for machines and a title for people; where it has arguments, a template."""
 
-    number: int  # order of insertion; never used twice
+    number: int  # order of insertion; never reused
     id: str
     name: str
     title: str
@@ -86,8 +96,37 @@ class Prompt(Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...] = ()
 
 
+class PromptDraft(Struct, frozen=True, kw_only=True):
+    """A prompt to be added."""
+
+    content: str
+    title: str | UnsetType = UNSET  # left out, it is the name
+    name: str | None = None  # left out, it is made from the title
+    description: str | None = None
+    tags: Sequence[str] = ()
+    arguments: Sequence[Argument] = ()
+
+
+class PromptPatch(Struct, frozen=True, kw_only=True):
+    """What is to change in a prompt; UNSET leaves it as it is."""
+
+    title: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    description: str | UnsetType | None = UNSET
+    tags: Sequence[str] | UnsetType = UNSET
+    arguments: Sequence[Argument] | UnsetType = UNSET
+
+
+class PromptQuery(Struct, frozen=True, kw_only=True):
+    """Which prompts of a project are wanted."""
+
+    text: str = ""  # in title or content, in any case
+    tags: Sequence[str] = ()
+    needs_all_tags: bool = False  # else one of the tags is enough
+
+
 class PromptHeader(Struct, frozen=True, kw_only=True):
-    """A prompt as MCP lists it: what one has to know to ask for it."""
+    """A prompt as MCP lists it: what a client needs to ask for it."""
 
     number: int
     name: str
@@ -97,7 +136,7 @@ class PromptHeader(Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of a text, and whether there is more before and behind it."""
+    """A piece of a text, and whether there is more before it and after it."""
 
     text: str
     is_cut_before: bool
@@ -121,13 +160,13 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True):
-    """Some of the prompts that were asked for, and how many there are in all, at one moment."""
+    """One page of a list of prompts, and the total of the list in the same snapshot."""
 
     items: tuple[PromptSummary, ...]
     total: int
 
 
-class Resource(Struct, frozen=True, kw_only=True):
+class Resource(Struct, frozen=True):
     """A named document with a URI; text or bytes, as its MIME type says."""
 
     number: int
@@ -143,61 +182,120 @@ class Resource(Struct, frozen=True, kw_only=True):
     content: str | bytes | None  # None in lists, which do not read it
 
 
-class Task(Struct, frozen=True, kw_only=True):
-    """One thing a user means to do."""
+class ResourceDraft(Struct, frozen=True, kw_only=True):
+    """A resource to be added."""
 
-    number: int  # what integer-speaking contracts call the id; never used twice
+    name: str
+    uri: str
+    content: str | bytes  # for a text type: text, or bytes in UTF-8; for any other: bytes, or text in base64
+    mime_type: str = "text/plain"
+    description: str | None = None
+
+
+class ResourcePatch(Struct, frozen=True, kw_only=True):
+    """What is to change in a resource; UNSET leaves it as it is."""
+
+    content: str | bytes | UnsetType = UNSET  # as in a draft
+    mime_type: str | UnsetType = UNSET
+    description: str | UnsetType | None = UNSET
+
+
+class Task(Struct, frozen=True):
+    """Something that a user has to do."""
+
+    number: int  # the integer id that some contracts expose; never reused
     id: str
     owner: str
     title: str
-    description: str | None = None
-    completed_at: Timestamp | None = None
+    description: str | None
+    completed_at: Timestamp | None
     created_at: Timestamp
     updated_at: Timestamp
     version: int
 
     @property
     def is_completed(self) -> bool:
-        """Whether it is done."""
+        """Whether it is completed."""
         return self.completed_at is not None
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """What a store keeps of a token: everything but the secret, of which nobody has a second copy."""
+    """A token as it is stored: everything but its secret, of which only a hash is kept."""
 
     id: str
     owner: str
     is_read_only: bool
-    projects: tuple[str, ...] | None  # the only ones that it opens; None: all
+    projects: tuple[str, ...] | None  # the only ones it may enter; None: all
     created_at: Timestamp
     expires_at: Timestamp | None = None
     revoked_at: Timestamp | None = None
 
     def state(self, now: Timestamp) -> Literal["active", "expired", "revoked"]:
-        """What it is good for at a time."""
+        """Its state at a time."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
-Priority = Literal["low", "normal", "high", "urgent"]
-
-
 class TaskDetails(Task, frozen=True, kw_only=True):
-    """A task with all that is known of it."""
+    """A task with everything that is stored about it."""
 
     project: str | None = None  # by name
     tags: tuple[str, ...] = ()
     priority: Priority = "normal"
     due: str | None = None  # YYYY-MM-DD
-    blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be done before it
-    open_blockers: tuple[int, ...] = ()  # those that are not done yet
-    waits_elsewhere: bool = False  # for tasks of projects that are not open to who asks, and are told to him no nearer
+    blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be completed before it
+    open_blockers: tuple[int, ...] = ()  # those of them that are not completed yet
+    waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be begun: it is not done, and waits for nothing."""
+        """Whether work on it can start: it is neither completed nor blocked."""
         return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
+
+
+class TaskDraft(Struct, frozen=True, kw_only=True):
+    """A task to be added."""
+
+    title: str
+    description: str | None = None
+    project: str | None = None  # by name
+    tags: Sequence[str] = ()
+    priority: Priority = "normal"
+    due: str | None = None
+    blocked_by: Sequence[int] = ()
+
+
+class TaskPatch(Struct, frozen=True, kw_only=True):
+    """What is to change in a task; UNSET leaves it as it is, None takes it away."""
+
+    title: str | UnsetType = UNSET
+    description: str | UnsetType | None = UNSET
+    project: str | UnsetType | None = UNSET
+    tags: Sequence[str] | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+    due: str | UnsetType | None = UNSET
+    blocked_by: Sequence[int] | UnsetType = UNSET
+    status: TaskStatus | UnsetType = UNSET
+
+
+class TaskQuery(Struct, frozen=True, kw_only=True):
+    """Which tasks of a user are wanted."""
+
+    filter: TaskFilter = "ready"
+    project: str | None = None  # by name
+    text: str = ""  # in title or description, in any case
+    tags: Sequence[str] = ()
+    needs_all_tags: bool = False  # else one of the tags is enough
+
+
+class TaskPosition(Struct, frozen=True):
+    """Where a task is in the order of a filter; the next page starts after it."""
+
+    moment: Timestamp  # completed_at in the filter `completed`, else created_at
+    number: int
+    priority: int = 0  # this and the day only in the filters `ready` and `pending`
+    due: str | None = None
 
 
 class TagCount(Struct, frozen=True):
@@ -205,29 +303,3 @@ class TagCount(Struct, frozen=True):
 
     name: str
     prompts: int
-
-
-__all__ = [
-    "DEFAULT_PROJECT",
-    "MAX_CONTENT_BYTES",
-    "UNSET",
-    "Argument",
-    "Excerpt",
-    "Identity",
-    "Page",
-    "Priority",
-    "Project",
-    "ProjectCounts",
-    "Prompt",
-    "PromptHeader",
-    "PromptSummary",
-    "Resource",
-    "Scope",
-    "StoreChange",
-    "TagCount",
-    "Task",
-    "TaskDetails",
-    "Timestamp",
-    "Token",
-    "UnsetType",
-]

@@ -20,7 +20,7 @@ ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 
 
 def later(**span: float) -> str:
-    return clock.written(datetime.now(UTC) + timedelta(**span))
+    return clock.write(datetime.now(UTC) + timedelta(**span))
 
 
 def made(database: Database, **more: Any) -> tuple[Token, str]:
@@ -127,7 +127,7 @@ def test_a_token_needs_a_user_existing_projects_and_a_future_expiry(database: Da
     with pytest.raises(WrongArgument) as wrong:
         made(database, projects=[])
     assert (wrong.value.field, wrong.value.rule) == ("projects", "minItems")
-    for past in (clock.now(), later(days=-1), clock.written(datetime(999, 1, 1, tzinfo=UTC))):
+    for past in (clock.now(), later(days=-1), clock.write(datetime(999, 1, 1, tzinfo=UTC))):
         with pytest.raises(WrongArgument) as wrong:
             made(database, expires_at=past)
         assert (wrong.value.field, wrong.value.rule) == ("expires_at", "minimum")

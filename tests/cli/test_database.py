@@ -14,7 +14,7 @@ import apsw
 import psycopg
 import pytest
 
-from satchel.model import Scope
+from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from satchel.storage.migrations import MIGRATIONS
@@ -220,7 +220,7 @@ def test_a_backup_in_mid_write_is_one_moment_and_stops_nobody(satchel: Command, 
         while not leave.is_set():
             with database.write() as tx:  # always two
                 for twin in "ab":
-                    prompts.add(tx, scope, title=f"{written} {twin}", content="needle " * 200)
+                    prompts.add(tx, scope, PromptDraft(title=f"{written} {twin}", content="needle " * 200))
             written += 1
 
     writing = threading.Thread(target=write)

@@ -9,7 +9,7 @@ import pytest
 
 from satchel import clock
 from satchel.auth import tokens
-from satchel.cli.token import moment
+from satchel.cli.token import parse_expiry
 from satchel.errors import Unauthorized, WrongArgument
 from satchel.model import Identity
 from satchel.storage.database import open_database
@@ -147,7 +147,7 @@ NOW = "2030-01-31T12:00:00.000000Z"
     ],
 )
 def test_a_time_as_people_say_it(when: str, expected: str) -> None:
-    assert moment(when, NOW) == expected
+    assert parse_expiry(when, NOW) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,12 +155,12 @@ def test_a_time_as_people_say_it(when: str, expected: str) -> None:
 )
 def test_what_is_no_time(when: str) -> None:
     with pytest.raises(WrongArgument, match="expires_at: format"):
-        moment(when, NOW)
+        parse_expiry(when, NOW)
 
 
 def test_every_time_is_written_with_the_same_length() -> None:
     times = [datetime(1, 1, 1, tzinfo=UTC), datetime(999, 1, 1, tzinfo=UTC), datetime.now(UTC) + timedelta(days=1)]
-    written = [clock.written(time) for time in times]
+    written = [clock.write(time) for time in times]
     assert written == sorted(written) and {len(text) for text in written} == {27}
 
 

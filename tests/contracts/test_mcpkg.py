@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from satchel import __version__
-from satchel.model import Scope
+from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
@@ -354,8 +354,8 @@ def test_names_and_uris_are_unique_in_a_project(either: Server) -> None:
 def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, either: Server) -> None:
     database = open_database(project)
     with database.write() as tx:
-        prompts.add(tx, Scope(project=PROJECT), title="Code Review", content="x")
-        prompts.add(tx, Scope(project=PROJECT), title="plain", content="y")
+        prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="Code Review", content="x"))
+        prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="plain", content="y"))
     database.close()
     listed = [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]]
     assert listed == ["code-review", "plain"]
@@ -366,7 +366,7 @@ def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, ei
     assert with_title["isError"] is False
     database = open_database(project)
     with database.write() as tx:
-        prompts.add(tx, Scope(project=PROJECT), title="Title-1", content="x")
+        prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="Title-1", content="x"))
     database.close()
     assert text(either, "create_prompt", name="Title-1", content="x") == exists.format("Title-1")
     assert text(either, "delete_prompt", name="title-1").startswith("Deleted")

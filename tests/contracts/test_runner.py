@@ -34,7 +34,7 @@ def test_a_failure_of_ours_is_an_apology(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(prompts, "tags", fail)
+    monkeypatch.setattr(prompts, "list_tags", fail)
     result = Runner(load("prompt-store"), opened).answer(CALL, Scope(), lambda *_: None)
     assert result["isError"] is True and json.loads(result["content"][0]["text"]) == UNABLE
     logged = capfd.readouterr().err

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from satchel.model import PromptDraft
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer, Stream
@@ -215,7 +216,7 @@ def test_one_transaction_is_one_notification(listener: Listener, other: str) -> 
     database = open_database(other)
     with database.write() as tx:
         for number in range(200):
-            prompts.add(tx, Scope(), title=f"P{number}", content="x")
+            prompts.add(tx, Scope(), PromptDraft(title=f"P{number}", content="x"))
     database.close()
     heard = listener.hears(PROMPTS) + listener.drained(0.6)
     assert heard.count(PROMPTS) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel.auth import tokens
-from satchel.model import Argument, Scope
+from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
@@ -27,16 +27,20 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
     with database.write() as tx:
         for name in ("default", "open", "secret"):
             projects.add(tx, name)
-        hidden = tasks.add(tx, everywhere, title="Hidden", project="secret", tags=["hush"]).number
-        first = tasks.add(tx, everywhere, title="First", project="open").number
-        waiting = tasks.add(tx, everywhere, title="Waiting", project="open", blocked_by=[hidden, first]).number
-        free = tasks.add(tx, everywhere, title="Free").number
+        hidden = tasks.add(tx, everywhere, TaskDraft(title="Hidden", project="secret", tags=["hush"])).number
+        first = tasks.add(tx, everywhere, TaskDraft(title="First", project="open")).number
+        waiting = tasks.add(
+            tx, everywhere, TaskDraft(title="Waiting", project="open", blocked_by=[hidden, first])
+        ).number
+        free = tasks.add(tx, everywhere, TaskDraft(title="Free")).number
         assert (hidden, first, waiting, free) == (HIDDEN, FIRST, WAITING, FREE)
         for name in ("open", "secret"):
             scope = Scope(user=ANN, project=name)
             arguments = [Argument(argument, None, False) for argument in ("project", "tag")]
-            prompts.add(tx, scope, title=f"Prompt {name}", content="x", tags=[f"tag-{name}"], arguments=arguments)
-            resources.add(tx, scope, name=f"doc-{name}", uri=f"doc:{name}", content=lambda _: "x")
+            prompts.add(
+                tx, scope, PromptDraft(title=f"Prompt {name}", content="x", tags=[f"tag-{name}"], arguments=arguments)
+            )
+            resources.add(tx, scope, ResourceDraft(name=f"doc-{name}", uri=f"doc:{name}", content="x"))
         _, confined = tokens.create(tx, user=ANN, projects=["open"])
         _, free_token = tokens.create(tx, user=ANN)
     database.close()

@@ -8,7 +8,7 @@ import pytest
 
 from satchel import __version__
 from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
-from satchel.model import Argument, Scope
+from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import open_database
 from tests.support.satchel import answered, make_library, ok
@@ -56,18 +56,24 @@ def filled(store: str) -> str:
         projects.add(tx, "garden")
         tone = Argument("tone", "How it sounds", True, ("warm", "dry", "Wry"))
         greeting = "Hello, {{ tone }} {{ project }}"
-        prompts.add(tx, ann, title="Greeting", content=greeting, arguments=[tone, Argument("project", None, False)])
-        prompts.add(tx, ann, title="Literal {{ x }}", content="{{ x }}", description="As it is", tags=["red", "read"])
-        prompts.add(tx, ann, title="Tagger", content="{{ tag }}", arguments=[Argument("tag", None, False)])
-        resources.add(tx, ann, name="guide", uri="satchel://resource/guide", content=lambda _: "# Guide")
-        binary = {"mime_type": "image/png", "description": "A picture"}
-        resources.add(tx, ann, name="logo", uri="file:///logo.png", content=lambda _: b"\x00\xff", **binary)
-        resources.add(
-            tx, Scope(project="garden", user=ANN), name="beds", uri="doc:beds", content=lambda _: "Three beds"
+        prompts.add(
+            tx, ann, PromptDraft(title="Greeting", content=greeting, arguments=[tone, Argument("project", None, False)])
         )
-        tasks.add(tx, ann, title="Dig", project="garden", tags=["soil"], priority="high", due="2026-12-01")
-        tasks.add(tx, ann, title="Plant", description="Tulips,\nmostly", project="garden", blocked_by=[1])
-        tasks.add(tx, Scope(user=BEN), title="Secret")
+        prompts.add(
+            tx,
+            ann,
+            PromptDraft(title="Literal {{ x }}", content="{{ x }}", description="As it is", tags=["red", "read"]),
+        )
+        prompts.add(tx, ann, PromptDraft(title="Tagger", content="{{ tag }}", arguments=[Argument("tag", None, False)]))
+        resources.add(tx, ann, ResourceDraft(name="guide", uri="satchel://resource/guide", content="# Guide"))
+        binary = {"mime_type": "image/png", "description": "A picture"}
+        resources.add(tx, ann, ResourceDraft(name="logo", uri="file:///logo.png", content=b"\x00\xff", **binary))
+        resources.add(
+            tx, Scope(project="garden", user=ANN), ResourceDraft(name="beds", uri="doc:beds", content="Three beds")
+        )
+        tasks.add(tx, ann, TaskDraft(title="Dig", project="garden", tags=["soil"], priority="high", due="2026-12-01"))
+        tasks.add(tx, ann, TaskDraft(title="Plant", description="Tulips,\nmostly", project="garden", blocked_by=[1]))
+        tasks.add(tx, Scope(user=BEN), TaskDraft(title="Secret"))
     database.close()
     return store
 
@@ -238,7 +244,7 @@ def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, 
     assert ask("prompts/list")["prompts"][0] == START
     database = open_database(store)
     with database.write() as tx:
-        prompts.add(tx, Scope(), title="Start task", content="mine")  # as another contract does it
+        prompts.add(tx, Scope(), PromptDraft(title="Start task", content="mine"))  # as another contract does it
     database.close()
     assert [one for one in ask("prompts/list")["prompts"] if one["name"] == "start-task"] == [START]
     assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
@@ -256,7 +262,7 @@ def test_pages_lead_through_the_store_and_then_the_libraries(
     with database.write() as tx:
         projects.add(tx, "default")
         for number in range(stored):
-            prompts.add(tx, Scope(), title=f"p{number}", content="x")
+            prompts.add(tx, Scope(), PromptDraft(title=f"p{number}", content="x"))
     database.close()
     for library in ("one", "two"):
         make_library(tmp_path / "shelf", library, {f"q{number}": ("x", []) for number in range(300)})
@@ -309,7 +315,7 @@ def test_many_resources_are_listed_page_by_page(store: str, serve: Callable[...,
     with database.write() as tx:
         projects.add(tx, "default")
         for number in range(501):
-            resources.add(tx, Scope(), name=f"r{number}", uri=f"doc:{number}", content=lambda _: "x")
+            resources.add(tx, Scope(), ResourceDraft(name=f"r{number}", uri=f"doc:{number}", content="x"))
     database.close()
     client = serve("satchel", store)
     first = plain(client.request("resources/list")["result"])
@@ -362,7 +368,7 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
 def test_a_stored_resource_goes_before_a_template(filled: str, ask: Callable[..., Any]) -> None:
     database = open_database(filled)
     with database.write() as tx:
-        resources.add(tx, Scope(), name="mine", uri="satchel://prompt/greeting", content=lambda _: "Mine")
+        resources.add(tx, Scope(), ResourceDraft(name="mine", uri="satchel://prompt/greeting", content="Mine"))
     database.close()
     assert ask("resources/read", uri="satchel://prompt/greeting")["contents"][0]["text"] == "Mine"
     assert ask("resources/read", uri="satchel://prompt/%67reeting")["contents"][0]["text"].startswith("Hello")
@@ -438,10 +444,12 @@ def test_a_hundred_are_offered_and_more_is_said(store: str, serve: Callable[...,
         projects.add(tx, "default")
         for number in range(101):
             projects.add(tx, f"p{number:03}")
-            prompts.add(tx, ann, title=f"q{number:03}", content="x")
-            tasks.add(tx, ann, title="t")
+            prompts.add(tx, ann, PromptDraft(title=f"q{number:03}", content="x"))
+            tasks.add(tx, ann, TaskDraft(title="t"))
         values = tuple(f"v{number}" for number in range(100))
-        prompts.add(tx, ann, title="Full", content="x", arguments=[Argument("project", None, False, values)])
+        prompts.add(
+            tx, ann, PromptDraft(title="Full", content="x", arguments=[Argument("project", None, False, values)])
+        )
     database.close()
     client = serve("satchel", store, NEWEST, "--user", ANN)
 

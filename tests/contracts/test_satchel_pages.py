@@ -15,11 +15,20 @@ from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
 from satchel.library.catalog import Catalog, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
-from satchel.model import Argument, Scope, TaskDetails
+from satchel.model import (
+    PRIORITIES,
+    Argument,
+    PromptDraft,
+    PromptPatch,
+    ResourceDraft,
+    Scope,
+    TaskDetails,
+    TaskDraft,
+    TaskPatch,
+)
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage import prompt_pages, sqlite, task_pages
 from satchel.storage.database import Database, Tx
-from satchel.storage.tasks import PRIORITIES
 from tests.support.satchel import make_library
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -69,14 +78,14 @@ def filled(database: Database) -> Database:
     projects.require(database, ADA)
     for name in "abcdef":
         with database.write(ADA) as tx:
-            prompts.add(tx, ADA, title=name, content="x", tags=["t"])
-            tasks.add(tx, ADA, title=f"task {name}", tags=["t"])
-            resources.add(tx, ADA, name=name, uri=f"x:{name}", content=lambda _: "x", mime_type="text/plain")
+            prompts.add(tx, ADA, PromptDraft(title=name, content="x", tags=["t"]))
+            tasks.add(tx, ADA, TaskDraft(title=f"task {name}", tags=["t"]))
+            resources.add(tx, ADA, ResourceDraft(name=name, uri=f"x:{name}", content="x", mime_type="text/plain"))
     return database
 
 
 def named(tx: Tx, name: str) -> str:
-    return prompts.named(tx, ADA, name).id
+    return prompts.get_by_name(tx, ADA, name).id
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------
@@ -99,10 +108,10 @@ def test_a_task_that_moves_is_shown_in_its_new_place_or_not_at_all(filled: Datab
     reader = Reader(filled, libraries, "tasks", limit=2)
     assert reader.turn() == [1, 2]
     with filled.write(ADA) as tx:
-        tasks.update(tx, ADA, 1, priority="low")
-        tasks.update(tx, ADA, 4, priority="urgent")
+        tasks.update(tx, ADA, 1, TaskPatch(priority="low"))
+        tasks.update(tx, ADA, 4, TaskPatch(priority="urgent"))
         tasks.delete(tx, ADA, 2)  # the last that was shown
-        tasks.add(tx, ADA, title="new", priority="high")
+        tasks.add(tx, ADA, TaskDraft(title="new", priority="high"))
     assert [reader.turn(), reader.turn()] == [[3, 5], [6, 1]]
     assert reader.is_done
 
@@ -115,7 +124,7 @@ def test_tasks_done_and_all_tasks_while_more_are_done_and_added(filled: Database
     everything = Reader(filled, libraries, "tasks", limit=3, status="all")
     assert (done.turn(), everything.turn()) == ([4, 3], [6, 5, 4])
     with filled.write(ADA) as tx:
-        tasks.add(tx, ADA, title="new")
+        tasks.add(tx, ADA, TaskDraft(title="new"))
         tasks.complete(tx, ADA, 5, renews=False)
         tasks.delete(tx, ADA, 3)
     assert (done.turn(), everything.turn()) == ([2, 1], [2, 1])
@@ -132,11 +141,11 @@ def test_prompts_are_not_repeated_or_skipped_when_others_come_and_go(
     reader = Reader(filled, libraries, "prompts", limit=2, **wanted)
     assert reader.turn() == ["f", "e"]
     with filled.write(ADA) as tx:
-        prompts.add(tx, ADA, title="new", content="x", tags=["t"])
+        prompts.add(tx, ADA, PromptDraft(title="new", content="x", tags=["t"]))
         prompts.delete(tx, ADA, named(tx, "e"))
     assert reader.turn() == ["d", "c"]
     with filled.write(ADA) as tx:
-        prompts.update(tx, ADA, named(tx, "b"), content="xx")  # and is the newest now
+        prompts.update(tx, ADA, named(tx, "b"), PromptPatch(content="xx"))  # and is the newest now
         prompts.delete(tx, ADA, named(tx, "f"))
     assert reader.turn() == ["a"]
     assert reader.is_done
@@ -155,7 +164,7 @@ def test_prompts_of_libraries_follow_by_name_whatever_comes_and_goes(filled: Dat
     make_library(tmp_path, "desk", {name: ("x", []) for name in ("a", "n", "z", "b")})
     libraries.rescan()
     with filled.write(ADA) as tx:
-        prompts.add(tx, ADA, title="new", content="x")
+        prompts.add(tx, ADA, PromptDraft(title="new", content="x"))
     assert reader.turn() == ["desk:n", "desk:z", "desk2:a"]
     assert reader.is_done
 
@@ -194,7 +203,7 @@ def test_resources_are_not_repeated_or_skipped(filled: Database, libraries: Libr
 def test_stored_prompts_are_listed_with_their_arguments(filled: Database, libraries: Libraries) -> None:
     with filled.write(ADA) as tx:
         declared = [Argument("to", "Who", True, ("Ann", "Bob")), Argument("news", None, False)]
-        prompts.add(tx, ADA, title="letter", content="Dear {{ to }}", arguments=declared)
+        prompts.add(tx, ADA, PromptDraft(title="letter", content="Dear {{ to }}", arguments=declared))
     for wanted in ({}, {"query": "dear"}):
         reader = Reader(filled, libraries, "prompts", limit=1, **wanted)
         reader.turn()
@@ -235,9 +244,11 @@ TASK_CHANGES = st.one_of(
 def put(tx: Tx, kind: tuple[Any, ...]) -> int:
     """A new task; one that is blocked waits for the oldest that there is."""
     priority, due, tags, state = kind
-    others = [task.number for task in tasks.listed(tx, ADA, "pending")]
+    others = [task.number for task in tasks.list_all(tx, ADA, "pending")]
     blockers = [min(others)] if state == "blocked" and others else []
-    number = tasks.add(tx, ADA, title="Some task", priority=priority, due=due, tags=tags, blocked_by=blockers).number
+    number = tasks.add(
+        tx, ADA, TaskDraft(title="Some task", priority=priority, due=due, tags=tags, blocked_by=blockers)
+    ).number
     if state == "done":
         tasks.complete(tx, ADA, number, renews=False)
     return number
@@ -248,14 +259,14 @@ def change_task(tx: Tx, change: tuple[Any, ...]) -> set[int]:
     what, place, value = change
     if what == "add":
         return {put(tx, value)}
-    known = [tasks.find(tx, ADA, task.number) for task in tasks.listed(tx, ADA)]
+    known = [tasks.find(tx, ADA, task.number) for task in tasks.list_all(tx, ADA)]
     if not known:
         return set()
     number = known[place % len(known)].number
     if what == "delete":
         tasks.delete(tx, ADA, number)
     else:
-        tasks.update(tx, ADA, number, **{what: value})
+        tasks.update(tx, ADA, number, TaskPatch(**{what: value}))
     return {number, *(task.number for task in known if number in task.blocked_by)}
 
 
@@ -294,7 +305,7 @@ def test_tasks_that_stay_as_they_are_are_shown_once_and_in_order(
             for kind in kinds:
                 put(tx, kind)
     with database.read(ADA) as tx:
-        before = [tasks.find(tx, ADA, task.number) for task in tasks.listed(tx, ADA)]
+        before = [tasks.find(tx, ADA, task.number) for task in tasks.list_all(tx, ADA)]
     touched: set[int] = set()
     reader = Reader(database, Libraries([]), "tasks", status=status, limit=limit, **wanted)
     with ways(*way):
@@ -342,17 +353,17 @@ def change_prompt(tx: Tx, change: tuple[str, int], title: str) -> str | None:
     """Change a stored prompt, and tell which."""
     what, place = change
     if what == "add":
-        return prompts.add(tx, ADA, title=title, content="Some words", tags=["a"]).name
-    known = [name for name, _ in prompts.names(tx, ADA)]
+        return prompts.add(tx, ADA, PromptDraft(title=title, content="Some words", tags=["a"])).name
+    known = [name for name, _ in prompts.list_names(tx, ADA)]
     if not known:
         return None
     name = known[place % len(known)]
     if what == "delete":
         prompts.delete(tx, ADA, named(tx, name))
     elif what == "tag":
-        prompts.update(tx, ADA, named(tx, name), tags=["a"])
+        prompts.update(tx, ADA, named(tx, name), PromptPatch(tags=["a"]))
     else:
-        prompts.update(tx, ADA, named(tx, name), content="Some words, others")
+        prompts.update(tx, ADA, named(tx, name), PromptPatch(content="Some words, others"))
     return name
 
 
@@ -381,7 +392,9 @@ def test_prompts_that_stay_as_they_are_are_shown_once_and_in_order(
     for number, moment in enumerate(moments):
         with database.write(ADA) as tx:  # all of one moment
             for place, tags in enumerate(moment):
-                name = prompts.add(tx, ADA, title=f"{number} {place}", content="Some words", tags=tags).name
+                name = prompts.add(
+                    tx, ADA, PromptDraft(title=f"{number} {place}", content="Some words", tags=tags)
+                ).name
                 stored = [name, *stored] if tags or "tags" not in wanted else stored
     expected = stored + (sorted(shelf, key=lambda name: name.split(":")) if "tags" not in wanted else [])
     touched: set[str | None] = set()

@@ -14,7 +14,7 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import load
-from satchel.model import Scope, StoreChange
+from satchel.model import PromptDraft, PromptPatch, ResourceDraft, Scope, StoreChange, TaskDraft, TaskPatch
 from satchel.protocol import ClientChange
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import Database, open_database
@@ -97,17 +97,17 @@ def streamed(server: HttpServer, way: str, wish: dict[str, Any], path: str) -> S
 
 def add_prompt(database: Database, project: str, title: str = "Tea", **more: Any) -> str:
     with database.write() as tx:
-        return prompts.add(tx, Scope(project=project), title=title, content="x", **more).id
+        return prompts.add(tx, Scope(project=project), PromptDraft(title=title, content="x", **more)).id
 
 
 def add_document(database: Database, project: str, name: str) -> None:
     with database.write() as tx:
-        resources.add(tx, Scope(project=project), name=name, uri=f"doc:{name}", content=lambda _: "x")
+        resources.add(tx, Scope(project=project), ResourceDraft(name=name, uri=f"doc:{name}", content="x"))
 
 
 def add_task(database: Database, project: str | None, *, user: str = ANN, **more: Any) -> int:
     with database.write() as tx:
-        return tasks.add(tx, Scope(user=user), title="T", project=project, **more).number
+        return tasks.add(tx, Scope(user=user), TaskDraft(title="T", project=project, **more)).number
 
 
 # -- a project that goes and comes ------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_a_listener_to_a_project_is_notified_when_its_page_changes(
         tasks.complete(tx, Scope(user=ANN), number, renews=False)
     assert ear.next() == [WORK]
     with database.write() as tx:
-        tasks.update(tx, Scope(user=ANN), number, project="garden")
+        tasks.update(tx, Scope(user=ANN), number, TaskPatch(project="garden"))
     assert ear.next(2) == [GARDEN, WORK]
     with database.write() as tx:
         tasks.delete(tx, Scope(user=ANN), number)
@@ -195,7 +195,7 @@ def test_listeners_are_not_notified_of_unchanged_projects(
     id = add_prompt(database, "work")
     assert ear.next() == [WORK]
     with database.write() as tx:
-        prompts.update(tx, Scope(project="work"), id, title="Coffee")  # its page only counts them
+        prompts.update(tx, Scope(project="work"), id, PromptPatch(title="Coffee"))  # its page only counts them
     add_task(database, None)
     add_task(database, "work", user=BEN)
     add_prompt(database, "garden")
@@ -231,12 +231,12 @@ def test_a_token_hears_of_its_own_projects_only(store: str, database: Database) 
             ear = Ear(stream)
             add_prompt(database, "garden")
             with database.write() as tx:
-                tasks.update(tx, Scope(user=ANN), hidden, title="U")
+                tasks.update(tx, Scope(user=ANN), hidden, TaskPatch(title="U"))
             with database.write() as tx:
-                tasks.update(tx, Scope(user=ANN), open_one, title="U")
+                tasks.update(tx, Scope(user=ANN), open_one, TaskPatch(title="U"))
             assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
             with database.write() as tx:
-                tasks.update(tx, Scope(user=ANN), open_one, project="garden")  # and is gone from here
+                tasks.update(tx, Scope(user=ANN), open_one, TaskPatch(project="garden"))  # and is gone from here
             assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
             with database.write() as tx:
                 tasks.complete(tx, Scope(user=ANN), open_one, renews=False)

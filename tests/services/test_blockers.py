@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from satchel.errors import NotFound, StoreConflict, WrongArgument
-from satchel.model import Scope
+from satchel.model import Scope, TaskDraft, TaskPatch
 from satchel.services import tasks
 from satchel.storage.database import Database
 
@@ -19,49 +19,49 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 def added(database: Database, count: int) -> list[int]:
     """The numbers of so many new tasks."""
     with database.write() as tx:
-        return [tasks.add(tx, ADA, title=f"T{number}").number for number in range(count)]
+        return [tasks.add(tx, ADA, TaskDraft(title=f"T{number}")).number for number in range(count)]
 
 
 def test_what_waits_is_ready_when_nothing_open_is_before_it(database: Database) -> None:
     one, two, last = added(database, 3)
     with database.write() as tx:
-        assert tasks.update(tx, ADA, last, blocked_by=[two, one]).blocked_by == (one, two)
+        assert tasks.update(tx, ADA, last, TaskPatch(blocked_by=[two, one])).blocked_by == (one, two)
         tasks.complete(tx, ADA, one, renews=False)
         waiting = tasks.find(tx, ADA, last)
         assert (waiting.blocked_by, waiting.open_blockers, waiting.is_ready) == ((one, two), (two,), False)
         tasks.delete(tx, ADA, two)
         freed = tasks.find(tx, ADA, last)
         assert (freed.blocked_by, freed.open_blockers, freed.is_ready) == ((one,), (), True)
-        tasks.update(tx, ADA, one, status="pending")
+        tasks.update(tx, ADA, one, TaskPatch(status="pending"))
         assert not tasks.find(tx, ADA, last).is_ready
 
 
 def test_a_blocker_is_a_task_of_ones_own(database: Database) -> None:
     [own] = added(database, 1)
     with database.write() as tx:
-        foreign = tasks.add(tx, BOB, title="B").number
+        foreign = tasks.add(tx, BOB, TaskDraft(title="B")).number
     for blocker in (foreign, 4711, 0, -1, 2**63):
         with pytest.raises(NotFound) as missing, database.write() as tx:
-            tasks.update(tx, ADA, own, title="Changed", blocked_by=[blocker])
+            tasks.update(tx, ADA, own, TaskPatch(title="Changed", blocked_by=[blocker]))
         assert missing.value.key == str(blocker)
         with pytest.raises(NotFound), database.write() as tx:
-            tasks.add(tx, ADA, title="Added", blocked_by=[own, blocker])
+            tasks.add(tx, ADA, TaskDraft(title="Added", blocked_by=[own, blocker]))
     with database.read() as tx:
-        assert [(task.title, task.version) for task in tasks.listed(tx, ADA)] == [("T0", 1)]
+        assert [(task.title, task.version) for task in tasks.list_all(tx, ADA)] == [("T0", 1)]
 
 
 def test_nothing_waits_for_itself(database: Database) -> None:
     one, two, three = added(database, 3)
     with database.write() as tx:
-        tasks.update(tx, ADA, two, blocked_by=[one])
-        tasks.update(tx, ADA, three, blocked_by=[two])
+        tasks.update(tx, ADA, two, TaskPatch(blocked_by=[one]))
+        tasks.update(tx, ADA, three, TaskPatch(blocked_by=[two]))
     for task, blockers in ((one, [one]), (one, [two]), (one, [three]), (two, [one, three])):
         with pytest.raises(WrongArgument) as wrong, database.write() as tx:
-            tasks.update(tx, ADA, task, blocked_by=blockers)
+            tasks.update(tx, ADA, task, TaskPatch(blocked_by=blockers))
         assert (wrong.value.field, wrong.value.rule) == ("blocked_by", "acyclic")
     with database.write() as tx:
-        tasks.update(tx, ADA, three, blocked_by=[])
-        tasks.update(tx, ADA, one, blocked_by=[three])
+        tasks.update(tx, ADA, three, TaskPatch(blocked_by=[]))
+        tasks.update(tx, ADA, one, TaskPatch(blocked_by=[three]))
 
 
 def test_a_long_chain_is_closed_to_no_circle(database: Database) -> None:
@@ -75,7 +75,7 @@ def test_a_long_chain_is_closed_to_no_circle(database: Database) -> None:
                 owner=ADA.user,
             )
         with pytest.raises(WrongArgument, match="acyclic"):
-            tasks.update(tx, ADA, numbers[0], blocked_by=[numbers[-1]])
+            tasks.update(tx, ADA, numbers[0], TaskPatch(blocked_by=[numbers[-1]]))
 
 
 def test_two_updates_at_once_make_no_circle(database: Database) -> None:
@@ -88,7 +88,7 @@ def test_two_updates_at_once_make_no_circle(database: Database) -> None:
             start.wait()
             try:
                 with database.write() as tx:
-                    tasks.update(tx, ADA, task, blocked_by=[blocker])
+                    tasks.update(tx, ADA, task, TaskPatch(blocked_by=[blocker]))
             except (WrongArgument, StoreConflict) as error:
                 refused.append(error)
 
@@ -119,7 +119,7 @@ def test_whatever_is_tried_no_circle_comes_of_it(database: Database, steps: list
         tried = {**waits, task: blockers}
         try:
             with database.write() as tx:
-                tasks.update(tx, ADA, numbers[task], blocked_by=[numbers[place] for place in blockers])
+                tasks.update(tx, ADA, numbers[task], TaskPatch(blocked_by=[numbers[place] for place in blockers]))
             is_put = True
         except WrongArgument:
             is_put = False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from satchel.model import Scope
+from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.services import completion, projects, prompts, resources, tasks
 from satchel.services.completion import Completion
 from satchel.storage.database import Database
@@ -19,10 +19,10 @@ def filled(database: Database) -> Database:
         for name in ("web", "Website", "old-web", "tools"):
             projects.add(tx, name)
         for title, tags in (("Code review", ["rust", "trust"]), ("Review", ["rust"]), ("Re", []), ("Other", ["go"])):
-            prompts.add(tx, ADA, title=title, content="x", tags=tags)
-        prompts.add(tx, Scope(project="web"), title="Review elsewhere", content="x", tags=["rustic"])
-        resources.add(tx, ADA, name="a", uri="file:///b/README", content=lambda _: "x")
-        resources.add(tx, ADA, name="b", uri="readme:x", content=lambda _: "x")
+            prompts.add(tx, ADA, PromptDraft(title=title, content="x", tags=tags))
+        prompts.add(tx, Scope(project="web"), PromptDraft(title="Review elsewhere", content="x", tags=["rustic"]))
+        resources.add(tx, ADA, ResourceDraft(name="a", uri="file:///b/README", content="x"))
+        resources.add(tx, ADA, ResourceDraft(name="b", uri="readme:x", content="x"))
     return database
 
 
@@ -47,9 +47,9 @@ def test_a_confined_scope_completes_its_own_projects(filled: Database) -> None:
 
 def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
     with database.write() as tx:
-        numbers = [tasks.add(tx, ADA, title="T").number for _ in range(21)]
+        numbers = [tasks.add(tx, ADA, TaskDraft(title="T")).number for _ in range(21)]
         tasks.complete(tx, ADA, numbers[1], renews=False)
-        tasks.add(tx, BOB, title="T")
+        tasks.add(tx, BOB, TaskDraft(title="T"))
         wanted = [str(number) for number in reversed(numbers) if number != numbers[1]]
         starting = [number for number in wanted if number.startswith("2")]
         containing = [number for number in wanted if "2" in number and number not in starting]
@@ -60,7 +60,9 @@ def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
 def test_a_confined_scope_completes_no_tasks_of_other_projects(filled: Database) -> None:
     confined = Scope(user=ADA.user, project="web", projects=("web",))
     with filled.write() as tx:
-        _, inside, nowhere = (tasks.add(tx, ADA, title="T", project=name).number for name in ("tools", "web", None))
+        _, inside, nowhere = (
+            tasks.add(tx, ADA, TaskDraft(title="T", project=name)).number for name in ("tools", "web", None)
+        )
         assert completion.open_tasks(tx, confined, "").values == (str(nowhere), str(inside))
 
 
@@ -68,7 +70,7 @@ def test_a_hundred_are_given_and_more_is_told(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:
         for number in range(101):
-            prompts.add(tx, ADA, title=f"p{number:03}", content="x", tags=[f"t{number:03}"])
+            prompts.add(tx, ADA, PromptDraft(title=f"p{number:03}", content="x", tags=[f"t{number:03}"]))
         for look in (completion.prompt_names, completion.prompt_tags):
             found = look(tx, ADA, "")
             assert (len(found.values), found.has_more) == (100, True)

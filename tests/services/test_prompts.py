@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from satchel.errors import NotFound, Taken, WrongArgument
-from satchel.model import Argument, Scope, StoreChange
+from satchel.model import Argument, PromptDraft, PromptPatch, PromptQuery, Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.storage import prompt_pages
-from satchel.storage.database import NEWEST, Database
+from satchel.storage.database import Database
 
 HERE = Scope()
 TOPIC = Argument("topic", "What it is about", True, ("Rust", "Go"))
@@ -29,14 +29,14 @@ def filled(database: Database) -> Database:
             ("Plain", "nothing", []),
         ):
             for scope in (HERE, Scope(project="other")):
-                prompts.add(tx, scope, title=title, content=content, tags=tags, description=f"{title}!")
+                prompts.add(tx, scope, PromptDraft(title=title, content=content, tags=tags, description=f"{title}!"))
     return database
 
 
 def titles(database: Database, **wanted: Any) -> list[str]:
     """The titles on a page."""
     with database.read() as tx:
-        found, _ = prompts.page(tx, HERE, **{"limit": 20, **wanted})
+        found, _ = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=20)
     return [prompt.title for prompt in found]
 
 
@@ -46,35 +46,35 @@ def test_a_page_combines_text_and_tags(
 ) -> None:
     monkeypatch.setattr(prompt_pages, "_FEW", few)
     monkeypatch.setattr(prompt_pages, "_NEWEST", newest)
-    assert titles(filled) == titles(filled, query="") == ["Plain", "Delta needle", "Gamma", "Beta", "Alpha"]
-    assert titles(filled, query="Needle") == ["Delta needle", "Beta", "Alpha"]
-    assert titles(filled, query="needle", tags=["B"]) == ["Delta needle", "Beta"]
-    assert titles(filled, query="needle", tags=["b", "c"], tags_mode="all") == ["Delta needle"]
-    assert titles(filled, query="needle", tags=["c", "a"]) == ["Delta needle", "Beta", "Alpha"]
-    assert titles(filled, query="ha", tags=["b"]) == ["Gamma", "Beta"]
+    assert titles(filled) == titles(filled, text="") == ["Plain", "Delta needle", "Gamma", "Beta", "Alpha"]
+    assert titles(filled, text="Needle") == ["Delta needle", "Beta", "Alpha"]
+    assert titles(filled, text="needle", tags=["B"]) == ["Delta needle", "Beta"]
+    assert titles(filled, text="needle", tags=["b", "c"], needs_all_tags=True) == ["Delta needle"]
+    assert titles(filled, text="needle", tags=["c", "a"]) == ["Delta needle", "Beta", "Alpha"]
+    assert titles(filled, text="ha", tags=["b"]) == ["Gamma", "Beta"]
     assert titles(filled, tags=["a"]) == ["Delta needle", "Beta", "Alpha"]
-    assert titles(filled, tags=["a", "b"], tags_mode="all") == ["Delta needle", "Beta"]
+    assert titles(filled, tags=["a", "b"], needs_all_tags=True) == ["Delta needle", "Beta"]
     assert titles(filled, tags=["a", "nothing"]) == ["Delta needle", "Beta", "Alpha"]
-    assert titles(filled, tags=["a", "nothing"], tags_mode="all") == titles(filled, tags=["é"]) == []
-    assert titles(filled, query="needle", tags=["a", "é"], tags_mode="all") == []
+    assert titles(filled, tags=["a", "nothing"], needs_all_tags=True) == titles(filled, tags=["é"]) == []
+    assert titles(filled, text="needle", tags=["a", "é"], needs_all_tags=True) == []
 
 
-@pytest.mark.parametrize("wanted", [{}, {"query": "needle"}, {"tags": ["a"]}, {"query": "needle", "tags": ["a"]}])
+@pytest.mark.parametrize("wanted", [{}, {"text": "needle"}, {"tags": ["a"]}, {"text": "needle", "tags": ["a"]}])
 def test_pages_join_without_gap_and_tell_of_more(filled: Database, wanted: dict[str, Any]) -> None:
     whole = titles(filled, **wanted)
     with filled.read() as tx:
-        behind = NEWEST
+        after = None
         for place in range(len(whole)):
-            [prompt], has_more = prompts.page(tx, HERE, **wanted, limit=1, behind=behind)
+            [prompt], has_more = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=1, after=after)
             assert (prompt.title, has_more) == (whole[place], place + 1 < len(whole))
-            behind = prompts.place(prompt)
-        assert prompts.page(tx, HERE, **wanted, limit=1, behind=behind) == ((), False)
+            after = prompts.position_of(prompt)
+        assert prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=1, after=after) == ((), False)
 
 
 def test_a_listed_prompt_has_its_description_and_version(filled: Database) -> None:
     with filled.read() as tx:
-        [prompt], _ = prompts.page(tx, HERE, query="only hay", limit=5)
-        again = prompts.page(tx, HERE, limit=3)[0][2]
+        [prompt], _ = prompts.list_page(tx, HERE, PromptQuery(text="only hay"), limit=5)
+        again = prompts.list_page(tx, HERE, PromptQuery(), limit=3)[0][2]
     assert (prompt.description, prompt.version, prompt.tags) == ("Gamma!", 1, ("b",))
     assert prompt == again
 
@@ -82,27 +82,29 @@ def test_a_listed_prompt_has_its_description_and_version(filled: Database) -> No
 def test_a_prompt_keeps_its_arguments(database: Database) -> None:
     projects.require(database, HERE)
     with database.write() as tx:
-        prompt = prompts.add(tx, HERE, title="T", content="About {{ topic }}", arguments=[TOPIC, TONE], name="Mine")
+        prompt = prompts.add(
+            tx, HERE, PromptDraft(title="T", content="About {{ topic }}", arguments=[TOPIC, TONE], name="Mine")
+        )
         assert (prompt.name, prompt.arguments) == ("Mine", (TOPIC, TONE))
-        assert prompts.named(tx, HERE, "Mine") == prompt
-        assert prompts.update(tx, HERE, prompt.id, title="U").arguments == (TOPIC, TONE)
+        assert prompts.get_by_name(tx, HERE, "Mine") == prompt
+        assert prompts.update(tx, HERE, prompt.id, PromptPatch(title="U")).arguments == (TOPIC, TONE)
         tx.changes.clear()
-        assert prompts.update(tx, HERE, prompt.id, arguments=[TONE]).arguments == (TONE,)
+        assert prompts.update(tx, HERE, prompt.id, PromptPatch(arguments=[TONE])).arguments == (TONE,)
         assert StoreChange("prompts", HERE.project) in tx.changes
-        assert prompts.update(tx, HERE, prompt.id, arguments=()).arguments == ()
+        assert prompts.update(tx, HERE, prompt.id, PromptPatch(arguments=())).arguments == ()
 
 
 def test_a_name_that_is_given_must_be_free_and_a_name(database: Database) -> None:
     projects.require(database, HERE)
     with database.write() as tx:
-        prompts.add(tx, HERE, title="T", content="x", name="mine")
+        prompts.add(tx, HERE, PromptDraft(title="T", content="x", name="mine"))
         with pytest.raises(Taken) as taken:
-            prompts.add(tx, HERE, title="U", content="x", name="mine")
+            prompts.add(tx, HERE, PromptDraft(title="U", content="x", name="mine"))
         assert (taken.value.field, taken.value.key) == ("name", "mine")
         with pytest.raises(WrongArgument):
-            prompts.add(tx, HERE, title="U", content="x", name="a b")
+            prompts.add(tx, HERE, PromptDraft(title="U", content="x", name="a b"))
     with pytest.raises(Taken) as taken, database.write() as tx:
-        prompts.add(tx, HERE, title="T", content="x", name="other")
+        prompts.add(tx, HERE, PromptDraft(title="T", content="x", name="other"))
     assert taken.value.field == "title"
 
 
@@ -122,39 +124,39 @@ def test_a_name_that_is_given_must_be_free_and_a_name(database: Database) -> Non
 def test_arguments_that_cannot_be_are_refused(database: Database, arguments: list[Argument], rule: str) -> None:
     projects.require(database, HERE)
     with database.write() as tx:
-        prompt = prompts.add(tx, HERE, title="T", content="x")
+        prompt = prompts.add(tx, HERE, PromptDraft(title="T", content="x"))
         with pytest.raises(WrongArgument) as wrong:
-            prompts.add(tx, HERE, title="U", content="x", arguments=arguments)
+            prompts.add(tx, HERE, PromptDraft(title="U", content="x", arguments=arguments))
         assert wrong.value.rule == rule
         with pytest.raises(WrongArgument):
-            prompts.update(tx, HERE, prompt.id, arguments=arguments)
+            prompts.update(tx, HERE, prompt.id, PromptPatch(arguments=arguments))
 
 
 def test_a_template_is_shorter_than_a_text(database: Database) -> None:
     projects.require(database, HERE)
     long, fitting = "é" * (32 * 1024) + "x", "é" * (32 * 1024)
     with database.write() as tx:
-        literal = prompts.add(tx, HERE, title="Literal", content=long)
-        template = prompts.add(tx, HERE, title="Template", content=fitting, arguments=[TOPIC])
+        literal = prompts.add(tx, HERE, PromptDraft(title="Literal", content=long))
+        template = prompts.add(tx, HERE, PromptDraft(title="Template", content=fitting, arguments=[TOPIC]))
     for refused in (
-        lambda tx: prompts.add(tx, HERE, title="U", content=long, arguments=[TOPIC]),
-        lambda tx: prompts.update(tx, HERE, literal.id, arguments=[TOPIC]),
-        lambda tx: prompts.update(tx, HERE, template.id, content=long),
+        lambda tx: prompts.add(tx, HERE, PromptDraft(title="U", content=long, arguments=[TOPIC])),
+        lambda tx: prompts.update(tx, HERE, literal.id, PromptPatch(arguments=[TOPIC])),
+        lambda tx: prompts.update(tx, HERE, template.id, PromptPatch(content=long)),
     ):
         with pytest.raises(WrongArgument) as wrong, database.write() as tx:
             refused(tx)
         assert (wrong.value.rule, wrong.value.limit) == ("maxBytes", 64 * 1024)
     with database.write() as tx:
-        prompts.update(tx, HERE, template.id, content=long, arguments=())
+        prompts.update(tx, HERE, template.id, PromptPatch(content=long, arguments=()))
         assert prompts.get(tx, HERE, literal.id).arguments == ()
 
 
 def test_prompts_are_offered_in_order_of_creation(filled: Database) -> None:
     with filled.write() as tx:
-        prompts.update(tx, HERE, prompts.named(tx, HERE, "beta").id, arguments=[TOPIC])
+        prompts.update(tx, HERE, prompts.get_by_name(tx, HERE, "beta").id, PromptPatch(arguments=[TOPIC]))
     with filled.read() as tx:
-        first, has_more = prompts.offered(tx, HERE, limit=3)
-        second, has_yet_more = prompts.offered(tx, HERE, limit=3, after=first[-1].number)
+        first, has_more = prompts.list_headers(tx, HERE, limit=3)
+        second, has_yet_more = prompts.list_headers(tx, HERE, limit=3, after=first[-1].number)
     assert [one.name for one in (*first, *second)] == ["alpha", "beta", "gamma", "delta-needle", "plain"]
     assert (has_more, has_yet_more) == (True, False)
     assert (first[1].title, first[1].description, first[1].arguments) == ("Beta", "Beta!", (TOPIC,))
@@ -163,11 +165,11 @@ def test_prompts_are_offered_in_order_of_creation(filled: Database) -> None:
 def test_near_gives_the_names_that_were_meant(filled: Database) -> None:
     with filled.write() as tx:
         for number in range(200):  # so that the newest are others
-            prompts.add(tx, HERE, title=f"Filler {number}", content="x")
-        assert prompts.near(tx, HERE, "delta-nedle")[0] == "delta-needle"
-        assert prompts.near(tx, HERE, "Delta Needle")[0] == "delta-needle"
-        assert prompts.near(tx, HERE, "gama")[0] == "gamma"
-        assert prompts.near(tx, HERE, "qqqqqqq") == prompts.near(tx, HERE, "") == ()
-        assert len(prompts.near(tx, HERE, "filler-1000")) == 3
+            prompts.add(tx, HERE, PromptDraft(title=f"Filler {number}", content="x"))
+        assert prompts.suggest(tx, HERE, "delta-nedle")[0] == "delta-needle"
+        assert prompts.suggest(tx, HERE, "Delta Needle")[0] == "delta-needle"
+        assert prompts.suggest(tx, HERE, "gama")[0] == "gamma"
+        assert prompts.suggest(tx, HERE, "qqqqqqq") == prompts.suggest(tx, HERE, "") == ()
+        assert len(prompts.suggest(tx, HERE, "filler-1000")) == 3
         with pytest.raises(NotFound):
-            prompts.near(tx, Scope(project="nowhere"), "x")
+            prompts.suggest(tx, Scope(project="nowhere"), "x")

@@ -3,7 +3,7 @@
 import pytest
 
 from satchel.errors import NotFound
-from satchel.model import Scope
+from satchel.model import ResourceDraft, Scope
 from satchel.services import projects, resources
 from satchel.storage.database import Database
 
@@ -22,15 +22,15 @@ def filled(database: Database) -> Database:
             ("notes", "memo:notes", "of the readme"),
         ):
             for scope in (HERE, Scope(project="other")):
-                resources.add(tx, scope, name=name, uri=uri, description=description, content=lambda _: "text")
+                resources.add(tx, scope, ResourceDraft(name=name, uri=uri, description=description, content="text"))
     return database
 
 
 def test_pages_go_on_behind_a_number(filled: Database) -> None:
     with filled.read() as tx:
-        first, has_more = resources.page(tx, HERE, limit=2)
-        second, has_yet_more = resources.page(tx, HERE, limit=2, after=first[-1].number)
-        assert [*first, *second] == resources.listed(tx, HERE)
+        first, has_more = resources.list_page(tx, HERE, limit=2)
+        second, has_yet_more = resources.list_page(tx, HERE, limit=2, after=first[-1].number)
+        assert [*first, *second] == resources.list_all(tx, HERE)
     assert (has_more, has_yet_more) == (True, False)
 
 
@@ -47,7 +47,7 @@ def test_a_text_is_found_in_name_uri_and_description(
             ("%", [], False),
             ("e", ["readme", "logo"], True),
         ):
-            found, is_more = resources.page(tx, HERE, query=query, limit=2)
+            found, is_more = resources.list_page(tx, HERE, query, limit=2)
             assert ([one.name for one in found], is_more) == (names, has_more)
 
 
@@ -56,6 +56,6 @@ def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
         assert resources.find(tx, HERE, "logo") == resources.find(tx, HERE, "file:///img/LOGO.png")
         with pytest.raises(NotFound):
             resources.find(tx, HERE, "LOGO")
-        assert resources.near(tx, HERE, "LOGO") == ("logo",)
-        assert resources.near(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
-        assert resources.near(tx, HERE, "nothing at all") == ()
+        assert resources.suggest(tx, HERE, "LOGO") == ("logo",)
+        assert resources.suggest(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
+        assert resources.suggest(tx, HERE, "nothing at all") == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from satchel.model import Scope
+from satchel.model import PromptDraft, PromptPatch, Scope
 from satchel.services import projects, prompts
 from satchel.services.slugs import slug
 from satchel.storage.database import Database
@@ -34,7 +34,7 @@ def test_a_title_becomes_a_slug(title: str, expected: str) -> None:
 def test_a_taken_name_gets_a_number_and_then_hex_digits(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        added = [prompts.add(tx, SCOPE, title="Hello" + "!" * count, content="x") for count in range(11)]
+        added = [prompts.add(tx, SCOPE, PromptDraft(title="Hello" + "!" * count, content="x")) for count in range(11)]
     names = [prompt.name for prompt in added]
     assert names[:9] == ["hello", *(f"hello-{number}" for number in range(2, 10))]
     assert names[9:] == [f"hello-{prompt.id[:8]}" for prompt in added[9:]]
@@ -43,13 +43,13 @@ def test_a_taken_name_gets_a_number_and_then_hex_digits(database: Database) -> N
 def test_a_title_without_letters_is_named_by_its_id(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        prompt = prompts.add(tx, SCOPE, title="日本語", content="x")
+        prompt = prompts.add(tx, SCOPE, PromptDraft(title="日本語", content="x"))
     assert prompt.name == f"prompt-{prompt.id[:8]}"
 
 
 def test_the_name_stays_when_the_title_changes(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        prompt = prompts.add(tx, SCOPE, title="First", content="x")
-        renamed = prompts.update(tx, SCOPE, prompt.id, title="Second", content="x")
+        prompt = prompts.add(tx, SCOPE, PromptDraft(title="First", content="x"))
+        renamed = prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="Second", content="x"))
     assert (renamed.name, renamed.title, renamed.version) == ("first", "Second", 2)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.model import Scope, TaskDetails
+from satchel.model import PRIORITIES, Scope, TaskDetails, TaskDraft, TaskPatch, TaskQuery
 from satchel.services import projects, tasks
 from satchel.storage import task_pages
 from satchel.storage.database import Database
-from satchel.storage.tasks import PRIORITIES
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
@@ -19,7 +18,7 @@ BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
 def titles(database: Database, **wanted: Any) -> list[str]:
     """The titles on a page."""
     with database.read() as tx:
-        found, _ = tasks.page(tx, ADA, **{"limit": 50, **wanted})
+        found, _ = tasks.list_page(tx, ADA, TaskQuery(**wanted), limit=50)
     return [task.title for task in found]
 
 
@@ -29,15 +28,17 @@ def filled(database: Database) -> Database:
     with database.write() as tx:
         projects.add(tx, "house")
         projects.add(tx, "garden")
-        tasks.add(tx, ADA, title="plain", description="Straße")
-        tasks.add(tx, ADA, title="low", priority="low", due="2026-01-01", tags=["a"])
-        late = tasks.add(tx, ADA, title="late", priority="high", due="2026-12-01", tags=["a", "b"], project="house")
-        tasks.add(tx, ADA, title="early", priority="high", due="2026-02-01", tags=["b"], project="garden")
-        tasks.add(tx, ADA, title="no day", priority="high", project="house")
-        tasks.add(tx, ADA, title="blocked", priority="urgent", blocked_by=[late.number], project="house")
+        tasks.add(tx, ADA, TaskDraft(title="plain", description="Straße"))
+        tasks.add(tx, ADA, TaskDraft(title="low", priority="low", due="2026-01-01", tags=["a"]))
+        late = tasks.add(
+            tx, ADA, TaskDraft(title="late", priority="high", due="2026-12-01", tags=["a", "b"], project="house")
+        )
+        tasks.add(tx, ADA, TaskDraft(title="early", priority="high", due="2026-02-01", tags=["b"], project="garden"))
+        tasks.add(tx, ADA, TaskDraft(title="no day", priority="high", project="house"))
+        tasks.add(tx, ADA, TaskDraft(title="blocked", priority="urgent", blocked_by=[late.number], project="house"))
         for title in ("done first", "done last"):
-            tasks.complete(tx, ADA, tasks.add(tx, ADA, title=title).number, renews=False)
-        tasks.add(tx, BOB, title="Bob's", priority="urgent", tags=["a"])
+            tasks.complete(tx, ADA, tasks.add(tx, ADA, TaskDraft(title=title)).number, renews=False)
+        tasks.add(tx, BOB, TaskDraft(title="Bob's", priority="urgent", tags=["a"]))
     return database
 
 
@@ -60,9 +61,10 @@ def test_each_filter_has_its_order(filled: Database) -> None:
 
 def test_a_page_is_cut_and_tells_of_more(filled: Database) -> None:
     with filled.read() as tx:
-        pages = [tasks.page(tx, ADA, limit=2)]
+        pages = [tasks.list_page(tx, ADA, TaskQuery(), limit=2)]
         while pages[-1][0]:
-            pages.append(tasks.page(tx, ADA, limit=2, behind=tasks.place("ready", pages[-1][0][-1])))
+            after = tasks.position_of("ready", pages[-1][0][-1])
+            pages.append(tasks.list_page(tx, ADA, TaskQuery(), limit=2, after=after))
     assert [[task.title for task in found] for found, _ in pages] == [
         ["early", "late"],
         ["no day", "plain"],
@@ -78,27 +80,27 @@ def test_filters_combine(filled: Database, few: int, monkeypatch: pytest.MonkeyP
     assert titles(filled, project="house") == ["late", "no day"]
     assert titles(filled, filter="pending", project="house") == ["blocked", "late", "no day"]
     assert titles(filled, tags=["A", "b"]) == ["early", "late", "low"]
-    assert titles(filled, tags=["a", "B"], tags_mode="all") == ["late"]
-    assert titles(filled, tags=["nothing"]) == titles(filled, tags=["a", "nothing"], tags_mode="all") == []
+    assert titles(filled, tags=["a", "B"], needs_all_tags=True) == ["late"]
+    assert titles(filled, tags=["nothing"]) == titles(filled, tags=["a", "nothing"], needs_all_tags=True) == []
     assert titles(filled, tags=["a", "nothing"]) == ["late", "low"]
-    assert titles(filled, tags=["a"], project="house", query="LAT") == ["late"]
-    assert titles(filled, query="strasse") == titles(filled, query="STRASSE") == ["plain"]
-    assert titles(filled, query="%") == titles(filled, query="l_te") == []
-    assert titles(filled, query="") == titles(filled)
+    assert titles(filled, tags=["a"], project="house", text="LAT") == ["late"]
+    assert titles(filled, text="strasse") == titles(filled, text="STRASSE") == ["plain"]
+    assert titles(filled, text="%") == titles(filled, text="l_te") == []
+    assert titles(filled, text="") == titles(filled)
 
 
 def test_a_tag_that_nothing_can_have_finds_nothing(filled: Database) -> None:
     assert titles(filled, tags=["K"]) == []
     assert titles(filled, tags=["a", "é"]) == ["late", "low"]
-    assert titles(filled, tags=["a", "é"], tags_mode="all") == []
+    assert titles(filled, tags=["a", "é"], needs_all_tags=True) == []
 
 
 def test_a_text_that_is_changed_is_found_by_what_it_says_now(filled: Database) -> None:
     with filled.write() as tx:
         plain = tasks.find(tx, ADA, "plain")
-        tasks.update(tx, ADA, plain.number, description="Platz")
-    assert titles(filled, query="straße") == []
-    assert titles(filled, query="platz") == ["plain"]
+        tasks.update(tx, ADA, plain.number, TaskPatch(description="Platz"))
+    assert titles(filled, text="straße") == []
+    assert titles(filled, text="platz") == ["plain"]
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -127,13 +129,15 @@ def test_pages_are_those_that_a_look_at_everything_gives(
     with database.write() as tx:
         tx.run("delete from tasks")
         for priority, due, tags, status, title in kinds:
-            task = tasks.add(tx, ADA, title=title, tags=tags, due=due, priority=priority)
+            task = tasks.add(tx, ADA, TaskDraft(title=title, tags=tags, due=due, priority=priority))
             if status == "completed":
                 tasks.complete(tx, ADA, task.number, renews=False)
-        everything = [tasks.find(tx, ADA, task.number) for task in tasks.listed(tx, ADA)]
-        before, _ = tasks.page(tx, ADA, filter=filter, query=query, tags=["a"], limit=size)
-        behind = tasks.place(filter, before[-1]) if before else None
-        found, has_more = tasks.page(tx, ADA, filter=filter, query=query, tags=["a"], limit=3, behind=behind)
+        everything = [tasks.find(tx, ADA, task.number) for task in tasks.list_all(tx, ADA)]
+        before, _ = tasks.list_page(tx, ADA, TaskQuery(filter=filter, text=query or "", tags=["a"]), limit=size)
+        last = tasks.position_of(filter, before[-1]) if before else None
+        found, has_more = tasks.list_page(
+            tx, ADA, TaskQuery(filter=filter, text=query or "", tags=["a"]), limit=3, after=last
+        )
 
     def is_wanted(task: TaskDetails) -> bool:
         is_right = {"completed": task.is_completed, "all": True}.get(filter, not task.is_completed)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import Forbidden, NotFound, WrongArgument
-from satchel.model import Scope, StoreChange
+from satchel.model import Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
 from satchel.services import projects, tasks
 from satchel.storage.database import Database, open_database
 from satchel.storage.migrations import FIRST
@@ -22,17 +22,19 @@ def keys(changes: dict[StoreChange, None]) -> set[str | None]:
 def test_a_task_keeps_all_that_is_said_of_it(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "house")
-        first = tasks.add(tx, ADA, title="Buy paint")
+        first = tasks.add(tx, ADA, TaskDraft(title="Buy paint"))
         task = tasks.add(
             tx,
             ADA,
-            title="Paint the door",
-            description="Green",
-            project="house",
-            tags=["Spring", "paint", "PAINT"],
-            priority="high",
-            due="2026-02-28",
-            blocked_by=[first.number, first.number],
+            TaskDraft(
+                title="Paint the door",
+                description="Green",
+                project="house",
+                tags=["Spring", "paint", "PAINT"],
+                priority="high",
+                due="2026-02-28",
+                blocked_by=[first.number, first.number],
+            ),
         )
     with database.read() as tx:
         assert tasks.find(tx, ADA, task.number) == task
@@ -44,7 +46,7 @@ def test_a_task_keeps_all_that_is_said_of_it(database: Database) -> None:
 def test_an_update_changes_only_what_is_given(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "house")
-        other = tasks.add(tx, ADA, title="First")
+        other = tasks.add(tx, ADA, TaskDraft(title="First"))
         given: dict[str, Any] = {
             "title": "Second",
             "description": "D",
@@ -54,11 +56,13 @@ def test_an_update_changes_only_what_is_given(database: Database) -> None:
             "due": "2027-01-01",
             "blocked_by": [other.number],
         }
-        task = tasks.add(tx, ADA, **given)
-        same = tasks.update(tx, ADA, task.number)
+        task = tasks.add(tx, ADA, TaskDraft(**given))
+        same = tasks.update(tx, ADA, task.number, TaskPatch())
         assert (same.version, same.title, same.tags, same.blocked_by) == (2, "Second", ("a", "b"), (other.number,))
         assert (same.project, same.priority, same.due, same.description) == ("house", "urgent", "2027-01-01", "D")
-        emptied = tasks.update(tx, ADA, task.number, description=None, project=None, tags=(), due=None, blocked_by=())
+        emptied = tasks.update(
+            tx, ADA, task.number, TaskPatch(description=None, project=None, tags=(), due=None, blocked_by=())
+        )
         assert (emptied.title, emptied.priority) == ("Second", "urgent")
         assert (emptied.description, emptied.project, emptied.tags, emptied.due) == (None, None, (), None)
         assert (emptied.blocked_by, emptied.is_ready) == ((), True)
@@ -66,10 +70,10 @@ def test_an_update_changes_only_what_is_given(database: Database) -> None:
 
 def test_a_task_is_completed_once_and_reopened_by_its_status(database: Database) -> None:
     with database.write() as tx:
-        task = tasks.add(tx, ADA, title="T")
-        done = tasks.update(tx, ADA, task.number, status="completed")
-        again = tasks.update(tx, ADA, task.number, status="completed", title="U")
-        reopened = tasks.update(tx, ADA, task.number, status="pending")
+        task = tasks.add(tx, ADA, TaskDraft(title="T"))
+        done = tasks.update(tx, ADA, task.number, TaskPatch(status="completed"))
+        again = tasks.update(tx, ADA, task.number, TaskPatch(status="completed", title="U"))
+        reopened = tasks.update(tx, ADA, task.number, TaskPatch(status="pending"))
     assert done.is_completed and again.completed_at == done.completed_at
     assert reopened.completed_at is None and reopened.is_ready
     assert reopened.version == 4
@@ -92,15 +96,15 @@ def test_a_task_is_completed_once_and_reopened_by_its_status(database: Database)
 )
 def test_what_cannot_be_is_refused(database: Database, field: str, value: Any, rule: str) -> None:
     with database.write() as tx:
-        task = tasks.add(tx, ADA, title="T")
+        task = tasks.add(tx, ADA, TaskDraft(title="T"))
         for refused in (
-            lambda: tasks.add(tx, ADA, title="U", **{field: value}),
-            lambda: tasks.update(tx, ADA, task.number, **{field: value}),
+            lambda: tasks.add(tx, ADA, TaskDraft(title="U", **{field: value})),
+            lambda: tasks.update(tx, ADA, task.number, TaskPatch(**{field: value})),
         ):
             with pytest.raises(WrongArgument) as wrong:
                 refused()
             assert wrong.value.rule == rule
-        assert [one.title for one in tasks.listed(tx, ADA)] == ["T"]
+        assert [one.title for one in tasks.list_all(tx, ADA)] == ["T"]
 
 
 def test_a_project_must_be_there_and_allowed(database: Database) -> None:
@@ -109,14 +113,14 @@ def test_a_project_must_be_there_and_allowed(database: Database) -> None:
         projects.add(tx, "open")
         projects.add(tx, "closed")
         with pytest.raises(NotFound):
-            tasks.add(tx, ADA, title="T", project="nowhere")
+            tasks.add(tx, ADA, TaskDraft(title="T", project="nowhere"))
         with pytest.raises(Forbidden):
-            tasks.add(tx, confined, title="T", project="closed")
-        task = tasks.add(tx, confined, title="T", project="open")
+            tasks.add(tx, confined, TaskDraft(title="T", project="closed"))
+        task = tasks.add(tx, confined, TaskDraft(title="T", project="open"))
         with pytest.raises(Forbidden):
-            tasks.update(tx, confined, task.number, project="closed")
+            tasks.update(tx, confined, task.number, TaskPatch(project="closed"))
         with pytest.raises(Forbidden):
-            tasks.page(tx, confined, project="closed", limit=10)
+            tasks.list_page(tx, confined, TaskQuery(project="closed"), limit=10)
 
 
 def test_a_confined_scope_sees_no_task_of_another_project(database: Database) -> None:
@@ -124,18 +128,21 @@ def test_a_confined_scope_sees_no_task_of_another_project(database: Database) ->
     with database.write() as tx:
         for name in ("open", "closed"):
             projects.add(tx, name)
-        hidden = tasks.add(tx, ADA, title="Hidden", project="closed")
-        seen = [tasks.add(tx, ADA, title="Open", project="open"), tasks.add(tx, ADA, title="Free")]
+        hidden = tasks.add(tx, ADA, TaskDraft(title="Hidden", project="closed"))
+        seen = [
+            tasks.add(tx, ADA, TaskDraft(title="Open", project="open")),
+            tasks.add(tx, ADA, TaskDraft(title="Free")),
+        ]
     with database.read() as tx:
-        assert tasks.page(tx, confined, limit=10) == (tuple(seen), False)
-        assert [task.title for task in tasks.listed(tx, confined)] == ["Free", "Open"]
-        assert [task.title for task in tasks.listed(tx, confined, "pending")] == ["Free", "Open"]
-        assert tasks.near(tx, confined, "Hiden") == ()
+        assert tasks.list_page(tx, confined, TaskQuery(), limit=10) == (tuple(seen), False)
+        assert [task.title for task in tasks.list_all(tx, confined)] == ["Free", "Open"]
+        assert [task.title for task in tasks.list_all(tx, confined, "pending")] == ["Free", "Open"]
+        assert tasks.suggest(tx, confined, "Hiden") == ()
         for reference in (hidden.number, "Hidden", hidden.id):
             with pytest.raises(NotFound):
                 tasks.find(tx, confined, reference)
     for act in (
-        lambda tx: tasks.update(tx, confined, hidden.number, title="x"),
+        lambda tx: tasks.update(tx, confined, hidden.number, TaskPatch(title="x")),
         lambda tx: tasks.complete(tx, confined, hidden.number, renews=False),
         lambda tx: tasks.delete(tx, confined, hidden.number),
     ):
@@ -146,19 +153,19 @@ def test_a_confined_scope_sees_no_task_of_another_project(database: Database) ->
 def test_a_task_of_a_project_that_goes_stays(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "house")
-        task = tasks.add(tx, ADA, title="T", project="house")
+        task = tasks.add(tx, ADA, TaskDraft(title="T", project="house"))
         projects.delete(tx, "house")
         assert tasks.find(tx, ADA, task.number).project is None
 
 
 def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Database) -> None:
     with database.write() as tx:
-        task = tasks.add(tx, ADA, title="Buy milk")
-        long = tasks.add(tx, ADA, title="x" * 400)
-        tasks.add(tx, ADA, title="x" * 399 + "y")
-        tasks.add(tx, ADA, title="Twice")
-        tasks.add(tx, ADA, title="Twice")
-        named = tasks.add(tx, ADA, title="999")
+        task = tasks.add(tx, ADA, TaskDraft(title="Buy milk"))
+        long = tasks.add(tx, ADA, TaskDraft(title="x" * 400))
+        tasks.add(tx, ADA, TaskDraft(title="x" * 399 + "y"))
+        tasks.add(tx, ADA, TaskDraft(title="Twice"))
+        tasks.add(tx, ADA, TaskDraft(title="Twice"))
+        named = tasks.add(tx, ADA, TaskDraft(title="999"))
         number, id = task.number, task.id
         for reference in (number, str(number), f"#{number}", f" #{number} ", id, id.upper(), "Buy milk", " Buy milk "):
             assert tasks.find(tx, ADA, reference) == task
@@ -173,7 +180,7 @@ def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Dat
 
 def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> None:
     with database.write() as tx:
-        task = tasks.add(tx, ADA, title="T")
+        task = tasks.add(tx, ADA, TaskDraft(title="T"))
         with pytest.raises(Forbidden):
             tasks.get(tx, BOB, task.id)
         with pytest.raises(NotFound):
@@ -185,31 +192,31 @@ def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> N
 def test_near_gives_what_was_meant(database: Database) -> None:
     with database.write() as tx:
         for title in ("Buy milk", "Call Mum", "Write the letter", "Write the latter"):
-            tasks.add(tx, ADA, title=title)
-        tasks.add(tx, BOB, title="Buy silk")
-        known = {task.title: task.number for task in tasks.listed(tx, ADA)}
-        assert tasks.near(tx, ADA, "buy milkk") == ((known["Buy milk"], "Buy milk"),)
-        assert [title for _, title in tasks.near(tx, ADA, "write the lettre")] == [
+            tasks.add(tx, ADA, TaskDraft(title=title))
+        tasks.add(tx, BOB, TaskDraft(title="Buy silk"))
+        known = {task.title: task.number for task in tasks.list_all(tx, ADA)}
+        assert tasks.suggest(tx, ADA, "buy milkk") == ((known["Buy milk"], "Buy milk"),)
+        assert [title for _, title in tasks.suggest(tx, ADA, "write the lettre")] == [
             "Write the letter",
             "Write the latter",
         ]
         for reference in (4711, "#4711", "0", "-1", "9" * 30, "00000000-0000-4000-8000-000000000000"):
-            assert tasks.near(tx, ADA, reference) == (), reference
-        assert tasks.near(tx, ADA, "nothing like it") == tasks.near(tx, ADA, "x" * 5000) == ()
+            assert tasks.suggest(tx, ADA, reference) == (), reference
+        assert tasks.suggest(tx, ADA, "nothing like it") == tasks.suggest(tx, ADA, "x" * 5000) == ()
 
 
 def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "closed")
-        first = tasks.add(tx, ADA, title="Vier", project="closed").number
+        first = tasks.add(tx, ADA, TaskDraft(title="Vier", project="closed")).number
         for title in ("vier", "Vier", "VIER", "Vier", "Vier", "Four"):
-            tasks.add(tx, ADA, title=title)
-        assert tasks.near(tx, ADA, "viar") == ((first + 3, "VIER"), (first, "Vier"), (first + 2, "Vier"))
-        assert tasks.titled(tx, ADA, " Vier ") == ((first, first + 2, first + 4), True)
-        assert tasks.titled(tx, ADA, "Four") == ((first + 6,), False)
+            tasks.add(tx, ADA, TaskDraft(title=title))
+        assert tasks.suggest(tx, ADA, "viar") == ((first + 3, "VIER"), (first, "Vier"), (first + 2, "Vier"))
+        assert tasks.find_by_title(tx, ADA, " Vier ") == ((first, first + 2, first + 4), True)
+        assert tasks.find_by_title(tx, ADA, "Four") == ((first + 6,), False)
         confined = Scope(user=ADA.user, projects=("open",))
-        assert tasks.near(tx, confined, "viar")[1:] == ((first + 2, "Vier"), (first + 4, "Vier"))
-        assert tasks.titled(tx, confined, "Vier") == ((first + 2, first + 4, first + 5), False)
+        assert tasks.suggest(tx, confined, "viar")[1:] == ((first + 2, "Vier"), (first + 4, "Vier"))
+        assert tasks.find_by_title(tx, confined, "Vier") == ((first + 2, first + 4, first + 5), False)
         for number in (4, 5):
             tasks.delete(tx, ADA, first + number)
         # What a token cannot see is no reason to call a title ambiguous.
@@ -218,17 +225,17 @@ def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> 
 
 def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database) -> None:
     with database.write() as tx:
-        first = tasks.add(tx, ADA, title="First")
-        second = tasks.add(tx, ADA, title="Second", blocked_by=[first.number])
+        first = tasks.add(tx, ADA, TaskDraft(title="First"))
+        second = tasks.add(tx, ADA, TaskDraft(title="Second", blocked_by=[first.number]))
         assert keys(tx.changes) == {str(first.number), str(second.number)}
     both = {str(first.number), str(second.number)}
     for act, told in (
-        (lambda tx: tasks.update(tx, ADA, first.number, title="New"), {str(first.number)}),
+        (lambda tx: tasks.update(tx, ADA, first.number, TaskPatch(title="New")), {str(first.number)}),
         (lambda tx: tasks.complete(tx, ADA, first.id, renews=True), both),
         (lambda tx: tasks.complete(tx, ADA, first.id, renews=True), {str(first.number)}),
         (lambda tx: tasks.complete(tx, ADA, first.id, renews=False), set()),
-        (lambda tx: tasks.update(tx, ADA, first.number, status="pending"), both),
-        (lambda tx: tasks.update(tx, ADA, first.number, status="completed"), both),
+        (lambda tx: tasks.update(tx, ADA, first.number, TaskPatch(status="pending")), both),
+        (lambda tx: tasks.update(tx, ADA, first.number, TaskPatch(status="completed")), both),
         (lambda tx: tasks.delete(tx, ADA, first.id), both),
     ):
         with database.write() as tx:
@@ -252,6 +259,6 @@ def test_tasks_of_an_older_store_are_found_by_their_text(store: str, monkeypatch
     monkeypatch.undo()
     database = open_database(store)
     with database.read() as tx:
-        [found], _ = tasks.page(tx, ADA, query="straße", limit=5)
+        [found], _ = tasks.list_page(tx, ADA, TaskQuery(text="straße"), limit=5)
         assert (found.title, found.priority, found.is_ready) == ("Die STRASSE", "normal", True)
     database.close()

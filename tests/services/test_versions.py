@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import NotFound, VersionConflict
-from satchel.model import Scope
+from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import Database, Tx
 
@@ -16,27 +16,23 @@ ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 Update = Callable[[Tx, str, int | None], Any]
 
 
-def text(_: str) -> str:
-    return "text"
-
-
 @pytest.fixture(params=["task", "prompt", "resource"])
 def update(request: pytest.FixtureRequest, database: Database) -> Update:
     """Changes the description of one thing, which has version 1."""
     projects.require(database, ADA)
     with database.write() as tx:
-        task = tasks.add(tx, ADA, title="T")
-        prompt = prompts.add(tx, ADA, title="P", content="x")
-        resources.add(tx, ADA, name="r", uri="x:r", content=text)
+        task = tasks.add(tx, ADA, TaskDraft(title="T"))
+        prompt = prompts.add(tx, ADA, PromptDraft(title="P", content="x"))
+        resources.add(tx, ADA, ResourceDraft(name="r", uri="x:r", content="text"))
     updates: dict[str, Update] = {
         "task": lambda tx, said, version: tasks.update(
-            tx, ADA, task.number, description=said, tags=[said], expected_version=version
+            tx, ADA, task.number, TaskPatch(description=said, tags=[said]), expected_version=version
         ),
         "prompt": lambda tx, said, version: prompts.update(
-            tx, ADA, prompt.id, description=said, tags=[said], expected_version=version
+            tx, ADA, prompt.id, PromptPatch(description=said, tags=[said]), expected_version=version
         ),
         "resource": lambda tx, said, version: resources.update(
-            tx, ADA, "r", description=said, expected_version=version
+            tx, ADA, "r", ResourcePatch(description=said), expected_version=version
         ),
     }
     return updates[request.param]
@@ -57,9 +53,9 @@ def test_another_version_is_refused_and_changes_nothing(database: Database, upda
 def test_a_refused_update_leaves_no_tags_even_where_the_rest_is_kept(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:
-        task = tasks.add(tx, ADA, title="T", tags=["kept"])
+        task = tasks.add(tx, ADA, TaskDraft(title="T", tags=["kept"]))
         with pytest.raises(VersionConflict):
-            tasks.update(tx, ADA, task.number, tags=["lost"], expected_version=7)
+            tasks.update(tx, ADA, task.number, TaskPatch(tags=["lost"]), expected_version=7)
     with database.read() as tx:
         assert tasks.find(tx, ADA, task.number).tags == ("kept",)
 
@@ -90,7 +86,7 @@ def test_of_racing_updates_with_the_same_version_one_succeeds(database: Database
 def test_what_is_gone_is_not_found_whatever_version_is_expected(database: Database) -> None:
     projects.require(database, ADA)
     with database.write() as tx:
-        prompt = prompts.add(tx, ADA, title="P", content="x")
+        prompt = prompts.add(tx, ADA, PromptDraft(title="P", content="x"))
         prompts.delete(tx, ADA, prompt.id)
         with pytest.raises(NotFound):
-            prompts.update(tx, ADA, prompt.id, title="Q", expected_version=1)
+            prompts.update(tx, ADA, prompt.id, PromptPatch(title="Q"), expected_version=1)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreUnusable
-from satchel.model import Scope
+from satchel.model import PromptDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage import postgres_schema, sqlite
 from satchel.storage.database import open_database
@@ -120,11 +120,11 @@ def test_a_store_of_the_first_schema_is_brought_up_with_all_that_is_in_it(store:
     with database.write(scope) as tx:
         assert prompts.search(tx, scope, "NEEDLE", limit=5, offset=0).total == 1
         assert prompts.find(tx, scope, "tee").tags == ("t",)
-        assert resources.named(tx, scope, "doc").content == "text"
-        assert [task.title for task in tasks.listed(tx, scope)] == ["Milk"]
+        assert resources.get_by_name(tx, scope, "doc").content == "text"
+        assert [task.title for task in tasks.list_all(tx, scope)] == ["Milk"]
         # Numbers go on where they were; on PostgreSQL the rows above did not come from the counter.
         if not store.startswith("postgresql"):
-            assert tasks.add(tx, scope, title="Bread").number == 6
+            assert tasks.add(tx, scope, TaskDraft(title="Bread")).number == 6
     database.close()
 
 
@@ -135,7 +135,7 @@ def test_a_store_of_every_older_schema_is_brought_up(store: str, older: int, mon
     old = open_database(store)
     projects.require(old, Scope())
     with old.write() as tx:
-        prompts.add(tx, Scope(), title="Tee", content="Some Needle")
+        prompts.add(tx, Scope(), PromptDraft(title="Tee", content="Some Needle"))
     assert old.schema == older
     old.close()
     monkeypatch.undo()

@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreUnusable
+from satchel.model import PromptDraft, Scope
+from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from satchel.storage.migrations import MIGRATIONS
 from tests.support.postgres import PostgresServer
@@ -186,13 +188,10 @@ def test_a_store_without_pg_trgm_works_all_the_same(postgres: PostgresServer) ->
         connection.execute("create role plain login nosuperuser")
         connection.execute("grant create, usage on schema public to plain")
         connection.execute("revoke create on database " + store.split("/")[3].split("?")[0] + " from public")
-    from satchel.model import Scope
-    from satchel.services import projects, prompts
-
     database = open_database(store.replace("satchel@", "plain@"))
     projects.require(database, Scope())
     with database.write() as tx:
         assert tx.all("select 1 from pg_extension where extname = 'pg_trgm'") == []
-        prompts.add(tx, Scope(), title="T", content="needle")
+        prompts.add(tx, Scope(), PromptDraft(title="T", content="needle"))
         assert prompts.search(tx, Scope(), "NEEDLE", limit=1, offset=0).total == 1
     database.close()

@@ -9,9 +9,9 @@ import pytest
 from psycopg import errors
 
 from satchel.errors import StoreFailed
-from satchel.model import Scope
+from satchel.model import PromptDraft, PromptQuery, ResourceDraft, Scope
 from satchel.services import projects, prompts, resources
-from satchel.storage.database import Database, PromptQuery, Tx, open_database
+from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.postgres_schema import DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
 from tests.support.roles import role_of, two_roles
@@ -44,8 +44,8 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             tx.run("insert into argument_values values (:owner, 'p', 'a', 'v', :now)", owner=user, now=NOW)
         for name in ("a", "b"):
             projects.add(tx, name)
-            prompts.add(tx, Scope(project=name), title="T", content="needle", tags=["t"])
-            resources.add(tx, Scope(project=name), name="r", uri="x:r", content=lambda _type: "text")
+            prompts.add(tx, Scope(project=name), PromptDraft(title="T", content="needle", tags=["t"]))
+            resources.add(tx, Scope(project=name), ResourceDraft(name="r", uri="x:r", content="text"))
     database.close()
     return owner, app
 
@@ -237,8 +237,8 @@ def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
     with database.read(Scope(projects=("a",))) as tx:
         assert prompts.search(tx, Scope(project="a"), "NEEDLE", limit=5, offset=0).total == 1
         [[number]] = tx.all("select number from projects")
-        others = [PromptQuery(project=other, text="needle") for other in range(5) if other != number]
-        assert [tx.prompts_containing(sought, 5)[1] for sought in others] == [0] * 4
+        others = [other for other in range(5) if other != number]
+        assert [tx.prompts_containing(other, PromptQuery(text="needle"), 5)[1] for other in others] == [0] * 4
 
 
 def test_the_function_behind_search_tells_of_a_project_what_its_policy_shows(
@@ -272,16 +272,20 @@ def test_both_roles_find_the_same_in_the_same_order(postgres: PostgresServer) ->
     for number, content in enumerate(contents * 2):
         with stores[0].write() as tx:
             tags = ["even"] if number % 2 == 0 else ["odd"]
-            prompts.add(tx, Scope(project="pq"[number % 2]), title=f"T {number}", content=content, tags=tags)
-            prompts.add(tx, Scope(project="p"), title=f"U {number}", content=content, tags=[*tags, "all"])
+            prompts.add(
+                tx, Scope(project="pq"[number % 2]), PromptDraft(title=f"T {number}", content=content, tags=tags)
+            )
+            prompts.add(tx, Scope(project="p"), PromptDraft(title=f"U {number}", content=content, tags=[*tags, "all"]))
     queries = ["0%", "00% s", "%", "_", "\\", r":\t", "e_c", "strasse", "ss", "ꙮ", "'); --", "t 1", "nowhere", "zz"]
     ways: list[Callable[[Tx, str], Any]] = [
         lambda tx, query: prompts.search(tx, scope, query, limit=3, offset=1),
-        lambda tx, query: prompts.page(tx, scope, query=query, limit=30),
-        lambda tx, query: prompts.page(tx, scope, query=query, tags=["even", "all"], tags_mode="all", limit=30),
-        lambda tx, query: tx.prompts_containing(PromptQuery(project=1, text=query, tags=["odd", "no"]), 3, 1),
+        lambda tx, query: prompts.list_page(tx, scope, PromptQuery(text=query), limit=30),
+        lambda tx, query: prompts.list_page(
+            tx, scope, PromptQuery(text=query, tags=["even", "all"], needs_all_tags=True), limit=30
+        ),
+        lambda tx, query: tx.prompts_containing(1, PromptQuery(text=query, tags=["odd", "no"]), 3, offset=1),
         lambda tx, query: tx.prompts_containing(
-            PromptQuery(project=1, text=query, tags=["even", "all"], needs_all=True), 30
+            1, PromptQuery(text=query, tags=["even", "all"], needs_all_tags=True), 30
         ),
     ]
     answers = []

@@ -130,7 +130,7 @@ def test_connections_that_the_server_closed_are_given_to_nobody(postgres: Postgr
     database = open_database(store)
     everybody_else = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
     try:
-        for opened in (database.read, database.look, database.write):
+        for opened in (database.read, database.write):
             with database.read(), database.read(), database.read():  # so that there are several
                 pass
             with psycopg.connect(store, autocommit=True) as operator:
@@ -142,25 +142,5 @@ def test_connections_that_the_server_closed_are_given_to_nobody(postgres: Postgr
             for _ in range(4):
                 with opened() as tx:
                     assert tx.one("select 1") == (1,)
-    finally:
-        database.close()
-
-
-def test_a_look_is_no_transaction_and_leaves_none_behind(postgres: PostgresServer) -> None:
-    database = open_database(postgres.fresh())
-    try:
-        for _ in range(3):
-            with database.look() as tx:
-                first, second = (tx.one("select now()::text") for _ in range(2))
-                assert first != second
-            with pytest.raises(StoreFailed), database.look() as tx:
-                tx.one("select pg_terminate_backend(pg_backend_pid())")
-            with database.read() as tx:
-                first, second = (tx.one("select now()::text") for _ in range(2))
-                assert first == second
-                assert tx.one("show transaction_read_only") == ("on",)
-            with database.write() as tx:
-                tx.run("insert into settings values (:name, 'b')", name=tx.new_id())
-                assert tx.one("show transaction_read_only") == ("off",)
     finally:
         database.close()

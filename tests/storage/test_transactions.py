@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import StoreFailed
-from satchel.model import Scope
+from satchel.model import PromptDraft, PromptPatch, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import Database, PromptQuery, Violation, open_database
 from satchel.storage.write_lock import WriteLock
@@ -17,23 +17,23 @@ SCOPE = Scope()
 def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
     projects.require(database, SCOPE)
     with pytest.raises(RuntimeError), database.write() as tx:
-        prompts.add(tx, SCOPE, title="T", content="x", tags=["t"])
+        prompts.add(tx, SCOPE, PromptDraft(title="T", content="x", tags=["t"]))
         raise RuntimeError
     with database.write() as tx:
-        assert prompts.listed(tx, SCOPE, limit=1, offset=0).total == 0
-        assert prompts.tags(tx, SCOPE) == []
-        prompts.add(tx, SCOPE, title="T", content="x")
+        assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_tags(tx, SCOPE) == []
+        prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
 
 
 def test_a_reader_sees_one_moment(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.read() as reading:
-        assert prompts.listed(reading, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 0
         with database.write() as writing:
-            prompts.add(writing, SCOPE, title="T", content="x")
-        assert prompts.listed(reading, SCOPE, limit=1, offset=0).total == 0
+            prompts.add(writing, SCOPE, PromptDraft(title="T", content="x"))
+        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 0
     with database.read() as reading:
-        assert prompts.listed(reading, SCOPE, limit=1, offset=0).total == 1
+        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 1
 
 
 def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> None:
@@ -48,28 +48,30 @@ def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> Non
 def test_deleting_a_project_takes_its_prompts_tags_texts_and_index_along(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        prompts.add(tx, SCOPE, title="T", content="needle", tags=["t"])
+        prompts.add(tx, SCOPE, PromptDraft(title="T", content="needle", tags=["t"]))
         tx.run("delete from projects")
         for table in ("prompts", "prompt_tags", "prompt_texts"):
             assert tx.all(f"select * from {table}") == []
-        assert tx.prompts_containing(PromptQuery(project=1, text="needle"), 10) == ([], 0)
+        assert tx.prompts_containing(1, PromptQuery(text="needle"), 10) == ([], 0)
 
 
 def test_numbers_never_return(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        first = prompts.add(tx, SCOPE, title="A", content="x")
+        first = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
         prompts.delete(tx, SCOPE, first.id)
     with database.write() as tx:
-        assert prompts.add(tx, SCOPE, title="B", content="x").number > first.number
+        assert prompts.add(tx, SCOPE, PromptDraft(title="B", content="x")).number > first.number
 
 
 def test_every_change_counts_the_version_up(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        prompt = prompts.add(tx, SCOPE, title="A", content="x")
+        prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
         versions = [prompt.version]
-        versions += [prompts.update(tx, SCOPE, prompt.id, title="A", content="y").version for _ in range(3)]
+        versions += [
+            prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="A", content="y")).version for _ in range(3)
+        ]
     assert versions == [1, 2, 3, 4]
 
 
@@ -77,11 +79,11 @@ def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(datab
     projects.require(database, SCOPE)
     with database.write() as tx:
         tx._now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
-        prompt = prompts.add(tx, SCOPE, title="A", content="x")
+        prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
     times = [prompt.updated_at]
     for _ in range(3):
         with database.write() as tx:
-            times.append(prompts.update(tx, SCOPE, prompt.id, title="A", content="y").updated_at)
+            times.append(prompts.update(tx, SCOPE, prompt.id, PromptPatch(title="A", content="y")).updated_at)
     assert times == [f"2099-01-01T00:00:00.00000{tick}Z" for tick in range(4)]
 
 
@@ -92,9 +94,9 @@ def test_a_store_that_is_removed_or_replaced_while_open_takes_no_more_writes(tmp
     file.unlink()
     for _ in range(2):
         with pytest.raises(StoreFailed, match="removed or replaced"), database.write() as tx:
-            prompts.add(tx, SCOPE, title="T", content="x")
+            prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
         with pytest.raises(StoreFailed, match="removed or replaced"), database.read() as tx:
-            prompts.listed(tx, SCOPE, limit=1, offset=0)
+            prompts.list_recent(tx, SCOPE, limit=1, offset=0)
         file.write_bytes(b"another file")
 
 
@@ -117,9 +119,9 @@ def test_threads_share_a_store(database: Database) -> None:
         try:
             for number in range(20):
                 with database.write() as tx:
-                    prompts.add(tx, SCOPE, title=f"{worker}/{number}", content="x")
+                    prompts.add(tx, SCOPE, PromptDraft(title=f"{worker}/{number}", content="x"))
                 with database.read() as tx:
-                    prompts.listed(tx, SCOPE, limit=5, offset=0)
+                    prompts.list_recent(tx, SCOPE, limit=5, offset=0)
         except BaseException as error:
             failures.append(error)
 
@@ -130,13 +132,13 @@ def test_threads_share_a_store(database: Database) -> None:
         thread.join()
     assert failures == []
     with database.read() as tx:
-        assert prompts.listed(tx, SCOPE, limit=1, offset=0).total == 120
+        assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 120
 
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
     held, waiting = WriteLock(str(tmp_path / "gate")), WriteLock(str(tmp_path / "gate"))
     with held, pytest.raises(StoreFailed, match="held the write lock"):
-        waiting.acquire(patience=0.1)
+        waiting.acquire(timeout=0.1)
     # Whoever gave up left the queue, and nobody is locked out by that.
     with waiting:
         pass
@@ -150,7 +152,7 @@ def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
     database = open_database(str(tmp_path / "s.db"))
     projects.require(database, SCOPE)
     with database.write() as tx:
-        prompts.add(tx, SCOPE, title="Kept", content="x")
+        prompts.add(tx, SCOPE, PromptDraft(title="Kept", content="x"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     import signal
 
@@ -158,13 +160,13 @@ def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
         with pytest.raises(StoreFailed), database.write() as tx:
-            prompts.add(tx, SCOPE, title="Lost", content="y" * 1_000_000)
+            prompts.add(tx, SCOPE, PromptDraft(title="Lost", content="y" * 1_000_000))
         with database.read() as tx:
-            assert prompts.listed(tx, SCOPE, limit=1, offset=0).total == 1
+            assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
     with database.write() as tx:
-        prompts.add(tx, SCOPE, title="Room again", content="z")
+        prompts.add(tx, SCOPE, PromptDraft(title="Room again", content="z"))
         assert tx.all("pragma integrity_check") == [("ok",)]
     database.close()

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreFailed
-from satchel.model import Scope, StoreChange
+from satchel.model import PromptDraft, Scope, StoreChange
 from satchel.services import projects, prompts
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
@@ -107,7 +107,7 @@ def test_a_change_is_heard_within_a_second_and_by_every_listener(store: str, dat
     delays = []
     for title in range(10):
         with other.write() as tx:
-            prompts.add(tx, SCOPE, title=str(title), content="x")
+            prompts.add(tx, SCOPE, PromptDraft(title=str(title), content="x"))
         committed = time.monotonic()
         assert ear.next(1) == second.next(1)  # the process that did it hears it too
         delays.append(time.monotonic() - committed)
@@ -119,7 +119,7 @@ def test_what_was_before_the_watching_is_not_told(store: str) -> None:
     database, ear = open_database(store), Ear()
     projects.require(database, SCOPE)
     with database.write() as tx:
-        prompts.add(tx, SCOPE, title="Before", content="x")
+        prompts.add(tx, SCOPE, PromptDraft(title="Before", content="x"))
     database.watch(ear)
     with database.write() as tx:
         projects.add(tx, "after")
@@ -131,7 +131,7 @@ def test_what_was_before_the_watching_is_not_told(store: str) -> None:
 def test_what_is_undone_is_never_heard(database: Database, ear: Ear) -> None:
     for _ in range(3):
         with pytest.raises(RuntimeError), database.write() as tx:
-            prompts.add(tx, SCOPE, title="Undone", content="x")
+            prompts.add(tx, SCOPE, PromptDraft(title="Undone", content="x"))
             raise RuntimeError
     with database.write() as tx:
         projects.add(tx, "last")
@@ -141,14 +141,14 @@ def test_what_is_undone_is_never_heard(database: Database, ear: Ear) -> None:
 
 MANY = """
 import sys
-from satchel.model import Changed
+from satchel.model import StoreChange
 from satchel.storage.database import open_database
 database = open_database(sys.argv[1])
 for number in range(2000):
     with database.write() as tx:
-        tx.changed(Changed("prompt", "p", key=str(number)))
+        tx.changed(StoreChange("prompt", "p", key=str(number)))
 with database.write() as tx:
-    tx.changed(Changed("task", owner="the last"))
+    tx.changed(StoreChange("task", owner="the last"))
 database.close()
 """
 

@@ -33,7 +33,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
             projects.require(database, scope)
         return database
     except NotFound as error:
-        near = projects.near(database, scope.project)
+        near = projects.suggest(database, scope.project)
         hint = f"Did you mean '{near}'? " if near else ""
         create = f"Make it with: satchel project create {scope.project}"
         raise CannotStart(f"project '{scope.project}' does not exist. {hint}{create}", 3) from error

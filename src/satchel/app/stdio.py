@@ -66,7 +66,7 @@ def _complete_scope(scope: Scope, contract: Contract, database: Database, settin
     try:
         if contract.finds_project and settings.why_project is None:
             for name, why in project_discovery.find_names():
-                if projects.is_there(database, name):
+                if projects.exists(database, name):
                     scope = structs.replace(scope, project=name, why=why)
                     break
         if contract.acts_as_user and scope.user is None:

@@ -48,7 +48,7 @@ def create(
 
 def listed(tx: Tx) -> list[Token]:
     """Every token, expired and revoked ones too, the newest first."""
-    return rows.listed(tx)
+    return rows.list_all(tx)
 
 
 def revoke(tx: Tx, id: str) -> Token:
@@ -78,7 +78,7 @@ def identify(database: Database, secret: str) -> Identity:
     """
     if not _SECRET.fullmatch(secret):
         raise Unauthorized("the token is unknown")
-    with database.look() as tx:
+    with database.read() as tx:
         token = rows.by_hash(tx, _hash(secret))
         now = tx.now
     if token is None:

@@ -1,21 +1,19 @@
-"""Where a content comes from: an argument, @file, - for stdin, or the editor."""
+"""The CONTENT argument of commands: the text itself, @file, - for stdin, or the editor."""
 
 import sys
 
 import click
 
-from satchel.errors import WrongArgument
-from satchel.services import rules
-
 HELP = (
-    "CONTENT is the text itself, @FILE, or - for stdin; left out, your $EDITOR opens. Begin with @@ to mean a plain @."
+    "CONTENT is the text itself, @FILE, or - for stdin; left out, your $EDITOR opens. "
+    "Begin with @@ for a text that starts with @."
 )
 
 
 def read(given: str | None, *, editing: str | None = None, suffix: str = ".md") -> bytes:
-    """The content that a person gave; `editing` is what the editor starts with."""
+    """The content in bytes; `editing` is what the editor starts with."""
     if given is None:
-        return _edited(editing or "", suffix)
+        return _open_editor(editing or "", suffix)
     if given == "-":
         return sys.stdin.buffer.read()
     if given.startswith("@@"):
@@ -26,38 +24,28 @@ def read(given: str | None, *, editing: str | None = None, suffix: str = ".md") 
                 return file.read()
         except OSError as error:
             raise click.ClickException(f"cannot read {given[1:]}: {error.strerror}.") from error
-    rules.check_text("content", given)
-    return given.encode()
+    return given.encode(errors="surrogateescape")
 
 
-def text(content: bytes) -> str:
-    """A content as text.
-
-    Raises:
-        WrongArgument: it is none.
-    """
-    try:
-        decoded = content.decode()
-    except UnicodeDecodeError:
-        raise WrongArgument("content", "contentEncoding", limit="utf-8") from None
-    rules.check_text("content", decoded)
-    return decoded
+def decode(content: bytes) -> str:
+    """A content as text. Bytes that are not UTF-8 become lone surrogates, which the services refuse."""
+    return content.decode(errors="surrogateescape")
 
 
 def show(content: str) -> None:
-    """Print a content as it is; on a terminal, with a newline after it."""
+    """Print a content unchanged; on a terminal, with a newline after it."""
     if sys.stdout.isatty():
         click.echo(content, nl=not content.endswith("\n"))
     else:
-        click.echo(content.encode(), nl=False)  # as bytes: of a text, click would take away colours
+        click.echo(content.encode(), nl=False)  # as bytes: from a text, click would remove colours
 
 
-def _edited(start: str, suffix: str) -> bytes:
+def _open_editor(start: str, suffix: str) -> bytes:
     if not sys.stdin.isatty():
         raise click.UsageError(
             "There is no terminal for an editor. Give CONTENT as an argument, @FILE, or - for stdin."
         )
-    # As bytes: in a text, click would change line ends and more.
+    # As bytes: in a text, click would change line ends.
     written = click.edit(start.encode(), extension=suffix, require_save=True)
     if written is None:
         raise click.ClickException("the editor was left without saving; nothing was changed.")

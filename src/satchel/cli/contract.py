@@ -42,8 +42,8 @@ def show(name: str, tool: str | None, as_json: bool) -> None:
 def _known(kind: str, name: str, names: list[str]) -> str:
     if name in names:
         return name
-    near = closest_name(name, names)
-    hint = f"Did you mean '{near}'? " if near else ""
+    closest = closest_name(name, names)
+    hint = f"Did you mean '{closest}'? " if closest else ""
     click.echo(f"satchel: there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", err=True)
     raise SystemExit(3)
 

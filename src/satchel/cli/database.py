@@ -1,4 +1,4 @@
-"""`satchel database`: bring a store up to date, let a role in, look at it, and copy it."""
+"""`satchel database`: migrate a store, grant a role its use, show its status, and copy it."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import click
 
 from satchel import config
 from satchel.cli.store import as_json as indented
-from satchel.cli.store import refusals
+from satchel.cli.store import report_errors
 from satchel.errors import StoreUnusable
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.migrations import MIGRATIONS
@@ -20,10 +20,10 @@ def cli() -> None:
 
 
 def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Give a command the store's address, without opening it, and print what it says: a text, or a value as JSON."""
+    """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
 
     def with_store(*, as_json: bool, database: str | None, **options: object) -> None:
-        with refusals(as_json=as_json):
+        with report_errors(as_json=as_json):
             text, value = run(config.load({"database": database}).database, **options)
         click.echo(indented(value) if as_json else text)
 
@@ -34,7 +34,7 @@ def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
 
 
 @cli.command()
-@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be let in.")
+@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be granted access.")
 @command
 def migrate(where: str, role: str | None) -> tuple[str, Any]:
     """Bring the store to the newest schema, or make it; on PostgreSQL, as its owner.
@@ -45,7 +45,7 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
     from satchel.storage.status import read_status
 
     if role is not None and not is_postgres(where):
-        raise StoreUnusable("a SQLite file has no roles: whoever may read the file may read it all. Leave --role out.")
+        raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave --role out.")
     before = read_status(where).schema if is_postgres(where) else _schema_of_file(where)
     open_database(where).close()
     notes = []
@@ -73,7 +73,7 @@ def status(where: str) -> tuple[str, Any]:
         f"engine     {found.engine}",
         f"store      {found.store}",
         f"schema     {found.schema} (this Satchel knows up to {found.newest})",
-        *(f"{name:<10} {_shown(count)}" for name, count in found.counts.items()),
+        *(f"{name:<10} {_format_count(count)}" for name, count in found.counts.items()),
     ]
     if found.row_security:
         lines.append("This role is held by row-level security: it sees the tasks of one user at a time.")
@@ -101,5 +101,5 @@ def _schema_of_file(where: str) -> int:
     return read_status(where).schema if os.path.exists(where) and os.path.getsize(where) else 0
 
 
-def _shown(count: int | None) -> str:
+def _format_count(count: int | None) -> str:
     return "not visible" if count is None else str(count)

@@ -27,7 +27,7 @@ def create(session: Session, name: str) -> None:
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
     with session.read() as tx:
-        found = projects.listed(tx)
+        found = projects.list_all(tx)
     rows = [(project.name, str(inside.prompts), str(inside.resources)) for project, inside in found]
     value = [{**fields(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found]
     session.table(("NAME", "PROMPTS", "RESOURCES"), rows, {"projects": value})
@@ -51,12 +51,12 @@ def rename(session: Session, name: str, new_name: str) -> None:
 def delete(session: Session, name: str, yes: bool) -> None:
     """Delete a project with all that is in it."""
     with session.read() as tx:
-        inside = projects.contents(tx, name)
+        inside = projects.count_contents(tx, name)
     if inside != ProjectCounts(0, 0):
         loss = f"{_counted(inside.prompts, 'prompt')} and {_counted(inside.resources, 'resource')}"
         confirm(f"Project '{name}' holds {loss}, which go with it. Delete it?", is_yes=yes)
     with session.write() as tx:
-        if not yes and projects.contents(tx, name) != inside:
+        if not yes and projects.count_contents(tx, name) != inside:
             raise click.ClickException(f"project '{name}' changed while you were asked; nothing was deleted.")
         projects.delete(tx, name)
     session.say(f"Deleted project '{name}'.", {"deleted": True, "name": name})

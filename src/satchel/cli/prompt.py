@@ -4,11 +4,12 @@ import sys
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from satchel.cli import content as contents
 from satchel.cli.store import Session, as_json, command, fields
-from satchel.model import Page, Prompt
-from satchel.services import prompts, rules
+from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch
+from satchel.services import prompts
 
 limit = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
 offset = click.option("--offset", default=0, show_default=True, type=click.IntRange(0), help="How many to skip.")
@@ -22,23 +23,16 @@ def cli() -> None:
 @cli.command(epilog=contents.HELP)
 @click.argument("title")
 @click.argument("content", required=False)
-@click.option("--tag", "-t", "tags", multiple=True, help="A tag; may be said several times.")
+@click.option("--tag", "-t", "tags", multiple=True, help="A tag; may be repeated.")
 @click.option("--description", help="What it is for, in a line.")
 @command()
 def add(session: Session, title: str, content: str | None, tags: tuple[str, ...], description: str | None) -> None:
     """Add a prompt; its name is made from its title."""
-    rules.check_text("title", title)
-    rules.check_title(title)
-    rules.check_tags(tags)
-    if description:
-        rules.check_text("description", description)
-    text = contents.text(contents.read(content))
-    rules.check_prompt_content(text.strip() and text)
+    text = contents.decode(contents.read(content))
+    draft = PromptDraft(title=title, content=text, tags=tags, description=description)
     with session.write() as tx:
-        prompt = prompts.add(
-            tx, session.scope, title=title.strip(), content=text, tags=tags, description=description or None
-        )
-    session.say(f"Added prompt '{prompt.name}' to project '{session.scope.project}'.", whole(session, prompt))
+        prompt = prompts.add(tx, session.scope, draft)
+    session.say(f"Added prompt '{prompt.name}' to project '{session.scope.project}'.", describe(session, prompt))
 
 
 @cli.command("list")
@@ -50,9 +44,9 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
     """List prompts, the last updated first."""
     with session.read() as tx:
         if tags:
-            page = prompts.tagged(tx, session.scope, tags, limit=limit, offset=offset)
+            page = prompts.list_with_tags(tx, session.scope, tags, limit=limit, offset=offset)
         else:
-            page = prompts.listed(tx, session.scope, limit=limit, offset=offset)
+            page = prompts.list_recent(tx, session.scope, limit=limit, offset=offset)
     show_page(session, page)
 
 
@@ -62,8 +56,7 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
 @offset
 @command()
 def search(session: Session, query: str, limit: int, offset: int) -> None:
-    """List prompts with a text in title or content, whatever its case."""
-    rules.check_text("query", query)
+    """List prompts with a text in title or content, in any case."""
     with session.read() as tx:
         page = prompts.search(tx, session.scope, query, limit=limit, offset=offset)
     show_page(session, page)
@@ -77,7 +70,7 @@ def show(session: Session, ref: str) -> None:
     with session.read() as tx:
         prompt = prompts.find(tx, session.scope, ref)
     if session.as_json:
-        click.echo(as_json(whole(session, prompt)))
+        click.echo(as_json(describe(session, prompt)))
     else:
         contents.show(prompt.content)
 
@@ -102,24 +95,16 @@ def edit(
     """Change a prompt: what is given of it, or its content in the editor."""
     with session.read() as tx:
         found = prompts.find(tx, session.scope, ref)
-    changes: dict[str, Any] = {}
-    if title is not None:
-        rules.check_text("title", title)
-        rules.check_title(title)
-        changes["title"] = title.strip()
-    if description is not None:
-        rules.check_text("description", description)
-        changes["description"] = description or None
-    if tags or no_tags:
-        rules.check_tags(tags)
-        changes["tags"] = tags
-    if content is not None or not changes:
-        text = contents.text(contents.read(content, editing=found.content))
-        rules.check_prompt_content(text.strip() and text)
-        changes["content"] = text
+    patch = PromptPatch(
+        title=UNSET if title is None else title,
+        description=UNSET if description is None else description,
+        tags=tags if tags or no_tags else UNSET,
+    )
+    if content is not None or patch == PromptPatch():
+        patch = replace(patch, content=contents.decode(contents.read(content, editing=found.content)))
     with session.write() as tx:
-        prompt = prompts.update(tx, session.scope, found.id, **changes)
-    session.say(f"Changed prompt '{prompt.name}' in project '{session.scope.project}'.", whole(session, prompt))
+        prompt = prompts.update(tx, session.scope, found.id, patch)
+    session.say(f"Changed prompt '{prompt.name}' in project '{session.scope.project}'.", describe(session, prompt))
 
 
 @cli.command()
@@ -132,11 +117,11 @@ def delete(session: Session, refs: tuple[str, ...]) -> None:
         for id in dict.fromkeys(prompt.id for prompt in gone):
             prompts.delete(tx, session.scope, id)
     names = list(dict.fromkeys(prompt.name for prompt in gone))
-    told = ", ".join(f"'{name}'" for name in names)
-    session.say(f"Deleted prompt {told} from project '{session.scope.project}'.", {"deleted": names})
+    quoted = ", ".join(f"'{name}'" for name in names)
+    session.say(f"Deleted prompt {quoted} from project '{session.scope.project}'.", {"deleted": names})
 
 
-def whole(session: Session, prompt: Prompt) -> dict[str, Any]:
+def describe(session: Session, prompt: Prompt) -> dict[str, Any]:
     """Everything about a prompt."""
     more = {"arguments": prompt.arguments} if prompt.arguments else {}
     return {"project": session.scope.project, **fields(prompt, "arguments"), **more}

@@ -15,13 +15,12 @@ import msgspec
 from satchel import config
 from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
 from satchel.model import Scope
-from satchel.services import projects, prompts, resources, rules, users
-from satchel.services.suggestions import closest_name
+from satchel.services import projects, prompts, resources, users
 from satchel.storage.database import Database, Tx, open_database
 
 
 class Session:
-    """One command at work: the store, the project, and the way its answer is printed."""
+    """The store and the project that a command works with, and how it prints its result."""
 
     def __init__(self, database: Database, scope: Scope, *, as_json: bool) -> None:
         self.database = database
@@ -59,7 +58,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options that all have, a session to work with, and words for what goes wrong."""
+    """Add the common options to a command, give it a session, and print what goes wrong."""
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
@@ -73,10 +72,6 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
         ) -> None:
             flags = {"database": database, "project": project, "user": user}
             with _session(flags, as_json=as_json, in_project=in_project, as_user=as_user) as session:
-                for name, given in options.items():
-                    for text in given if isinstance(given, tuple) else (given,):
-                        if isinstance(text, str):
-                            rules.check_text(name, text)
                 run(session, **options)
 
         flags = [
@@ -98,20 +93,19 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
 
 @contextmanager
 def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, as_user: bool) -> Iterator[Session]:
-    with refusals(as_json=as_json):
+    with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
     session.home = settings.home
     try:
-        rules.check_text("project", settings.project)
         if in_project:
             projects.require(opened, session.scope)
         if as_user and settings.user is None:
             session.scope = Scope(project=settings.project, user=users.local(opened, settings.home))
         yield session
     except SatchelError as error:
-        _end(_words(error, session), type(error).__name__, _status(error), as_json=as_json)
+        _end(_explain(error, session), type(error).__name__, _status(error), as_json=as_json)
     except click.UsageError:
         raise
     except click.ClickException as error:
@@ -121,8 +115,8 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
 
 
 @contextmanager
-def refusals(*, as_json: bool) -> Iterator[None]:
-    """End the command with a clear sentence where settings or store cannot be used."""
+def report_errors(*, as_json: bool) -> Iterator[None]:
+    """End the command with an error message where settings or store cannot be used."""
     try:
         yield
     except config.SettingsError as error:
@@ -137,7 +131,7 @@ def as_json(value: object) -> str:
 
 
 def _end(message: str, code: str, status: int, *, as_json: bool) -> NoReturn:
-    message = message.encode("utf-8", "replace").decode()  # a name that was typed may be no UTF-8
+    message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
     text = f"satchel: {message}"
     if as_json:
         text = msgspec.json.encode({"error": {"code": code, "message": message}}).decode()
@@ -150,24 +144,24 @@ def _status(error: SatchelError) -> int:
     return statuses.get(type(error), 1)
 
 
-def _words(error: SatchelError, session: Session) -> str:
+def _explain(error: SatchelError, session: Session) -> str:
     if isinstance(error, NotFound | Forbidden) and error.kind == "task":
-        # Somebody else's task is not there, as far as anybody else is told.
+        # A task of another user is answered like one that does not exist.
         return f"task {error.key} is not among your tasks. List them with: satchel task list"
     if isinstance(error, NotFound) and error.kind == "token":
         return f"there is no token {error.key}. List them with: satchel token list"
     if isinstance(error, NotFound):
-        return _missing(error, session)
+        return _explain_missing(error, session)
     if isinstance(error, Taken):
         where = "" if error.kind == "project" else f" in project '{error.scope.project}'"
         holder = f" (resource '{error.holder}')" if error.holder else ""
         return f"there is already a {error.kind} with the {error.field} '{error.key}'{where}{holder}. Choose another."
     if isinstance(error, WrongArgument):
-        return f"{_wrong(error)}."
+        return f"{_explain_wrong(error)}."
     return f"{error}. Nothing was changed."
 
 
-def _missing(error: NotFound, session: Session) -> str:
+def _explain_missing(error: NotFound, session: Session) -> str:
     if error.kind == "project":
         what, next_ = f"project '{error.key}' does not exist", f"Make it with: satchel project create {error.key}"
     else:
@@ -177,57 +171,44 @@ def _missing(error: NotFound, session: Session) -> str:
 
 
 def _suggestion(error: NotFound, session: Session) -> str:
-    with session.read() as tx:
-        known = _known(tx, error)
-    near = closest_name(error.key, known)
-    return f"Did you mean '{near}'? " if near else ""
-
-
-def _known(tx: Tx, error: NotFound) -> list[str]:
+    name: str | None
     if error.kind == "project":
-        return [project.name for project, _ in projects.listed(tx)]
-    if error.kind == "prompt":
-        return [name for name, _ in prompts.names(tx, error.scope)]
-    return [resource.name for resource in resources.listed(tx, error.scope)]
+        name = projects.suggest(session.database, error.key)
+    else:
+        suggest = prompts.suggest if error.kind == "prompt" else resources.suggest
+        with session.read() as tx:
+            name = next(iter(suggest(tx, error.scope, error.key)), None)
+    return f"Did you mean '{name}'? " if name else ""
 
 
-def _wrong(error: WrongArgument) -> str:
+def _explain_wrong(error: WrongArgument) -> str:
+    what = f"the {error.field} of a {error.kind}" if error.kind else error.field
     words: dict[tuple[str, str], str] = {
         ("name", "pattern"): f"'{error.value}' cannot be a {error.kind} name: use letters, digits, '-', '_' and '.'",
-        ("name", "minLength"): f"a {error.kind} name has at least 1 character",
-        ("name", "maxLength"): f"a {error.kind} name has at most {error.limit} characters",
-        ("title", "minLength"): "a title has at least 1 character",
-        ("title", "maxLength"): f"a title has at most {error.limit} characters",
         ("tag", "pattern"): f"'{error.value}' cannot be a tag: use up to 50 letters, digits, '-' and '_'",
         ("uri", "format"): f"'{error.value}' is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
         ("mime_type", "format"): f"'{error.value}' is no MIME type; one looks like text/markdown",
-        ("content", "minLength"): "a prompt must not be empty",
-        ("content", "maxBytes"): f"a content has at most {error.limit} bytes",
         ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",
         ("user", "format"): f"'{error.value}' is no user: a user is a UUID, as `satchel user` prints one",
         ("expires_at", "format"): f"'{error.value}' is no time: say 30m, 12h, 90d, 2w, 2030-12-31 or 2030-12-31T18:00",
-        (
-            "expires_at",
-            "minimum",
-        ): f"a token that expires at {error.value} is of no use: that is past. Say a later time",
-        # Without what was given, which may be a secret.
-        ("id", "pattern"): "a token is meant by its id, or by the first 8 characters of it or more, and never by its "
+        ("expires_at", "minimum"): f"a token cannot expire at {error.value}, which is past. Give a later time",
+        # Without the value, which may be a secret.
+        ("id", "pattern"): "give a token by its id, or by the first 8 characters of it or more, and never by its "
         "secret. List the ids with: satchel token list",
         ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
+        ("", "minLength"): f"{what} must not be empty",
+        ("", "maxLength"): f"{what} has at most {error.limit} characters",
+        ("", "maxBytes"): f"{what} has at most {error.limit} bytes",
+        ("", "maxItems"): f"there are at most {error.limit} {error.field}",
     }
-    if error.kind == "task" and error.rule == "minLength":
-        return f"a task's {error.field} must not be empty"
-    if error.kind == "task" and error.rule == "maxLength":
-        return f"a task's {error.field} has at most {error.limit} characters"
     if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
         return "changing the type from {} to {} needs new content".format(*error.limit)
-    return words.get(
-        (error.field, error.rule), f"{error.field} has NUL or bytes in it that are no UTF-8, and cannot be kept"
-    )
+    unstorable = f"{error.field} has NUL or bytes in it that are no UTF-8, and cannot be stored"
+    return words.get((error.field, error.rule)) or words.get(("", error.rule)) or unstorable
 
 
 def _clean(cell: str) -> str:
-    """A cell without what would move the cursor or end the line."""
+    """A cell without characters that move the cursor or end the line."""
     return "".join(character if character.isprintable() else " " for character in cell)
 
 
@@ -245,7 +226,7 @@ def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
-    """Ask before something is lost; without a terminal to ask on, refuse and name the flag."""
+    """Ask before something is lost; without a terminal, fail and name the flag that confirms it."""
     if is_yes:
         return
     if not sys.stdin.isatty():
@@ -254,6 +235,6 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
 
 
 def fields(value: Any, *left_out: str) -> dict[str, Any]:
-    """A value of the model as a dictionary, without its number and what else is left out."""
+    """A value of the model as a dictionary, without its number and the fields that are left out."""
     shown: dict[str, Any] = msgspec.structs.asdict(value)
     return {name: item for name, item in shown.items() if name != "number" and name not in left_out}

@@ -6,11 +6,9 @@ import click
 
 from satchel import clock
 from satchel.cli.store import Session, command, fields
-from satchel.errors import NotFound, WrongArgument
-from satchel.model import UNSET, Task, TaskDetails
-from satchel.services import rules, tasks
-
-MAX_TITLE = 500
+from satchel.errors import NotFound
+from satchel.model import UNSET, Task, TaskDetails, TaskDraft, TaskPatch, TaskStatus
+from satchel.services import tasks
 
 
 @click.group()
@@ -25,20 +23,20 @@ def cli() -> None:
 def add(session: Session, title: str, description: str | None) -> None:
     """Add a task."""
     with session.write() as tx:
-        task = tasks.add(tx, session.scope, title=titled(title), description=described(description))
-    session.say(f"Added task {task.number}: {task.title}", shown(task))
+        task = tasks.add(tx, session.scope, TaskDraft(title=title, description=(description or "").strip()))
+    session.say(f"Added task {task.number}: {task.title}", describe(task))
 
 
 @cli.command("list")
 @click.option("--pending", "status", flag_value="pending", help="Only those that are not done.")
 @click.option("--done", "status", flag_value="completed", help="Only those that are done.")
 @command(in_project=False, as_user=True)
-def list_(session: Session, status: tasks.Status | None) -> None:
+def list_(session: Session, status: TaskStatus | None) -> None:
     """List tasks, the newest first."""
     with session.read() as tx:
-        found = tasks.listed(tx, session.scope, status)
+        found = tasks.list_all(tx, session.scope, status)
     rows = [(str(task.number), "done" if task.is_completed else "", task.title) for task in found]
-    session.table(("NUMBER", "DONE", "TITLE"), rows, {"tasks": [shown(task) for task in found], "total": len(found)})
+    session.table(("NUMBER", "DONE", "TITLE"), rows, {"tasks": [describe(task) for task in found], "total": len(found)})
 
 
 @cli.command()
@@ -47,10 +45,10 @@ def list_(session: Session, status: tasks.Status | None) -> None:
 def show(session: Session, ref: str) -> None:
     """Show a task."""
     with session.read() as tx:
-        task = tasks.get(tx, session.scope, referred(ref, session))
+        task = tasks.get(tx, session.scope, parse_reference(ref, session))
     lines = [f"{task.number}  {task.title}", *([task.description] if task.description else [])]
     lines += [f"created {task.created_at}", f"done {task.completed_at}" if task.completed_at else "not done"]
-    session.say("\n".join(lines), shown(task))
+    session.say("\n".join(lines), describe(task))
 
 
 @cli.command()
@@ -62,15 +60,13 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
     """Give a task another title or description."""
     if title is None and description is None:
         raise click.UsageError("Give a TITLE, or --description.")
+    patch = TaskPatch(
+        title=UNSET if title is None else title,
+        description=UNSET if description is None else description.strip(),
+    )
     with session.write() as tx:
-        task = tasks.update(
-            tx,
-            session.scope,
-            referred(ref, session),
-            title=UNSET if title is None else titled(title),
-            description=UNSET if description is None else described(description),
-        )
-    session.say(f"Changed task {task.number}: {task.title}", shown(task))
+        task = tasks.update(tx, session.scope, parse_reference(ref, session), patch)
+    session.say(f"Changed task {task.number}: {task.title}", describe(task))
 
 
 @cli.command()
@@ -80,10 +76,11 @@ def done(session: Session, refs: tuple[str, ...]) -> None:
     """Mark tasks as done: all that are named, or none."""
     with session.write() as tx:
         finished = [
-            tasks.complete(tx, session.scope, referred(ref, session), renews=False)[0] for ref in dict.fromkeys(refs)
+            tasks.complete(tx, session.scope, parse_reference(ref, session), renews=False)[0]
+            for ref in dict.fromkeys(refs)
         ]
-    told = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
-    session.say(told, {"tasks": [shown(task) for task in finished]})
+    text = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
+    session.say(text, {"tasks": [describe(task) for task in finished]})
 
 
 @cli.command()
@@ -92,14 +89,14 @@ def done(session: Session, refs: tuple[str, ...]) -> None:
 def delete(session: Session, refs: tuple[str, ...]) -> None:
     """Delete tasks for good: all that are named, or none."""
     with session.write() as tx:
-        gone = [tasks.get(tx, session.scope, referred(ref, session)) for ref in refs]
-        for id in dict.fromkeys(task.id for task in gone):
+        found = [tasks.get(tx, session.scope, parse_reference(ref, session)) for ref in refs]
+        for id in dict.fromkeys(task.id for task in found):
             tasks.delete(tx, session.scope, id)
-    numbers = list(dict.fromkeys(task.number for task in gone))
+    numbers = list(dict.fromkeys(task.number for task in found))
     session.say(f"Deleted task {', '.join(map(str, numbers))}.", {"deleted": numbers})
 
 
-def referred(ref: str, session: Session) -> tasks.Reference:
+def parse_reference(ref: str, session: Session) -> tasks.Reference:
     """The number or the UUID that a person typed."""
     if ref.isascii() and ref.isdigit():
         return int(ref[:20])
@@ -109,26 +106,7 @@ def referred(ref: str, session: Session) -> tasks.Reference:
     return id
 
 
-def titled(title: str) -> str:
-    """A title as it is kept."""
-    rules.check_text("title", title)
-    title = title.strip()
-    if not title:
-        raise WrongArgument("title", "minLength", limit=1, kind="task")
-    if len(title) > MAX_TITLE:
-        raise WrongArgument("title", "maxLength", limit=MAX_TITLE, kind="task")
-    return title
-
-
-def described(description: str | None) -> str | None:
-    """A description as it is kept."""
-    if description is None:
-        return None
-    rules.check_text("description", description)
-    return description.strip() or None
-
-
-def shown(task: Task) -> dict[str, Any]:
-    """A task as all commands show it, whichever of them know more of it."""
+def describe(task: Task) -> dict[str, Any]:
+    """The fields of a task that every command shows."""
     more = set(TaskDetails.__struct_fields__) - set(Task.__struct_fields__)
     return {"number": task.number, **fields(task, *more), "completed": task.is_completed}

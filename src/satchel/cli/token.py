@@ -1,4 +1,4 @@
-"""`satchel token`: make, list and revoke the tokens that clients show to a server over HTTP."""
+"""`satchel token`: create, list and revoke the tokens that clients send to a server over HTTP."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -34,11 +34,11 @@ def create(
     _check_owner(session)
     user = _user(session) if owner is None else owner
     with session.database.write() as tx:
-        expires_at = None if expires is None else moment(expires, tx.now)
+        expires_at = None if expires is None else parse_expiry(expires, tx.now)
         token, secret = tokens.create(
             tx, user=user, is_read_only=is_read_only, projects=names or None, expires_at=expires_at
         )
-    session.say(secret, {"token": secret, **_granted(token), "expires_at": token.expires_at})
+    session.say(secret, {"token": secret, **_describe_grant(token), "expires_at": token.expires_at})
     if not session.as_json:
         until = f" until {token.expires_at}" if token.expires_at else ""
         click.echo(
@@ -67,7 +67,7 @@ def list_(session: Session) -> None:
         for token in found
     ]
     columns = ("ID", "USER", "READ-ONLY", "PROJECTS", "CREATED", "EXPIRES", "STATE")
-    session.table(columns, rows, {"tokens": [shown(token, now) for token in found]})
+    session.table(columns, rows, {"tokens": [describe(token, now) for token in found]})
 
 
 @cli.command()
@@ -78,36 +78,36 @@ def revoke(session: Session, id: str) -> None:
     _check_owner(session)
     with session.database.write() as tx:
         token, now = tokens.revoke(tx, id), tx.now
-    session.say(f"Revoked token {token.id} of user {token.owner}.", shown(token, now))
+    session.say(f"Revoked token {token.id} of user {token.owner}.", describe(token, now))
 
 
-def moment(when: str, now: Timestamp) -> Timestamp:
-    """When something expires, as a person says it: after a duration, at the end of a day, or at a time."""
+def parse_expiry(when: str, now: Timestamp) -> Timestamp:
+    """The time of --expires: a duration from now, the end of a day, or a UTC time."""
     try:
         duration = re.fullmatch(r"([0-9]{1,6})([mhdw])", when)
         if duration:
-            return clock.written(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
+            return clock.write(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
         at = datetime.fromisoformat(when)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        is_day = len(when) <= 10  # with a time of day it is longer
-        return clock.written(at + timedelta(days=1) if is_day else at)
+        is_day = len(when) <= 10  # longer with a time of day
+        return clock.write(at + timedelta(days=1) if is_day else at)
     except (ValueError, OverflowError):
         raise WrongArgument("expires_at", "format", value=when, kind="token") from None
 
 
-def shown(token: Token, now: Timestamp) -> dict[str, Any]:
+def describe(token: Token, now: Timestamp) -> dict[str, Any]:
     """Everything about a token that may be shown."""
     times = {"created_at": token.created_at, "expires_at": token.expires_at, "revoked_at": token.revoked_at}
-    return {**_granted(token), **times, "state": token.state(now)}
+    return {**_describe_grant(token), **times, "state": token.state(now)}
 
 
-def _granted(token: Token) -> dict[str, Any]:
+def _describe_grant(token: Token) -> dict[str, Any]:
     return {"id": token.id, "user": token.owner, "read_only": token.is_read_only, "projects": token.projects}
 
 
 def _check_owner(session: Session) -> None:
-    """Say who makes and revokes tokens, to a role that may only read them."""
-    if session.database.is_walled:
+    """Refuse a role that may only read tokens, and name the one that may create and revoke them."""
+    if session.database.has_row_security:
         raise StoreFailed(
             "the application role may list tokens, not make or revoke them: run this with the owner's address in "
             "--database or SATCHEL_DATABASE"

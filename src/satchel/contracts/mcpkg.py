@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.content import decode_content, encode_resource, with_description
+from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
 from satchel.errors import NotFound, Taken, WrongArgument
+from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.cursors import refuse_cursor
 from satchel.services import prompts, resources, rules
@@ -58,7 +59,7 @@ class DeleteResource(Struct):
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
     try:
-        named = prompts.names(context.tx, context.scope)
+        named = prompts.list_names(context.tx, context.scope)
     except NotFound as missing:
         raise protocol_error(missing) from None
     return {"prompts": [with_description({"name": name}, description) for name, description in named]}
@@ -66,7 +67,7 @@ def list_prompts(context: Context, params: dict[str, Any]) -> Result:
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:
     try:
-        prompt = prompts.named(context.tx, context.scope, params["name"])
+        prompt = prompts.get_by_name(context.tx, context.scope, params["name"])
     except NotFound as missing:
         raise protocol_error(missing) from None
     content = {"type": "text", "text": prompt.content}
@@ -76,7 +77,7 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
     try:
-        listed = resources.listed(context.tx, context.scope)
+        listed = resources.list_all(context.tx, context.scope)
     except NotFound as missing:
         raise protocol_error(missing) from None
     return {
@@ -95,7 +96,7 @@ def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result
 
 def read_resource(context: Context, params: dict[str, Any]) -> Result:
     try:
-        return {"contents": [encode_resource(resources.read(context.tx, context.scope, params["uri"]))]}
+        return {"contents": [encode_resource(resources.get_by_uri(context.tx, context.scope, params["uri"]))]}
     except NotFound as missing:
         raise protocol_error(missing) from None
 
@@ -104,27 +105,26 @@ def read_resource(context: Context, params: dict[str, Any]) -> Result:
 
 
 def create_prompt(context: Context, args: CreatePrompt) -> Body:
-    prompts.add_named(
-        context.tx, context.scope, name=args.name, content=args.content, description=args.description or None
-    )
+    draft = PromptDraft(name=args.name, content=args.content, description=args.description or None)
+    prompts.add(context.tx, context.scope, draft)
     return f"Created prompt '{args.name}' in project '{context.scope.project}'"
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
-    rules.check_name("prompt", args.name)
+    rules.clean_name("prompt", args.name)
     if args.content is not UNSET:
-        rules.check_prompt_content(args.content)
+        rules.clean_prompt_content("prompt", args.content)
     description = args.description if args.description is UNSET else args.description or None
     with name_in_errors(args.name):
-        id = prompts.named(context.tx, context.scope, args.name).id
-        prompts.update(context.tx, context.scope, id, content=args.content, description=description)
+        id = prompts.get_by_name(context.tx, context.scope, args.name).id
+        prompts.update(context.tx, context.scope, id, PromptPatch(content=args.content, description=description))
     return f"Updated prompt '{args.name}' in project '{context.scope.project}'"
 
 
 def delete_prompt(context: Context, args: DeletePrompt) -> Body:
-    rules.check_name("prompt", args.name)
+    rules.clean_name("prompt", args.name)
     with name_in_errors(args.name):
-        prompts.delete(context.tx, context.scope, prompts.named(context.tx, context.scope, args.name).id)
+        prompts.delete(context.tx, context.scope, prompts.get_by_name(context.tx, context.scope, args.name).id)
     return f"Deleted prompt '{args.name}' from project '{context.scope.project}'"
 
 
@@ -132,25 +132,20 @@ def create_resource(context: Context, args: CreateResource) -> Body:
     resources.add(
         context.tx,
         context.scope,
-        name=args.name,
-        uri=args.uri,
-        content=lambda mime_type: decode_content(args.content, mime_type),
-        mime_type="text/plain" if args.mime_type is UNSET else args.mime_type,
-        description=args.description or None,
+        ResourceDraft(
+            name=args.name,
+            uri=args.uri,
+            content=args.content,
+            mime_type="text/plain" if args.mime_type is UNSET else args.mime_type,
+            description=args.description or None,
+        ),
     )
     return f"Created resource '{args.name}' in project '{context.scope.project}'"
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
-    content = args.content
-    resources.update(
-        context.tx,
-        context.scope,
-        args.name,
-        content=UNSET if content is UNSET else lambda mime_type: decode_content(content, mime_type),
-        mime_type=args.mime_type,
-        description=args.description,
-    )
+    patch = ResourcePatch(content=args.content, mime_type=args.mime_type, description=args.description)
+    resources.update(context.tx, context.scope, args.name, patch)
     return f"Updated resource '{args.name}' in project '{context.scope.project}'"
 
 

@@ -8,7 +8,7 @@ from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import answer_schema, hidden
 from satchel.errors import NotFound, Taken, WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptSummary, Scope
+from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptDraft, PromptPatch, PromptSummary, Scope
 from satchel.services import prompts
 
 # -- inputs -----------------------------------------------------------------------------------------------------
@@ -151,12 +151,12 @@ class Failure(Struct):
 
 
 def add_prompt(context: Context, args: AddPrompt) -> Body:
-    prompt = prompts.add(context.tx, context.scope, title=args.title, content=args.content, tags=args.tags)
+    prompt = prompts.add(context.tx, context.scope, PromptDraft(title=args.title, content=args.content, tags=args.tags))
     return AddedPrompt(prompt.id, prompt.title, prompt.created_at)
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
-    page = prompts.listed(context.tx, context.scope, limit=args.limit, offset=args.offset)
+    page = prompts.list_recent(context.tx, context.scope, limit=args.limit, offset=args.offset)
     return PromptList(**describe_page(page, args))
 
 
@@ -167,7 +167,8 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     id = parse_prompt_id(args.id, context.scope)
-    prompt = prompts.update(context.tx, context.scope, id, title=args.title, content=args.content, tags=args.tags)
+    patch = PromptPatch(title=args.title, content=args.content, tags=args.tags)
+    prompt = prompts.update(context.tx, context.scope, id, patch)
     return UpdatedPrompt(prompt.id, prompt.title, prompt.updated_at)
 
 
@@ -183,14 +184,14 @@ def search_prompts(context: Context, args: SearchPrompts) -> Body:
 
 
 def filter_by_tags(context: Context, args: FilterByTags) -> Body:
-    page = prompts.tagged(context.tx, context.scope, args.tags, limit=args.limit, offset=args.offset)
+    page = prompts.list_with_tags(context.tx, context.scope, args.tags, limit=args.limit, offset=args.offset)
     return TaggedPrompts(
         **describe_page(page, args), matched_tags=list(dict.fromkeys(tag.lower() for tag in args.tags))
     )
 
 
 def list_tags(context: Context, _: ListTags) -> Body:
-    tags = prompts.tags(context.tx, context.scope)
+    tags = prompts.list_tags(context.tx, context.scope)
     return TagList([TagEntry(tag.name, tag.prompts) for tag in tags], len(tags))
 
 

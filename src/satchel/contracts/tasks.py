@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound, StoreError, WrongArgument
-from satchel.model import Task
+from satchel.model import Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
 # -- inputs -----------------------------------------------------------------------------------------------------
@@ -91,18 +91,20 @@ class DeletedTask(Struct):
 
 
 def add_task(context: Context, args: AddTask) -> Body:
-    task = tasks.add(context.tx, context.scope, title=args.title, description=args.description or None)
+    draft = TaskDraft(title=args.title, description=args.description or None)
+    task = tasks.add(context.tx, context.scope, draft)
     return OneTask(True, describe_task(task), "Task created successfully")
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
-    found = tasks.listed(context.tx, context.scope, args.status)
+    found = tasks.list_all(context.tx, context.scope, args.status)
     return ManyTasks(True, [describe_task(task) for task in found], format_count(len(found), args.status))
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
     description = args.description if args.description is UNSET else args.description or None
-    task = tasks.update(context.tx, context.scope, args.task_id, title=args.title, description=description)
+    patch = TaskPatch(title=args.title, description=description)
+    task = tasks.update(context.tx, context.scope, args.task_id, patch)
     return OneTask(True, describe_task(task), "Task updated successfully")
 
 

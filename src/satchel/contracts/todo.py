@@ -8,7 +8,7 @@ from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import Schema, hidden
 from satchel.errors import Forbidden, NotFound, WrongArgument
-from satchel.model import Scope, Task
+from satchel.model import Scope, Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
 # -- inputs -----------------------------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ class UpdatedTask(Struct):
 
 
 def add_task(context: Context, args: AddTask) -> Body:
-    task = tasks.add(context.tx, context.scope, title=args.title)
+    task = tasks.add(context.tx, context.scope, TaskDraft(title=args.title))
     return AddedTask(True, describe_task(task), f"Task '{task.title}' created successfully")
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
-    found = tasks.listed(context.tx, context.scope, status)
+    found = tasks.list_all(context.tx, context.scope, status)
     return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
 
 
@@ -129,7 +129,7 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
-    task = tasks.update(context.tx, context.scope, args.task_id.lower(), title=args.title)
+    task = tasks.update(context.tx, context.scope, args.task_id.lower(), TaskPatch(title=args.title))
     updated = UpdatedState(task.id, task.title, task.is_completed, task.updated_at)
     return UpdatedTask(True, updated, f"Task updated to '{task.title}'")
 

@@ -1,4 +1,4 @@
-"""The values that a user gave to the arguments of prompts before, to be offered again. Nobody else sees them."""
+"""The values that a user gave to the arguments of prompts, for completion. Each user sees only their own."""
 
 from collections.abc import Mapping
 
@@ -10,40 +10,38 @@ from satchel.storage import argument_history as rows
 from satchel.storage.database import Tx
 
 
-def is_news(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) -> bool:
-    """Whether any of the values is worth remembering: it was not within the last day."""
-    worthy = _worthy(values)
-    if not worthy:
+def has_new(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) -> bool:
+    """Whether any of the values was not remembered within the last day."""
+    kept = _storable(values)
+    if not kept:
         return False
     used = rows.all_used(tx, owner(scope), prompt_key)
     day_ago = clock.day_before(tx.now)
-    return any(used.get(pair, "") < day_ago for pair in worthy.items())
+    return any(used.get(pair, "") < day_ago for pair in kept.items())
 
 
 def remember(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) -> None:
-    """Keep what the user gave to the arguments of a prompt, unless all of it is news no more.
+    """Store the values that the user gave to the arguments of a prompt, unless all of them were within the last day.
 
-    What is empty, long or cannot be kept is passed over.
+    A value that is empty, too long or cannot be stored is left out.
     """
-    if is_news(tx, scope, prompt_key, values):
-        rows.put(tx, owner(scope), prompt_key, _worthy(values))
+    if has_new(tx, scope, prompt_key, values):
+        rows.put(tx, owner(scope), prompt_key, _storable(values))
 
 
-def recalled(
-    tx: Tx, scope: Scope, prompt_key: str, argument: str, prefix: str = "", limit: int = rows.KEPT
-) -> tuple[str, ...]:
-    """What the user gave to an argument, whatever its case: what starts with a text, then what contains it.
+def recall(tx: Tx, scope: Scope, prompt_key: str, argument: str, text: str = "") -> tuple[str, ...]:
+    """The values that the user gave to an argument: those that start with a text, then those that contain it.
 
-    Of both the newest first.
+    Case does not matter. In both groups the newest come first.
     """
-    folded = prefix.casefold()
+    folded = text.casefold()
     known = [value for value, _ in rows.used(tx, owner(scope), prompt_key, argument)]
     starting = [value for value in known if value.casefold().startswith(folded)]
     containing = [value for value in known if folded in value.casefold() and value not in starting]
-    return tuple((starting + containing)[:limit])
+    return (*starting, *containing)
 
 
-def _worthy(values: Mapping[str, str]) -> dict[str, str]:
+def _storable(values: Mapping[str, str]) -> dict[str, str]:
     return {
         argument: value
         for argument, value in values.items()

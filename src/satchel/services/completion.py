@@ -1,10 +1,11 @@
-"""What a half-typed name may become: the names that start with it, then those that contain it."""
+"""Completions of a half-typed name: the names that start with it, then those that contain it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from satchel.model import Scope
+from satchel.services import rules
 from satchel.services.projects import current
 from satchel.services.tasks import owner
 from satchel.storage import completion as rows
@@ -12,9 +13,7 @@ from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
 MOST = 100
-_OPEN_TASKS = 10_000  # the newest, which are looked through
-
-Look = Callable[[str, int], list[str]]  # text, limit
+_OPEN_TASKS = 10_000  # only so many of the newest are searched
 
 
 class Completion(Struct, frozen=True):
@@ -26,62 +25,54 @@ class Completion(Struct, frozen=True):
 
 def projects(tx: Tx, scope: Scope, text: str) -> Completion:
     """Names of projects that the scope may enter."""
-    if scope.projects is not None:
-        names = [name for name in sorted(set(scope.projects)) if rows.projects_starting(tx, name, 1) == [name]]
-        return _sorted_out(names, text)
-    return _completed(
-        text,
-        lambda start, limit: rows.projects_starting(tx, start, limit),
-        lambda folded, limit: rows.projects_containing(tx, folded, limit),
-    )
+    if scope.projects is None:
+        return _complete(tx, rows.PROJECTS, None, text)
+    allowed = sorted(set(scope.projects))
+    return _match([name for name in allowed if rows.names_starting(tx, rows.PROJECTS, None, name, 1) == [name]], text)
 
 
 def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
     """Names of the project's prompts."""
-    project = current(tx, scope).number
-    return _completed(
-        text,
-        lambda start, limit: rows.prompts_starting(tx, project, start, limit),
-        lambda folded, limit: rows.prompts_containing(tx, project, folded, limit),
-    )
+    return _complete(tx, rows.PROMPTS, current(tx, scope).number, text)
 
 
 def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
     """URIs of the project's resources."""
-    project = current(tx, scope).number
-    return _completed(
-        text,
-        lambda start, limit: rows.uris_starting(tx, project, start, limit),
-        lambda folded, limit: rows.uris_containing(tx, project, folded, limit),
-    )
+    return _complete(tx, rows.URIS, current(tx, scope).number, text)
 
 
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Tags of the project's prompts."""
     project = current(tx, scope).number
-    return _completed(
-        text.lower(),
-        lambda start, limit: rows.prompt_tags(tx, project, start=start, containing="", limit=limit),
-        lambda folded, limit: rows.prompt_tags(tx, project, start="", containing=folded, limit=limit),
-    )
+    if not rules.is_storable(text):
+        return Completion((), False)
+    found = rows.prompt_tags(tx, project, start=text.lower(), containing="", limit=MOST + 1)
+    if text and len(found) <= MOST:
+        found += rows.prompt_tags(tx, project, start="", containing=text.casefold(), limit=MOST + 1)
+    return _cut(found)
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Numbers of the user's tasks that are not done, the newest first, as far as the scope may enter their projects."""
+    """Numbers of the user's open tasks that the scope may see, the newest first."""
     numbers = task_rows.open_numbers(tx, owner(scope), _OPEN_TASKS, scope.projects)
-    return _sorted_out(map(str, numbers), text.removeprefix("#"))
+    return _match(map(str, numbers), text.removeprefix("#"))
 
 
-def _completed(text: str, starting: Look, containing: Look) -> Completion:
-    found = dict.fromkeys(starting(text, MOST + 1))
+def _complete(tx: Tx, names: str, project: int | None, text: str) -> Completion:
+    if not rules.is_storable(text):
+        return Completion((), False)
+    found = rows.names_starting(tx, names, project, text, MOST + 1)
     if text and len(found) <= MOST:
-        found |= dict.fromkeys(containing(text.casefold(), MOST + 1))
-    names = tuple(found)
-    return Completion(names[:MOST], len(names) > MOST)
+        found += rows.names_containing(tx, names, project, text.casefold(), MOST + 1)
+    return _cut(found)
 
 
-def _sorted_out(names: Iterable[str], text: str) -> Completion:
+def _match(names: Iterable[str], text: str) -> Completion:
     folded = text.casefold()
-    known = [name for name in names if folded in name.casefold()]
-    known.sort(key=lambda name: not name.casefold().startswith(folded))
-    return Completion(tuple(known[:MOST]), len(known) > MOST)
+    found = [name for name in names if folded in name.casefold()]
+    return _cut(sorted(found, key=lambda name: not name.casefold().startswith(folded)))
+
+
+def _cut(found: list[str]) -> Completion:
+    names = tuple(dict.fromkeys(found))
+    return Completion(names[:MOST], len(names) > MOST)

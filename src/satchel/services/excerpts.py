@@ -1,4 +1,4 @@
-"""Cutting the piece of a text that a list shows: the beginning, or the surroundings of a hit."""
+"""The part of a text that a list shows: the beginning, or the surroundings of a hit."""
 
 from satchel.model import Excerpt
 
@@ -9,7 +9,7 @@ _STRIDE = 4096
 def beginning(text: str, *, is_whole: bool) -> Excerpt | None:
     """The first WIDTH characters with white-space runs as one space.
 
-    None when the text is only the start of a longer one and more of it is needed to tell.
+    None where the text is only the start of a longer one, and too short to decide.
     """
     plain = _collapsed(text)
     if not is_whole and len(plain) <= WIDTH:
@@ -20,7 +20,7 @@ def beginning(text: str, *, is_whole: bool) -> Excerpt | None:
 def surroundings(text: str, start: int, end: int, *, has_start: bool, has_end: bool) -> Excerpt | None:
     """WIDTH characters around the hit text[start:end], with white-space runs as one space.
 
-    The text may be a slice that lacks the start or the end of the whole; None when more of it is needed to tell.
+    The text may be a slice without the start or the end of the whole; None where it is too short to decide.
     """
     plain = _collapsed(text)
     left = _collapsed_offset(text, start)
@@ -46,9 +46,9 @@ def surroundings(text: str, start: int, end: int, *, has_start: bool, has_end: b
 
 
 def unfolded_offset(text: str, folded_offset: int) -> int:
-    """The place in a text of a place in its folded form, which is longer where ß became ss."""
+    """The offset in a text of an offset in its folded form, which is longer where ß became ss."""
     start, folded = 0, 0
-    while start < len(text):  # in strides, so that a long text costs no step for each character
+    while start < len(text):  # in strides: a step for each character would be slow
         stride = len(text[start : start + _STRIDE].casefold())
         if folded + stride > folded_offset:
             break

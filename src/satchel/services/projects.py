@@ -1,4 +1,4 @@
-"""Rules and use cases of projects."""
+"""Use cases of projects."""
 
 from msgspec.structs import replace
 
@@ -11,98 +11,88 @@ from satchel.storage.database import Database, Tx, Violation
 
 
 def current(tx: Tx, scope: Scope) -> Project:
-    """The project a call works in.
+    """The project that a call works in.
 
     Raises:
-        Forbidden: the scope may not enter it, whether it is there or not.
-        NotFound: it was deleted, or never there.
+        Forbidden: the scope may not enter it, whether it exists or not.
+        NotFound: it does not exist.
     """
-    check_open(scope)
-    project = rows.by_name(tx, scope.project) if "\0" not in scope.project else None  # ?project=%00, over HTTP
+    if scope.projects is not None and scope.project not in scope.projects:
+        raise Forbidden("project", scope.project, scope)
+    project = _find(tx, scope.project)
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project
 
 
-def check_open(scope: Scope) -> None:
-    """Refuse a project that the scope may not enter, whether it is there or not.
-
-    Raises:
-        Forbidden: it may not.
-    """
-    if scope.projects is not None and scope.project not in scope.projects:
-        raise Forbidden("project", scope.project, scope)
-
-
-def entered(scope: Scope, name: str) -> Scope:
+def enter(scope: Scope, name: str) -> Scope:
     """The scope of the same caller in another project."""
     return replace(scope, project=name)
 
 
-def named(tx: Tx, scope: Scope, name: str) -> Project:
-    """The project of a name, as far as the scope may enter it.
+def get(tx: Tx, scope: Scope, name: str) -> Project:
+    """The project of a name.
 
     Raises:
         Forbidden, NotFound: as `current`.
     """
-    return current(tx, entered(scope, name))
+    return current(tx, enter(scope, name))
 
 
 def require(database: Database, scope: Scope) -> None:
-    """Make sure that the project of a server is there before it serves; only `default` is made by itself.
+    """Make sure, before serving, that the project of a server exists; only `default` is created.
 
     Raises:
         NotFound: there is no such project.
     """
-    with database.read() as tx:
-        if rules.is_storable(scope.project) and rows.by_name(tx, scope.project) is not None:
-            return
+    if exists(database, scope.project):
+        return
     if scope.project != DEFAULT_PROJECT:
         raise NotFound("project", scope.project, scope)
     with database.write() as tx:
         if rows.add(tx, DEFAULT_PROJECT):
-            _tell(tx, DEFAULT_PROJECT)
+            _announce(tx, DEFAULT_PROJECT)
 
 
-def is_there(database: Database, name: str) -> bool:
-    """Whether there is a project of a name."""
+def exists(database: Database, name: str) -> bool:
+    """Whether there is a project of this name."""
     with database.read() as tx:
-        return rules.is_storable(name) and rows.by_name(tx, name) is not None
+        return _find(tx, name) is not None
 
 
-def near(database: Database, name: str) -> str | None:
-    """The project that somebody may have meant."""
+def suggest(database: Database, name: str) -> str | None:
+    """The existing project whose name is most like a mistyped one."""
     with database.read() as tx:
-        return closest_name(name, [project.name for project, _ in rows.listed(tx)])
+        return closest_name(name, [project.name for project, _ in rows.list_all(tx)])
 
 
 def add(tx: Tx, name: str) -> Project:
-    """Make a project.
+    """Create a project.
 
     Raises:
-        WrongArgument: the name cannot be a name.
-        Taken: there is a project of that name.
+        WrongArgument: this cannot be a name.
+        Taken: there is a project of this name.
     """
-    rules.check_name("project", name)
+    rules.clean_name("project", name)
     scope = Scope(project=name)
     if not rows.add(tx, name):
         raise Taken("project", "name", name, scope)
-    _tell(tx, name)
+    _announce(tx, name)
     return current(tx, scope)
 
 
-def listed(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, ProjectCounts]]:
-    """Every project that a scope may enter by name, and how much it holds."""
-    return rows.listed(tx, None if scope is None else scope.projects)
+def list_all(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, ProjectCounts]]:
+    """Every project that a scope may enter, by name, and how much each holds."""
+    return rows.list_all(tx, None if scope is None else scope.projects)
 
 
-def contents(tx: Tx, name: str) -> ProjectCounts:
+def count_contents(tx: Tx, name: str) -> ProjectCounts:
     """How much a project holds.
 
     Raises:
         NotFound: there is no such project.
     """
-    return rows.contents(tx, current(tx, Scope(project=name)).number)
+    return rows.count_contents(tx, current(tx, Scope(project=name)).number)
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:
@@ -113,30 +103,34 @@ def rename(tx: Tx, old: str, new: str) -> Project:
         NotFound: there is no such project.
         Taken: another project has the new name.
     """
-    rules.check_name("project", new)
+    rules.clean_name("project", new)
     scope = Scope(project=new)
     try:
-        is_renamed = rows.rename(tx, old, new)
+        is_renamed = rules.is_storable(old) and rows.rename(tx, old, new)
     except Violation as violation:
         raise Taken("project", "name", new, scope) from violation
     if not is_renamed:
         raise NotFound("project", old, Scope(project=old))
-    _tell(tx, old)
-    _tell(tx, new)
+    _announce(tx, old)
+    _announce(tx, new)
     return current(tx, scope)
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Remove a project with all that is in it.
+    """Delete a project with everything in it.
 
     Raises:
         NotFound: there is no such project.
     """
-    if not rows.delete(tx, name):
+    if not rules.is_storable(name) or not rows.delete(tx, name):
         raise NotFound("project", name, Scope(project=name))
-    _tell(tx, name)
+    _announce(tx, name)
 
 
-def _tell(tx: Tx, name: str) -> None:
+def _find(tx: Tx, name: str) -> Project | None:
+    return rows.by_name(tx, name) if rules.is_storable(name) else None
+
+
+def _announce(tx: Tx, name: str) -> None:
     for what in ("project", "prompts", "resources"):
         tx.changed(StoreChange(what, name))

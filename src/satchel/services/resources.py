@@ -1,104 +1,97 @@
-"""Rules and use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
+"""Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
 
-from collections.abc import Callable
+from msgspec.structs import replace
 
 from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Resource, Scope, StoreChange, UnsetType
+from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange
 from satchel.services import rules
 from satchel.services.projects import current
 from satchel.services.suggestions import closest_names
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
 
-# Gives the content once the MIME type is known: text for a text type, bytes for any other.
-Content = Callable[[str], str | bytes]
-
 _NEIGHBOURS = 60  # on either side of a mistyped name
-_BATCH = 500  # of those that are looked through for a text
+_BATCH = 500  # resources that are read at once to search for a text
 
 
-def add(
-    tx: Tx,
-    scope: Scope,
-    *,
-    name: str,
-    uri: str,
-    content: Content,
-    mime_type: str = "text/plain",
-    description: str | None = None,
-) -> Resource:
-    """Keep a new resource.
+def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
+    """Add a resource.
 
     Raises:
-        WrongArgument: name, URI, MIME type or content cannot be such.
+        WrongArgument: a value breaks a rule.
         Taken: another resource of the project has this name or this URI.
     """
-    rules.check_name("resource", name)
-    rules.check_uri(uri)
-    rules.check_mime_type(mime_type)
-    given = _checked(content, mime_type)
+    draft = rules.clean("resource", draft)
+    draft = replace(draft, content=rules.clean_content(draft.mime_type, draft.content))
     project = current(tx, scope).number
     try:
-        is_added = rows.add(
-            tx, project, name=name, uri=uri, description=description or None, mime_type=mime_type, content=given
-        )
+        is_added = rows.add(tx, project, draft)
     except Violation as violation:
-        # The project was deleted between our looking and our writing.
+        # Another process deleted the project after we read its number.
         raise NotFound("project", scope.project, scope) from violation
     if not is_added:
-        holder = None if rows.by_name(tx, project, name) else rows.by_uri(tx, project, uri)
+        holder = None if rows.by_name(tx, project, draft.name) else rows.by_uri(tx, project, draft.uri)
         if holder is not None:
-            raise Taken("resource", "uri", uri, scope, holder=holder.name)
-        raise Taken("resource", "name", name, scope)
+            raise Taken("resource", "uri", draft.uri, scope, holder=holder.name)
+        raise Taken("resource", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
-    _tell(tx, scope, uri)
-    return named(tx, scope, name)
+    _announce(tx, scope, draft.uri)
+    return get_by_name(tx, scope, draft.name)
 
 
-def named(tx: Tx, scope: Scope, name: str) -> Resource:
-    """The resource of that name, whole.
-
-    Raises:
-        NotFound: the project has no such resource.
-    """
-    resource = rows.by_name(tx, current(tx, scope).number, name)
-    if resource is None:
-        raise NotFound("resource", name, scope)
-    return resource
-
-
-def read(tx: Tx, scope: Scope, uri: str) -> Resource:
-    """The resource with that URI, whole.
+def get_by_name(tx: Tx, scope: Scope, name: str) -> Resource:
+    """The resource of a name, whole.
 
     Raises:
         NotFound: the project has no such resource.
-    """
-    resource = rows.by_uri(tx, current(tx, scope).number, uri)
-    if resource is None:
-        raise NotFound("resource", uri, scope)
-    return resource
-
-
-def listed(tx: Tx, scope: Scope) -> list[Resource]:
-    """Every resource of the project without its content, in order of creation."""
-    return rows.listed(tx, current(tx, scope).number)
-
-
-def page(
-    tx: Tx, scope: Scope, *, query: str | None = None, limit: int, after: int = 0
-) -> tuple[tuple[Resource, ...], bool]:
-    """The resources behind a number without their content, in order of creation, and whether there are more.
-
-    The query is literal text in name, URI or description, whatever its case.
     """
     project = current(tx, scope).number
-    if not query:
-        found = rows.behind(tx, project, after=after, limit=limit + 1)
+    return _require(rows.by_name(tx, project, name) if rules.is_storable(name) else None, name, scope)
+
+
+def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
+    """The resource with a URI, whole.
+
+    Raises:
+        NotFound: the project has no such resource.
+    """
+    project = current(tx, scope).number
+    return _require(rows.by_uri(tx, project, uri) if rules.is_storable(uri) else None, uri, scope)
+
+
+def find(tx: Tx, scope: Scope, reference: str) -> Resource:
+    """The resource that a reference names, whole: by name, else by URI.
+
+    Raises:
+        NotFound: the project has no such resource.
+    """
+    project = current(tx, scope).number
+    text = reference.strip()
+    if not rules.is_storable(text):
+        raise NotFound("resource", reference, scope)
+    return _require(rows.by_name(tx, project, text) or rows.by_uri(tx, project, text), reference, scope)
+
+
+def list_all(tx: Tx, scope: Scope) -> list[Resource]:
+    """Every resource of the project without its content, in order of creation."""
+    return rows.list_all(tx, current(tx, scope).number)
+
+
+def list_page(
+    tx: Tx, scope: Scope, query: str = "", *, limit: int, after: int = 0
+) -> tuple[tuple[Resource, ...], bool]:
+    """The resources after a number without their content, in order of creation, and whether there are more.
+
+    The query is literal text in name, URI or description, in any case.
+    """
+    folded = rules.fold_query(query)
+    project = current(tx, scope).number
+    if not folded:
+        found = rows.list_after(tx, project, after=after, limit=limit + 1)
         return tuple(found[:limit]), len(found) > limit
-    folded = query.casefold()
     hits: list[Resource] = []
     while len(hits) <= limit:
-        batch = rows.behind(tx, project, after=after, limit=_BATCH)
+        batch = rows.list_after(tx, project, after=after, limit=_BATCH)
         hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
         if len(batch) < _BATCH:
             break
@@ -106,95 +99,72 @@ def page(
     return tuple(hits[:limit]), len(hits) > limit
 
 
-def find(tx: Tx, scope: Scope, reference: str) -> Resource:
-    """The resource that a person means, whole: by name, else by URI.
-
-    Raises:
-        NotFound: the project has no such resource.
-    """
+def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
+    """The names of up to three resources whose name or URI is most like a mistyped one."""
     project = current(tx, scope).number
     text = reference.strip()
-    resource = rows.by_name(tx, project, text) or rows.by_uri(tx, project, text)
-    if resource is None:
-        raise NotFound("resource", reference, scope)
-    return resource
+    if not rules.is_storable(text):
+        return ()
+    known = rows.names_beside(tx, project, text, _NEIGHBOURS)
+    names = {uri: name for name, uri in known} | {name: name for name, _ in known}
+    return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
 
 
-def near(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """The names of up to three resources that somebody may have meant."""
-    known = rows.beside(tx, current(tx, scope).number, reference.strip(), _NEIGHBOURS)
-    called = {uri: name for name, uri in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(called[one] for one in closest_names(reference.strip(), called, 6)))[:3]
-
-
-def update(
-    tx: Tx,
-    scope: Scope,
-    name: str,
-    *,
-    content: Content | UnsetType = UNSET,
-    mime_type: str | UnsetType = UNSET,
-    description: str | UnsetType | None = UNSET,
-    expected_version: int | None = None,
-) -> Resource:
-    """Change what is given of a resource.
+def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_version: int | None = None) -> Resource:
+    """Change a resource.
 
     Raises:
-        WrongArgument: what is given cannot be such, or the MIME type turns text into bytes without new content.
+        WrongArgument: a value breaks a rule, or the MIME type turns text into bytes without new content.
         NotFound: the project has no such resource.
-        VersionConflict: the resource has not the version that is expected.
+        VersionConflict: the resource has another version than expected.
     """
-    rules.check_name("resource", name)
-    if mime_type is not UNSET:
-        rules.check_mime_type(mime_type)
-        if content is not UNSET:
-            _checked(content, mime_type)  # what can be told without a look at the resource is told first
+    rules.clean_name("resource", name)
+    patch = rules.clean("resource", patch)
+    if patch.content is not UNSET and patch.mime_type is not UNSET:  # refuse what needs no look at the resource first
+        patch = replace(patch, content=rules.clean_content(patch.mime_type, patch.content))
     project = current(tx, scope).number
     while True:
-        seen = named(tx, scope, name)
+        seen = get_by_name(tx, scope, name)
         if expected_version is not None and seen.version != expected_version:
             raise VersionConflict("resource", name, expected=expected_version, actual=seen.version)
-        becomes = seen.mime_type if mime_type is UNSET else mime_type
-        if content is UNSET:
-            _check_border(seen.mime_type, becomes)
-        given = UNSET if content is UNSET else _checked(content, becomes)
-        cleaned = description if description is UNSET else description or None
-        if rows.update(
-            tx, project, seen, mime_type=becomes, description=cleaned, content=given, version=expected_version
-        ):
-            _tell(tx, scope, seen.uri)
-            return named(tx, scope, name)
-        # Somebody changed it or removed it since we looked: look again.
+        if rows.update(tx, project, seen, _fit(patch, seen), expected_version):
+            _announce(tx, scope, seen.uri)
+            return get_by_name(tx, scope, name)
+        # Another process changed or deleted it after we read it: read it again.
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Remove a resource for good.
+    """Delete a resource for good.
 
     Raises:
         NotFound: the project has no such resource.
     """
-    rules.check_name("resource", name)
+    rules.clean_name("resource", name)
     project = current(tx, scope).number
     uri = rows.delete(tx, project, name)
     if uri is None:
         raise NotFound("resource", name, scope)
     tx.changed(StoreChange("project", scope.project))
-    _tell(tx, scope, uri)
+    _announce(tx, scope, uri)
 
 
-def _tell(tx: Tx, scope: Scope, uri: str) -> None:
-    tx.changed(StoreChange("resources", scope.project))  # lists tell the size
+def _fit(patch: ResourcePatch, seen: Resource) -> ResourcePatch:
+    """Changes whose content is of the kind that the resource will have."""
+    if patch.content is not UNSET:
+        mime_type = seen.mime_type if patch.mime_type is UNSET else patch.mime_type
+        return replace(patch, content=rules.clean_content(mime_type, patch.content))
+    if patch.mime_type is not UNSET and rules.is_text(patch.mime_type) != rules.is_text(seen.mime_type):
+        kinds = ("binary", "text") if rules.is_text(patch.mime_type) else ("text", "binary")
+        raise WrongArgument("content", "dependentRequired", limit=kinds, kind="resource")
+    return patch
+
+
+def _announce(tx: Tx, scope: Scope, uri: str) -> None:
+    tx.changed(StoreChange("resources", scope.project))  # even after an update: lists show the size
     tx.changed(StoreChange("resource", scope.project, key=uri))
 
 
-def _checked(content: Content, mime_type: str) -> str | bytes:
-    given = content(mime_type)
-    rules.check_size("resource", given)
-    return given
-
-
-def _check_border(before: str, after: str) -> None:
-    kinds = {True: "text", False: "binary"}
-    was, becomes = (kinds[rules.is_text(mime_type)] for mime_type in (before, after))
-    if was != becomes:
-        raise WrongArgument("content", "dependentRequired", limit=(was, becomes), kind="resource")
+def _require(resource: Resource | None, key: str, scope: Scope) -> Resource:
+    if resource is None:
+        raise NotFound("resource", key, scope)
+    return resource

@@ -1,23 +1,35 @@
-"""What a name, a URI, a MIME type and a content may be, whoever gives them."""
+"""The rules of the store: what each value may be. Services apply them; contracts may only be narrower.
+
+A `check_…` function raises WrongArgument. A `clean_…` function also returns the value in the form that is stored.
+"""
 
 import re
-from collections.abc import Sequence
+from binascii import Error, a2b_base64, b2a_base64
+from collections.abc import Callable, Sequence
 from datetime import date
+from typing import Any, TypeVar
+
+from msgspec import Struct, structs
 
 from satchel.errors import WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Argument
+from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, UNSET, Argument, PromptDraft
+
+Value = TypeVar("Value", bound=Struct)
 
 MAX_NAME = 255
+MAX_TITLE = 200
+MAX_TASK_TITLE = 500
+MAX_DESCRIPTION = 10_000
+MAX_QUERY = 1000
 MAX_TAGS = 100
 MAX_BLOCKERS = 100
 MAX_ARGUMENTS = 100
 MAX_VALUES = 100  # of one argument
 MAX_VALUE = 200
-MAX_TEMPLATE_BYTES = 64 * 1024  # as much as the worker takes that fills them in
-MAX_TITLE = 200
+MAX_TEMPLATE_BYTES = 64 * 1024  # the limit of the process that renders templates
 MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
-# Compiled when first used: a cold start has no name to look at.
+# Compiled on first use: a cold start checks nothing.
 _NAME = r"[A-Za-z0-9._-]+"
 _TAG = r"[A-Za-z0-9_-]{1,50}"
 _ARGUMENT = r"[a-z0-9_]{1,255}"
@@ -29,40 +41,50 @@ _MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1
 _TEXT_SUBTYPES = {"json", "xml", "sql", "javascript", "typescript", "yaml", "toml", "graphql"}
 
 
-def check_name(kind: str, name: str) -> None:
-    """Refuse what cannot be the name of a project, prompt or resource."""
+def clean_name(kind: str, name: str) -> str:
+    """The name of a project, prompt or resource."""
     if not name:
         raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
     if len(name) > MAX_NAME:
         raise WrongArgument("name", "maxLength", limit=MAX_NAME, value=name, kind=kind)
     if not re.fullmatch(_NAME, name):
         raise WrongArgument("name", "pattern", limit=_NAME, value=name, kind=kind)
+    return name
 
 
-def check_uri(uri: str) -> None:
-    """Refuse what is no URI: it has a scheme, and neither spaces nor control characters."""
+def clean_title(kind: str, title: str) -> str:
+    """The title of a prompt or task, without outer white space."""
+    check_text("title", title)
+    title = title.strip()
+    longest = MAX_TASK_TITLE if kind == "task" else MAX_TITLE
+    if not title:
+        raise WrongArgument("title", "minLength", limit=1, kind=kind)
+    if len(title) > longest:
+        raise WrongArgument("title", "maxLength", limit=longest, kind=kind)
+    return title
+
+
+def clean_description(kind: str, description: str) -> str | None:
+    """A description; None where it is empty."""
+    check_text("description", description)
+    if len(description) > MAX_DESCRIPTION:
+        raise WrongArgument("description", "maxLength", limit=MAX_DESCRIPTION, kind=kind)
+    return description or None
+
+
+def clean_uri(kind: str, uri: str) -> str:
+    """A URI, which has a scheme, and neither spaces nor control characters."""
+    check_text("uri", uri)
     if not re.fullmatch(_URI, uri) or len(uri.encode()) > MAX_URI_BYTES:
-        raise WrongArgument("uri", "format", limit="uri", value=uri, kind="resource")
+        raise WrongArgument("uri", "format", limit="uri", value=uri, kind=kind)
+    return uri
 
 
-def check_mime_type(mime_type: str) -> None:
-    """Refuse what is no MIME type."""
+def clean_mime_type(kind: str, mime_type: str) -> str:
+    """A MIME type."""
     if len(mime_type) > MAX_NAME or not re.fullmatch(_MIME_TYPE, mime_type):
-        raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind="resource")
-
-
-def check_prompt_content(content: str) -> None:
-    """Refuse an empty prompt, or one too long."""
-    if not content:
-        raise WrongArgument("content", "minLength", limit=1, kind="prompt")
-    check_size("prompt", content)
-
-
-def check_size(kind: str, content: str | bytes) -> None:
-    """Refuse a content that is too long."""
-    size = len(content) if isinstance(content, bytes) else len(content.encode())
-    if size > MAX_CONTENT_BYTES:
-        raise WrongArgument("content", "maxBytes", limit=MAX_CONTENT_BYTES, kind=kind)
+        raise WrongArgument("mime_type", "format", limit="mime type", value=mime_type, kind=kind)
+    return mime_type
 
 
 def is_text(mime_type: str) -> bool:
@@ -73,83 +95,209 @@ def is_text(mime_type: str) -> bool:
     return type_ == "application" and subtype.removeprefix("x-") in _TEXT_SUBTYPES
 
 
-def check_title(title: str) -> None:
-    """Refuse what cannot be a title."""
-    if not 1 <= len(title.strip()) <= MAX_TITLE:
-        raise WrongArgument("title", "maxLength" if title.strip() else "minLength", limit=MAX_TITLE, kind="prompt")
+def clean_prompt_content(kind: str, content: str) -> str:
+    """The content of a prompt, which is not blank."""
+    check_text("content", content)
+    if not content.strip():
+        raise WrongArgument("content", "minLength", limit=1, kind=kind)
+    _check_size(kind, content.encode())
+    return content
 
 
-def check_tags(tags: Sequence[str], kind: str = "prompt") -> None:
-    """Refuse what cannot be a tag, and too many of them."""
-    if len(tags) > MAX_TAGS:
-        raise WrongArgument("tags", "maxItems", limit=MAX_TAGS, kind=kind)
+def check_template(content: str) -> None:
+    """Check that a template is short enough to be rendered."""
+    if len(content.encode()) > MAX_TEMPLATE_BYTES:
+        raise WrongArgument("content", "maxBytes", limit=MAX_TEMPLATE_BYTES, kind="prompt")
+
+
+def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
+    """The content of a resource: text for a text type, else bytes.
+
+    Bytes of a text type are read as UTF-8, and text of any other type as base64.
+    """
+    if not is_text(mime_type):
+        content = content if isinstance(content, bytes) else _from_base64(content)
+        _check_size("resource", content)
+        return content
+    if isinstance(content, bytes):
+        try:
+            content = content.decode()
+        except UnicodeDecodeError:
+            raise WrongArgument("content", "contentEncoding", limit="utf-8", kind="resource") from None
+    check_text("content", content)
+    _check_size("resource", content.encode())
+    return content
+
+
+def _from_base64(content: str) -> bytes:
+    try:
+        data = a2b_base64(content, strict_mode=True)
+    except (Error, ValueError):
+        data = None
+    # Strict mode still accepts superfluous padding and unused bits, so compare with the canonical form.
+    if data is None or b2a_base64(data, newline=False) != content.encode():
+        raise WrongArgument("content", "contentEncoding", limit="base64", kind="resource")
+    return data
+
+
+def _check_size(kind: str, content: bytes) -> None:
+    if len(content) > MAX_CONTENT_BYTES:
+        raise WrongArgument("content", "maxBytes", limit=MAX_CONTENT_BYTES, kind=kind)
+
+
+def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
+    """Tags in lower case, sorted, without repeats."""
+    _check_number_of_tags(kind, tags)
     for tag in tags:
         if not re.fullmatch(_TAG, tag):
             raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind=kind)
-
-
-def fold_tags(tags: Sequence[str]) -> list[str]:
-    """Tags as they are kept: in lower case, each once."""
     return sorted({tag.lower() for tag in tags})
 
 
-def possible_tags(tags: Sequence[str]) -> list[str]:
-    """Those of the tags somebody asks for that anything can have, as they are kept."""
-    # Tags are ASCII; without a look at that, the Kelvin sign would be folded into a k.
-    return fold_tags([tag for tag in tags if tag.isascii()])
+def clean_tag_filter(kind: str, tags: Sequence[str], *, needs_all: bool = False) -> list[str] | None:
+    """Tags to filter by, as they are stored; None where nothing can match. Any text is allowed."""
+    _check_number_of_tags(kind, tags)
+    for tag in tags:
+        check_text("tags", tag)
+    # Stored tags are ASCII. Lower-casing first would turn the Kelvin sign into a k.
+    possible = [tag for tag in tags if tag.isascii()]
+    if tags and (not possible or (needs_all and len(possible) < len(tags))):
+        return None
+    return sorted({tag.lower() for tag in possible})
 
 
-def check_due(due: str) -> None:
-    """Refuse what is no day."""
+def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:
+    if len(tags) > MAX_TAGS:
+        raise WrongArgument("tags", "maxItems", limit=MAX_TAGS, kind=kind)
+
+
+def fold_query(query: str) -> str:
+    """A search text as it is compared: case-folded."""
+    check_text("query", query)
+    if len(query) > MAX_QUERY:
+        raise WrongArgument("query", "maxLength", limit=MAX_QUERY)
+    return query.casefold()
+
+
+def clean_due(kind: str, due: str) -> str:
+    """A day, written YYYY-MM-DD."""
     try:
         if not re.fullmatch(_DATE, due):
             raise ValueError
         date.fromisoformat(due)
     except ValueError:
-        raise WrongArgument("due", "format", limit="date", value=due, kind="task") from None
+        raise WrongArgument("due", "format", limit="date", value=due, kind=kind) from None
+    return due
 
 
-def check_arguments(arguments: Sequence[Argument]) -> None:
-    """Refuse what cannot be the arguments of a prompt."""
+def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) -> str:
+    """One of some words."""
+    if value not in choices:
+        raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
+    return value
+
+
+def clean_blockers(kind: str, blockers: Sequence[int]) -> Sequence[int]:
+    """The numbers of the tasks that block a task."""
+    if len(blockers) > MAX_BLOCKERS:
+        raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
+    return blockers
+
+
+def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:
+    """The arguments that a prompt declares."""
     if len(arguments) > MAX_ARGUMENTS:
-        raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind="prompt")
+        raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind=kind)
     seen: set[str] = set()
     for index, argument in enumerate(arguments):
-        values = f"arguments[{index}].values"
         if not re.fullmatch(_ARGUMENT, argument.name):
             raise WrongArgument("arguments", "pattern", limit=_ARGUMENT, value=argument.name, kind="prompt")
         if argument.name in seen:
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt")
         seen.add(argument.name)
-        if len(argument.values) > MAX_VALUES:
-            raise WrongArgument(
-                "arguments", "maxItems", limit=MAX_VALUES, value=argument.name, kind="prompt", place=values
-            )
-        for text in (argument.description or "", *argument.values):
-            check_text("arguments", text)
-        for number, value in enumerate(argument.values):
-            if len(value) > MAX_VALUE:
-                place = f"{values}[{number}]"
-                raise WrongArgument("arguments", "maxLength", limit=MAX_VALUE, value=value, kind="prompt", place=place)
+        _check_argument(argument, f"arguments[{index}]")
+    return arguments
 
 
-def check_template(content: str) -> None:
-    """Refuse a template that is too long to be filled in."""
-    if len(content.encode()) > MAX_TEMPLATE_BYTES:
-        raise WrongArgument("content", "maxBytes", limit=MAX_TEMPLATE_BYTES, kind="prompt")
+def _check_argument(argument: Argument, place: str) -> None:
+    values, description = argument.values, argument.description or ""
+    if len(values) > MAX_VALUES:
+        place = f"{place}.values"
+        raise WrongArgument("arguments", "maxItems", limit=MAX_VALUES, value=argument.name, kind="prompt", place=place)
+    for text in (description, *values):
+        check_text("arguments", text)
+    if len(description) > MAX_DESCRIPTION:
+        place = f"{place}.description"
+        raise WrongArgument("arguments", "maxLength", limit=MAX_DESCRIPTION, kind="prompt", place=place)
+    for index, value in enumerate(values):
+        if len(value) > MAX_VALUE:
+            place = f"{place}.values[{index}]"
+            raise WrongArgument("arguments", "maxLength", limit=MAX_VALUE, value=value, kind="prompt", place=place)
 
 
 def check_text(field: str, text: str) -> None:
-    """Refuse what no store can keep: NUL, which PostgreSQL refuses, and half characters, which are no UTF-8."""
+    """Check that a store can keep a text."""
     if not is_storable(text):
         raise WrongArgument(field, "type", limit="text")
 
 
 def is_storable(text: str) -> bool:
-    """Whether both databases can store a text: PostgreSQL refuses NUL, and a lone surrogate is not UTF-8."""
+    """Whether both engines can keep a text: PostgreSQL refuses NUL, and a lone surrogate cannot be encoded."""
     if "\0" in text:
         return False
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
+
+
+# -- whole values -------------------------------------------------------------------------------------------------
+
+# The rules of each field, in the order in which they are applied.
+_RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
+    "prompt": {
+        "name": clean_name,
+        "title": clean_title,
+        "content": clean_prompt_content,
+        "description": clean_description,
+        "tags": clean_tags,
+        "arguments": clean_arguments,
+    },
+    "resource": {
+        "name": clean_name,
+        "uri": clean_uri,
+        "mime_type": clean_mime_type,
+        "description": clean_description,
+    },
+    "task": {
+        "title": clean_title,
+        "description": clean_description,
+        "tags": clean_tags,
+        "priority": lambda kind, priority: clean_choice(kind, "priority", priority, PRIORITIES),
+        "due": clean_due,
+        "blocked_by": clean_blockers,
+        "status": lambda kind, status: clean_choice(kind, "status", status, STATUSES),
+    },
+}
+
+
+def clean(kind: str, value: Value) -> Value:
+    """A draft or a patch with every field in the form that is stored, except the content of a resource."""
+    cleaned = {}
+    for field, rule in _RULES[kind].items():
+        item = getattr(value, field, UNSET)
+        if item is not UNSET and item is not None:
+            cleaned[field] = rule(kind, item)
+    return structs.replace(value, **cleaned)
+
+
+def clean_prompt(draft: PromptDraft) -> PromptDraft:
+    """A new prompt as it is stored. Without a title, its name is the title."""
+    draft = clean("prompt", draft)
+    if draft.arguments:
+        check_template(draft.content)
+    if draft.title is UNSET:
+        if draft.name is None:
+            raise WrongArgument("title", "required", kind="prompt")
+        draft = structs.replace(draft, title=draft.name)
+    return draft

@@ -1,4 +1,4 @@
-"""Names for machines, made from titles."""
+"""Names of prompts, made from their titles."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ MAX_LENGTH = 60
 
 
 def slug(title: str) -> str:
-    """A title as lower-case ASCII letters, digits and hyphens; empty when nothing of it can be kept."""
+    """A title as lower-case ASCII letters, digits and hyphens; empty where it has none."""
     import unicodedata  # only a new prompt needs it
 
     spelled = unicodedata.normalize("NFKD", title.casefold())
@@ -16,7 +16,7 @@ def slug(title: str) -> str:
 
 
 def candidates(title: str, id: str) -> Iterator[str]:
-    """The names a prompt may get, the best first; the last is free because ids are."""
+    """The names that a prompt may get, the best first; the last is free because ids are unique."""
     suffix = id.replace("-", "")[:8]
     base = slug(title) or f"prompt-{suffix}"
     yield base

@@ -1,19 +1,18 @@
-"""What somebody may have meant who mistyped a name."""
+"""The known names that are most like a mistyped one."""
 
 from collections.abc import Iterable
 
-_LONGEST = 200  # what is longer was hardly typed, and comparing it would take long
+_LONGEST = 200  # comparing longer names would take long
 
 
 def closest_name(name: str, names: Iterable[str]) -> str | None:
-    """The name most like the one that was typed, whatever its case; None where none is like it."""
-    near = closest_names(name, names, 1)
-    return near[0] if near else None
+    """The name most like the one that was typed, in any case; None where none is like it."""
+    return next(iter(closest_names(name, names, 1)), None)
 
 
 def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The names most like the one that was typed, whatever their case, the best first; in whatever order they come."""
-    import difflib  # only for whoever mistyped
+    """The names most like the one that was typed, in any case, the best first, independent of their order."""
+    import difflib  # only after a mistake, not in a cold start
 
     if len(name) > _LONGEST:
         return ()
@@ -21,5 +20,5 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
     for known in names:
         if len(known) <= _LONGEST:
             folded.setdefault(known.casefold(), set()).add(known)
-    near = difflib.get_close_matches(name.casefold(), folded, n=count)
-    return tuple(known for one in near for known in sorted(folded[one]))[:count]
+    closest = difflib.get_close_matches(name.casefold(), folded, n=count)
+    return tuple(known for one in closest for known in sorted(folded[one]))[:count]

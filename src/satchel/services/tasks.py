@@ -1,13 +1,25 @@
-"""Rules and use cases of tasks. A task is meant by its id (a UUID) or its number, and belongs to one user."""
+"""Use cases of tasks. A task is referred to by its id (a UUID) or its number, and belongs to one user."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec.structs import asdict, replace
 
 from satchel import clock
 from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
-from satchel.model import UNSET, Priority, Scope, StoreChange, Task, TaskDetails, UnsetType
+from satchel.model import (
+    PRIORITIES,
+    UNSET,
+    Scope,
+    StoreChange,
+    Task,
+    TaskDetails,
+    TaskDraft,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+    TaskStatus,
+)
 from satchel.services import projects, rules
 from satchel.services.suggestions import closest_names
 from satchel.storage import task_blocks as blocks
@@ -16,102 +28,74 @@ from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
 Reference = str | int
-Status = Literal["pending", "completed"]
-Filter = pages.Filter
-Place = pages.Place
 
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
-_NEAR = 3  # that are told
+_SUGGESTIONS = 3
 
 
-def add(
-    tx: Tx,
-    scope: Scope,
-    *,
-    title: str,
-    description: str | None = None,
-    project: str | None = None,
-    tags: Sequence[str] = (),
-    priority: Priority = "normal",
-    due: str | None = None,
-    blocked_by: Sequence[int] = (),
-) -> TaskDetails:
-    """Keep a new task of the scope's user.
+def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
+    """Add a task of the scope's user.
 
     Raises:
-        WrongArgument: tags, priority or day cannot be such.
-        NotFound: there is no such project, or the user has no such task to wait for.
+        WrongArgument: a value breaks a rule.
+        NotFound: there is no such project, or the user has no such blocker.
         Forbidden: the scope may not enter the project.
     """
-    _check(tags, priority, due, blocked_by)
+    draft = rules.clean("task", draft)
     user = owner(scope)
-    number = None if project is None else projects.named(tx, scope, project).number
+    project = None if draft.project is None else projects.get(tx, scope, draft.project).number
     try:
-        task = rows.add(tx, user, title=title, description=description, project=number, priority=priority, due=due)
-    except Violation as violation:  # the project went since we looked
-        raise NotFound("project", str(project), scope) from violation
-    _keep_text(tx, task)
-    folded = rules.fold_tags(tags)
-    if folded:
-        rows.set_tags(tx, user, task.number, folded)
-    tx.changed(StoreChange("task", project, user, str(task.number)))
-    if blocked_by:
-        _put_blockers(tx, scope, task.number, blocked_by)
-        return _full(tx, scope, task.number)
-    return TaskDetails(**asdict(task), project=project, tags=tuple(folded), priority=priority, due=due)
+        task = rows.add(tx, user, draft, project)
+    except Violation as violation:  # the project was deleted after we read its number
+        raise NotFound("project", str(draft.project), scope) from violation
+    _index(tx, task)
+    if draft.tags:
+        rows.set_tags(tx, user, task.number, draft.tags)
+    tx.changed(StoreChange("task", draft.project, user, str(task.number)))
+    if draft.blocked_by:
+        _set_blockers(tx, scope, task.number, draft.blocked_by)
+        return _details_of(tx, scope, task.number)
+    return TaskDetails(
+        **asdict(task), project=draft.project, tags=tuple(draft.tags), priority=draft.priority, due=draft.due
+    )
 
 
-def listed(tx: Tx, scope: Scope, status: Status | None = None) -> list[Task]:
+def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
     """The user's tasks, the newest first: all, or those of one status."""
-    if status == "pending":
-        return rows.pending(tx, owner(scope), scope.projects)
-    everything = rows.listed(tx, owner(scope), scope.projects)
-    return everything if status is None else [task for task in everything if task.is_completed]
+    found = rows.list_all(tx, owner(scope), scope.projects, is_open=status == "pending")
+    return [task for task in found if task.is_completed] if status == "completed" else found
 
 
-def page(
-    tx: Tx,
-    scope: Scope,
-    *,
-    filter: Filter = "ready",
-    project: str | None = None,
-    tags: Sequence[str] = (),
-    tags_mode: Literal["any", "all"] = "any",
-    query: str | None = None,
-    limit: int,
-    behind: Place | None = None,
+def list_page(
+    tx: Tx, scope: Scope, query: TaskQuery, *, limit: int, after: TaskPosition | None = None
 ) -> tuple[tuple[TaskDetails, ...], bool]:
-    """Some of the user's tasks, the first or those behind a place, and whether there are more.
+    """The user's tasks from the first or after a position, and whether there are more.
 
-    What is not done comes by urgency, then by day, then by age; what is done, the last done first; all, the newest
-    first. The query is literal text in title or description, whatever its case.
+    Open tasks come by priority, then by due day, then the oldest first; completed ones, the last completed first; all,
+    the newest first.
 
     Raises:
-        NotFound, Forbidden: as `projects.current`, about the project that is asked for.
+        NotFound, Forbidden: as `projects.current`, about the project of the query.
     """
-    possible = rules.possible_tags(tags)
-    if tags and (not possible or (tags_mode == "all" and not all(tag.isascii() for tag in tags))):
+    tags = rules.clean_tag_filter("task", query.tags, needs_all=query.needs_all_tags)
+    folded = rules.fold_query(query.text)
+    if tags is None:
         return (), False
-    wanted = pages.TaskQuery(
-        filter=filter,
-        project=None if project is None else projects.named(tx, scope, project).number,
-        allowed=scope.projects,
-        tags=tuple(possible),
-        needs_all_tags=tags_mode == "all",
-        text=query.casefold() if query else None,
-    )
-    numbers = pages.numbers(tx, owner(scope), wanted, limit + 1, behind)
-    return tuple(_known(tx, scope, numbers[:limit])), len(numbers) > limit
+    if query.project is not None:
+        projects.get(tx, scope, query.project)
+    wanted = replace(query, text=folded, tags=tags)
+    numbers = pages.numbers(tx, owner(scope), wanted, scope.projects, limit + 1, after)
+    return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
-def place(filter: Filter, task: TaskDetails) -> Place:
-    """Where a task of a page stands, for the page behind it."""
+def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:
+    """The position of a task in the order of a filter, for the page after it."""
     if filter == "completed":
-        return Place(task.completed_at or "", task.number)
+        return TaskPosition(task.completed_at or "", task.number)
     if filter == "all":
-        return Place(task.created_at, task.number)
-    return Place(task.created_at, task.number, rows.PRIORITIES.index(task.priority) + 1, task.due)
+        return TaskPosition(task.created_at, task.number)
+    return TaskPosition(task.created_at, task.number, PRIORITIES.index(task.priority) + 1, task.due)
 
 
 def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
@@ -119,158 +103,137 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
 
     Raises:
         NotFound: there is no such task.
-        Forbidden: it is somebody else's; only an id tells, a number that is not the user's is not there.
+        Forbidden: it belongs to another user, and was referred to by id; by number it is NotFound.
     """
-    if isinstance(reference, str):
+    task = None
+    if isinstance(reference, int):
+        if 0 < reference <= _LARGEST_NUMBER:
+            task = rows.by_number(tx, owner(scope), reference, scope.projects)
+    elif rules.is_storable(reference):
         task = rows.by_id(tx, owner(scope), reference, scope.projects)
         if task is None and tx.is_task(reference):
             raise Forbidden("task", reference, scope)
-    else:
-        is_possible = 0 < reference <= _LARGEST_NUMBER
-        task = rows.by_number(tx, owner(scope), reference, scope.projects) if is_possible else None
-    if task is None:
-        raise NotFound("task", str(reference), scope)
-    return task
+    return _require(task, reference, scope)
 
 
 def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
-    """The task of the user's that a person means: by number, with or without #, by id, or by a title that only one has.
+    """The user's task that a reference names: by number, with or without #, by id, or by a title that only one has.
 
     Raises:
-        NotFound: the user has no such task, or several of this title.
+        NotFound: the user has no such task, or several with this title.
     """
     text = str(reference).strip()
+    if not rules.is_storable(text):
+        raise NotFound("task", str(reference), scope)
     numbers: list[int] = []
-    number = _number(text)
+    number = _parse_number(text)
     id = clock.parse_id(text)
     if number is not None:
         numbers = [number]
     elif id is not None:
         task = rows.by_id(tx, owner(scope), id)
         numbers = [task.number] if task else []
-    found = _known(tx, scope, numbers)
+    found = _details(tx, scope, numbers)
     if not found:
-        found = _known(tx, scope, rows.titled(tx, owner(scope), text, 2, scope.projects))
+        found = _details(tx, scope, rows.numbers_with_title(tx, owner(scope), text, 2, scope.projects))
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
     return found[0]
 
 
-def titled(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
+def find_by_title(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
     """The numbers of the user's first tasks with exactly this title, and whether there are more."""
-    numbers = rows.titled(tx, owner(scope), title.strip(), _NEAR + 1, scope.projects)
-    return tuple(numbers[:_NEAR]), len(numbers) > _NEAR
+    text = title.strip()
+    if not rules.is_storable(text):
+        return (), False
+    numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
+    return tuple(numbers[:_SUGGESTIONS]), len(numbers) > _SUGGESTIONS
 
 
-def near(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
-    """The numbers and titles of up to three tasks that somebody may have meant who mistyped a title.
+def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
+    """The numbers and titles of up to three tasks whose title is most like a mistyped one.
 
-    Whoever gives a number or an id did not mean the next one: beside deleting, a guess would be dangerous.
+    For a number or an id there are none: the caller may delete what is suggested, and the next number is unrelated.
     """
     text = str(reference).strip()
-    if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None:
+    if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None or not rules.is_storable(text):
         return ()
     user = owner(scope)
     known = rows.newest_open(tx, user, 2 * _NEIGHBOURS)
     for spelling in dict.fromkeys((text, text.lower(), text[:1].upper() + text[1:])):
         known += rows.beside_title(tx, user, spelling, _NEIGHBOURS)
     if scope.projects is not None:
-        allowed = {task.number for task in rows.full(tx, user, [number for number, _ in known], scope.projects)}
+        allowed = rows.visible(tx, user, [number for number, _ in known], scope.projects)
         known = [task for task in known if task[0] in allowed]
     titles: dict[str, set[int]] = {}
     for number, title in known:
         titles.setdefault(title, set()).add(number)
-    return tuple((number, title) for title in closest_names(text, titles) for number in sorted(titles[title]))[:_NEAR]
+    closest = [(number, title) for title in closest_names(text, titles) for number in sorted(titles[title])]
+    return tuple(closest[:_SUGGESTIONS])
 
 
 def update(
-    tx: Tx,
-    scope: Scope,
-    reference: Reference,
-    *,
-    title: str | UnsetType = UNSET,
-    description: str | UnsetType | None = UNSET,
-    project: str | UnsetType | None = UNSET,
-    tags: Sequence[str] | UnsetType = UNSET,
-    priority: Priority | UnsetType = UNSET,
-    due: str | UnsetType | None = UNSET,
-    blocked_by: Sequence[int] | UnsetType = UNSET,
-    status: Status | UnsetType = UNSET,
-    expected_version: int | None = None,
+    tx: Tx, scope: Scope, reference: Reference, patch: TaskPatch, expected_version: int | None = None
 ) -> TaskDetails:
-    """Change what is given of a task, whatever its status. One that is done stays done at its time.
+    """Change a task, open or completed. One that is completed again keeps the time of the first completion.
 
     Raises:
         NotFound, Forbidden: as `get` about the task, and as `add` about project and blockers.
-        VersionConflict: the task has not the version that is expected.
-        WrongArgument: as `add`, or the task would wait for itself in the end.
+        VersionConflict: the task has another version than expected.
+        WrongArgument: a value breaks a rule, or the task would block itself, directly or through others.
     """
-    _check(tags or (), priority or "normal", due or None, blocked_by or ())
+    patch = rules.clean("task", patch)
     user = owner(scope)
     seen = get(tx, scope, reference)
-    if isinstance(project, str):
-        place: int | UnsetType | None = projects.named(tx, scope, project).number
-    else:
-        place = project
-    if project is not UNSET:
-        _tell(tx, user, seen.number)  # where it was, too
-    if blocked_by is not UNSET:
-        tx.lock(f"blockers of {user}")  # or two updates make a circle of which each sees half
+    project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
+    if patch.project is not UNSET:
+        _announce(tx, user, seen.number)  # in the project that it leaves, too
+    if patch.blocked_by is not UNSET:
+        tx.lock(f"blockers of {user}")  # or two updates, of which each sees half, make a circle
     try:
-        task = rows.update(
-            tx,
-            user,
-            seen.id,
-            title=title,
-            description=description,
-            project=place,
-            priority=priority,
-            due=due,
-            status=status,
-            version=expected_version,
-        )
-    except Violation as violation:  # the project went since we looked
-        raise NotFound("project", str(project), scope) from violation
+        task = rows.update(tx, user, seen.id, patch, project, expected_version)
+    except Violation as violation:  # the project was deleted after we read its number
+        raise NotFound("project", str(patch.project), scope) from violation
     if task is None:
-        actual = _found(rows.by_id(tx, user, seen.id), reference, scope).version
+        actual = _require(rows.by_id(tx, user, seen.id), reference, scope).version
         raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=actual)
-    if title is not UNSET or description is not UNSET:
-        _keep_text(tx, task)
-    if tags is not UNSET:
-        rows.set_tags(tx, user, task.number, rules.fold_tags(tags))
-    if blocked_by is not UNSET:
-        _put_blockers(tx, scope, task.number, blocked_by)
-    _tell(tx, user, task.number, with_waiting=status is not UNSET)
-    return _full(tx, scope, task.number)
+    if patch.title is not UNSET or patch.description is not UNSET:
+        _index(tx, task)
+    if patch.tags is not UNSET:
+        rows.set_tags(tx, user, task.number, patch.tags)
+    if patch.blocked_by is not UNSET:
+        _set_blockers(tx, scope, task.number, patch.blocked_by)
+    _announce(tx, user, task.number, with_blocked=patch.status is not UNSET)
+    return _details_of(tx, scope, task.number)
 
 
 def complete(tx: Tx, scope: Scope, reference: Reference, *, renews: bool) -> tuple[Task, bool]:
-    """Mark a task as done, and tell whether it was done before; `renews` gives such a one the new time.
+    """Complete a task, and say whether it was completed before; `renews` gives such a task the new time.
 
     Raises:
         NotFound, Forbidden: as `get`.
     """
     user = owner(scope)
     before = get(tx, scope, reference)
-    first = rows.complete_first(tx, user, before.id)
+    first = rows.complete(tx, user, before.id, renews=False)
     if first is not None:
-        _tell(tx, user, first.number, with_waiting=True)
+        _announce(tx, user, first.number, with_blocked=True)
         return first, False
     if renews:
-        again = _found(rows.complete(tx, user, before.id), reference, scope)
-        _tell(tx, user, again.number)
+        again = _require(rows.complete(tx, user, before.id, renews=True), reference, scope)
+        _announce(tx, user, again.number)
         return again, True
     return get(tx, scope, before.id), True
 
 
 def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
-    """Remove a task for good, and give what it was; those that waited for it wait no more.
+    """Delete a task for good, and return what it was; it no longer blocks other tasks.
 
     Raises:
         NotFound, Forbidden: as `get`.
     """
     task = get(tx, scope, reference)
-    _tell(tx, owner(scope), task.number, with_waiting=True)
+    _announce(tx, owner(scope), task.number, with_blocked=True)
     if not rows.delete(tx, owner(scope), task.id):
         raise NotFound("task", str(reference), scope)
     return task
@@ -282,65 +245,56 @@ def owner(scope: Scope) -> str:
     return scope.user
 
 
-def _check(tags: Sequence[str], priority: str, due: str | None, blocked_by: Sequence[int]) -> None:
-    rules.check_tags(tags, "task")
-    if priority not in rows.PRIORITIES:
-        raise WrongArgument("priority", "enum", limit=rows.PRIORITIES, value=priority, kind="task")
-    if due is not None:
-        rules.check_due(due)
-    if len(blocked_by) > rules.MAX_BLOCKERS:
-        raise WrongArgument("blocked_by", "maxItems", limit=rules.MAX_BLOCKERS, kind="task")
-
-
-def _put_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> None:
+def _set_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> None:
     if task in blockers:
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
     wanted = sorted(set(blockers))
     possible = [number for number in wanted if 0 < number <= _LARGEST_NUMBER]
     if scope.projects is not None:
-        # What the scope does not see it can neither wait for nor take away.
-        [before] = rows.full(tx, owner(scope), [task])
-        seen = rows.among(tx, owner(scope), [*possible, *before.blocked_by], scope.projects)
+        # Blockers that the scope cannot see can be neither added nor removed.
+        [before] = rows.details(tx, owner(scope), [task])
+        seen = rows.visible(tx, owner(scope), [*possible, *before.blocked_by], scope.projects)
         possible = [number for number in possible if number in seen]
         possible += [number for number in before.blocked_by if number not in seen]
     try:
-        put = set(blocks.put(tx, owner(scope), task, possible))
-    except Violation as violation:  # one of them was deleted while we put them
+        added = set(blocks.replace(tx, owner(scope), task, possible))
+    except Violation as violation:  # one of them was deleted meanwhile
         raise NotFound("task", str(wanted[0]), scope) from violation
-    missing = [number for number in wanted if number not in put]
+    missing = [number for number in wanted if number not in added]
     if missing:
         raise NotFound("task", str(missing[0]), scope)
     if blocks.is_circular(tx, owner(scope), task):
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
 
 
-def _keep_text(tx: Tx, task: Task) -> None:
+def _index(tx: Tx, task: Task) -> None:
+    """Bring the searchable text of a task up to date."""
     description = (task.description or "").casefold()
     rows.set_text(tx, task.owner, task.number, title=task.title.casefold(), description=description)
 
 
-def _tell(tx: Tx, user: str, number: int, *, with_waiting: bool = False) -> None:
-    """Tell of a task, and of those that wait for it where they may begin or have to wait again."""
-    concerned = [number, *(blocks.waiting(tx, user, number) if with_waiting else ())]
-    for one, is_placed, project in rows.places(tx, user, concerned):
-        if is_placed and project is None:  # in one that this transaction may not know the name of
+def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> None:
+    """Announce that a task changed, and those that it blocks, where they become ready or blocked by the change."""
+    concerned = [number, *(blocks.blocked_by(tx, user, number) if with_blocked else ())]
+    for one, has_project, project in rows.projects_of(tx, user, concerned):
+        if has_project and project is None:  # row-level security hides the name from this transaction
             tx.changed(StoreChange("everything", owner=user))
         else:
             tx.changed(StoreChange("task", project, user, str(one)))
 
 
-def _full(tx: Tx, scope: Scope, number: int) -> TaskDetails:
-    [task] = _known(tx, scope, [number])
+def _details_of(tx: Tx, scope: Scope, number: int) -> TaskDetails:
+    [task] = _details(tx, scope, [number])
     return task
 
 
-def _known(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
-    """Some of the user's tasks as the scope may know them: of those that they wait for, only what is open to it."""
-    found = rows.full(tx, owner(scope), numbers, scope.projects)
+def _details(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
+    """Some of the user's tasks; of their blockers, only those that the scope may see."""
+    found = rows.details(tx, owner(scope), numbers, scope.projects)
     blockers = sorted({number for task in found for number in task.blocked_by})
     if scope.projects is None or not blockers:
         return found
-    seen = rows.among(tx, owner(scope), blockers, scope.projects)
+    seen = rows.visible(tx, owner(scope), blockers, scope.projects)
     return [
         replace(
             task,
@@ -352,14 +306,14 @@ def _known(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
     ]
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     digits = text.removeprefix("#")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < 20
     number = int(digits) if is_number else 0
     return number if 0 < number <= _LARGEST_NUMBER else None
 
 
-def _found(task: Task | None, reference: Reference, scope: Scope) -> Task:
-    if task is None:  # gone since we looked
+def _require(task: Task | None, reference: Reference, scope: Scope) -> Task:
+    if task is None:
         raise NotFound("task", str(reference), scope)
     return task

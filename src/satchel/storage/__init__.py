@@ -1,8 +1,25 @@
-"""The store: one database, SQLite or PostgreSQL, asked with one text of SQL. Services talk to it, nobody else.
+"""The store: one database, SQLite or PostgreSQL, and the same SQL for both. Only services use it.
 
-database    opening, transactions, what both engines share
-sqlite      the embedded engine          gate        the queue before its write lock
-postgres    the shared engine
-migrations  the schema, one numbered step after another
-prompts, projects   the queries, a module per noun
+database            opening a store, transactions, and what the engines do differently
+sqlite              the embedded engine
+write_lock          the fair queue of writers to a SQLite file
+sqlite_watch        announces changes in a SQLite file
+backup              copies a SQLite file while it is in use
+postgres            the shared engine
+postgres_schema     migration and grants on a PostgreSQL server
+postgres_watch      announces changes on a PostgreSQL server
+changes             the encoding of changes between processes
+migrations          the schema, one numbered step after another
+status              the facts that `satchel database status` shows
+projects            queries about projects
+prompts             queries about prompts, their tags and their folded texts
+prompt_pages        pages of prompts, and the names beside a mistyped one
+resources           queries about resources
+tasks               queries about tasks
+task_pages          pages of tasks in the order of a filter
+task_blocks         which task blocks which
+argument_history    the values that a user gave to the arguments of prompts
+completion          names that start with a text, or contain it
+tokens              queries about tokens
+settings            the few facts that a store keeps about itself
 """

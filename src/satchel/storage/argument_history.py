@@ -1,11 +1,11 @@
-"""Queries about the values that a user gave to the arguments of prompts before."""
+"""Queries about the values that a user gave to the arguments of prompts."""
 
 from collections.abc import Mapping
 
 from satchel.model import Timestamp
 from satchel.storage.database import Tx
 
-KEPT = 20  # of one argument, the newest
+_KEPT = 20  # values of one argument, the newest
 
 
 def used(tx: Tx, owner: str, prompt: str, argument: str) -> list[tuple[str, Timestamp]]:
@@ -26,7 +26,7 @@ def all_used(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp
 
 
 def put(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
-    """Keep values as used now, and forget those beyond the newest."""
+    """Store values as used now, and delete all but the newest."""
     keep = """
         insert into argument_values (owner, prompt, argument, value, used_at)
         values (:owner, :prompt, :argument, :value, :now)
@@ -41,7 +41,7 @@ def put(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
             order by used_at desc, value limit 1000 offset :kept
         )
     """
-    # Sorted, so that two who keep the same values do not wait for each other in turn.
+    # Sorted, so that two transactions with the same values take their row locks in the same order.
     for argument, value in sorted(values.items()):
         tx.run(keep, owner=owner, prompt=prompt, argument=argument, value=value, now=tx.now)
-        tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=KEPT)
+        tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=_KEPT)

@@ -1,4 +1,4 @@
-"""A copy of a SQLite store while it is in use: one moment of it, whole or not there at all."""
+"""A backup of a SQLite store while it is in use: one snapshot, complete or not there at all."""
 
 import os
 from contextlib import suppress
@@ -10,7 +10,7 @@ from satchel.errors import StoreFailed, StoreUnusable
 
 
 def backup(store: str, file: str) -> int:
-    """Copy a store, whatever its schema, to a new file that is ours alone; the size of the copy in bytes.
+    """Copy a store of any schema to a new file with mode 0600; returns the size of the copy in bytes.
 
     Raises:
         StoreUnusable: there is no such store, or the file is there already.
@@ -24,7 +24,7 @@ def backup(store: str, file: str) -> int:
     try:
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         _copy(store, part)
-        os.link(part, file)  # which fails where another process was first, and never shows half a copy
+        os.link(part, file)  # fails where another process was first, and never shows half a copy
         return os.path.getsize(file)
     except FileExistsError:
         raise StoreUnusable(f"{file} is already there, and a backup never replaces a file. Name another.") from None
@@ -43,8 +43,8 @@ def _copy(store: str, part: str) -> None:
         source.set_busy_timeout(5000)
         target = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            # In one step, because a copy in several begins again whenever somebody writes. Nobody waits for it: they
-            # write behind it into the log.
+            # In one step, because a copy in several starts again after each write. It blocks no writer: they append
+            # to the log.
             with target.backup("main", source, "main") as copying:
                 copying.step(-1)
         finally:

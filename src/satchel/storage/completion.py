@@ -1,69 +1,42 @@
-"""Queries for completing a half-typed name. Each looks along an index, and no further than a bound."""
+"""Queries for completing a half-typed name. Each follows an index, and reads no more rows than a bound."""
 
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Tx
 
-# What is looked at for a text in the middle of a name; beyond that only beginnings are found.
-_NAMES = 20_000
-_TAGS = 2_000
+# The lists of names that can be completed.
+PROJECTS = "select name from projects"
+PROMPTS = "select name from prompts where project = :project"
+URIS = "select uri as name from resources where project = :project"
 
-_BEHIND_ALL = "\U0010ffff"  # no text that begins with a prefix comes behind prefix and this
+# So many are searched for a text in the middle of a name; after them, only names that start with it are found.
+_MOST_NAMES = 20_000
+_MOST_TAGS = 2_000
 
+_LAST = "\U0010ffff"  # a prefix followed by this sorts after every text that starts with the prefix
 
-def projects_starting(tx: Tx, text: str, limit: int) -> list[str]:
-    """Projects whose name starts with a text."""
-    sql = "select name from projects where name >= :text and name < :end order by name limit :limit"
-    return _firsts(tx.all(sql, text=text, end=text + _BEHIND_ALL, limit=limit))
-
-
-def projects_containing(tx: Tx, folded: str, limit: int) -> list[str]:
-    """Projects with a text in the name, whatever its case."""
-    sql = """
-        select name from (select name from projects order by name limit :most) as names
-        where instr(lower(name), :text) > 0 order by name limit :limit
-    """
-    return _firsts(tx.all(sql, text=folded, limit=limit, most=_NAMES))
+_STARTING = "select name from ({}) as names where name >= :text and name < :end order by name limit :limit"
+_CONTAINING = """
+    select name from (select name from ({}) as names order by name limit :most) as first
+    where instr(lower(name), :text) > 0 order by name limit :limit
+"""
 
 
-def prompts_starting(tx: Tx, project: int, text: str, limit: int) -> list[str]:
-    """Prompts whose name starts with a text."""
-    sql = """
-        select name from prompts where project = :project and name >= :text and name < :end
-        order by name limit :limit
-    """
-    return _firsts(tx.all(sql, project=project, text=text, end=text + _BEHIND_ALL, limit=limit))
+def names_starting(tx: Tx, names: str, project: int | None, text: str, limit: int) -> list[str]:
+    """The names in one of the lists above that start with a text."""
+    sql = _STARTING.format(names)
+    rows = tx.all(sql, project=project, text=text, end=text + _LAST, limit=limit)
+    return [name for (name,) in rows]
 
 
-def prompts_containing(tx: Tx, project: int, folded: str, limit: int) -> list[str]:
-    """Prompts with a text in the name, whatever its case."""
-    sql = """
-        select name from (select name from prompts where project = :project order by name limit :most) as names
-        where instr(lower(name), :text) > 0 order by name limit :limit
-    """
-    return _firsts(tx.all(sql, project=project, text=folded, limit=limit, most=_NAMES))
-
-
-def uris_starting(tx: Tx, project: int, text: str, limit: int) -> list[str]:
-    """URIs of resources that start with a text."""
-    sql = """
-        select uri from resources where project = :project and uri >= :text and uri < :end order by uri limit :limit
-    """
-    return _firsts(tx.all(sql, project=project, text=text, end=text + _BEHIND_ALL, limit=limit))
-
-
-def uris_containing(tx: Tx, project: int, folded: str, limit: int) -> list[str]:
-    """URIs of resources with a text in them, whatever the case of its ASCII letters."""
-    sql = """
-        select uri from (select uri from resources where project = :project order by uri limit :most) as uris
-        where instr(lower(uri), :text) > 0 order by uri limit :limit
-    """
-    return _firsts(tx.all(sql, project=project, text=folded, limit=limit, most=_NAMES))
-
-
-# From tag to next tag, not from row to row: a tag may be on every prompt.
+def names_containing(tx: Tx, names: str, project: int | None, folded: str, limit: int) -> list[str]:
+    """The names in one of the lists above that contain a text, whatever the case of ASCII letters."""
+    sql = _CONTAINING.format(names)
+    rows = tx.all(sql, project=project, text=folded, limit=limit, most=_MOST_NAMES)
+    return [name for (name,) in rows]
 
 
 def prompt_tags(tx: Tx, project: int, *, start: str, containing: str, limit: int) -> list[str]:
     """Tags of prompts that start with one text and contain another."""
+    # Goes from tag to next tag, not from row to row: every prompt may have the same tag.
     sql = """
         with recursive steps (tag, step) as (
             select min(tag), 1 from prompt_tags where project = :project and tag >= :start and tag < :end
@@ -74,10 +47,7 @@ def prompt_tags(tx: Tx, project: int, *, start: str, containing: str, limit: int
         )
         select tag from steps where tag is not null and instr(tag, :containing) > 0 order by tag limit :limit
     """
-    most = limit if not containing else _TAGS
-    end = start + _BEHIND_ALL
-    return _firsts(tx.all(sql, project=project, start=start, end=end, containing=containing, limit=limit, most=most))
-
-
-def _firsts(rows: list[Row]) -> list[str]:
-    return [first for (first,) in rows]
+    most = limit if not containing else _MOST_TAGS
+    end = start + _LAST
+    rows = tx.all(sql, project=project, start=start, end=end, containing=containing, limit=limit, most=most)
+    return [tag for (tag,) in rows]

@@ -4,35 +4,23 @@ SQL is written once with `:name` parameters; a list given as a parameter stands 
 must do differently is a method here that each of them fills in.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
-
 from satchel import clock
 from satchel.errors import StoreUnusable
-from satchel.model import Scope, StoreChange
+from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 
 Row = tuple[Any, ...]
+Listener = Callable[[list[StoreChange]], None]
 
-Place = tuple[str, int]  # of a prompt among the last updated: when that was, and its number
-NEWEST: Place = ("~", 0)  # before all of them
-
-
-class PromptQuery(Struct, frozen=True, kw_only=True):
-    """The prompts that are looked for by a text."""
-
-    project: int
-    text: str  # folded
-    tags: Sequence[str] = ()  # one of which they have, or all
-    needs_all: bool = False
-    behind: Place = NEWEST  # which a page is; the total is of all
+NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
 
 class Violation(Exception):
-    """The database refused a write by one of its constraints, named TABLE_COLUMN; storage modules translate it."""
+    """A constraint, named TABLE_COLUMN, refused a write; services translate it."""
 
     def __init__(self, constraint: str) -> None:
         super().__init__(constraint)
@@ -40,7 +28,7 @@ class Violation(Exception):
 
 
 class Tx:
-    """One transaction. It has one time, and it is gone whole when anything in it fails."""
+    """One transaction. It has one time, and is rolled back whole when anything in it fails."""
 
     _now: str | None = None
     _changes: dict[StoreChange, None] | None = None
@@ -54,13 +42,13 @@ class Tx:
 
     @property
     def changes(self) -> dict[StoreChange, None]:
-        """What is told to whoever watches, once this is committed."""
+        """What is announced to watching processes once this is committed."""
         if self._changes is None:
             self._changes = {}
         return self._changes
 
     def changed(self, change: StoreChange) -> None:
-        """Tell every process that watches the store, once this is committed."""
+        """Announce a change to every process that watches the store, once this is committed."""
         self.changes[change] = None
 
     @staticmethod
@@ -69,25 +57,25 @@ class Tx:
         return clock.new_id()
 
     def all(self, sql: str, **values: object) -> list[Row]:
-        """Every row that a statement gives."""
-        text, values = _expanded(sql, values)
+        """Every row of a statement's result."""
+        text, values = _expand_lists(sql, values)
         return self.execute(text, values)
 
     def one(self, sql: str, **values: object) -> Row | None:
-        """The first row that a statement gives, or None."""
-        text, values = _expanded(sql, values)
+        """The first row of a statement's result, or None."""
+        text, values = _expand_lists(sql, values)
         rows = self.execute(text, values)
         return rows[0] if rows else None
 
     def run(self, sql: str, **values: object) -> None:
-        """Carry out a statement for its effect."""
+        """Execute a statement for its effect."""
         self.all(sql, **values)
 
     def renew(self, sql: str, last: str, **values: object) -> Row | None:
-        """Carry out an update that sets `updated_at = :now where … and updated_at < :now returning …`.
+        """Execute an update that sets `updated_at = :now where … and updated_at < :now returning …`.
 
-        Every update is later than the one before, whatever the clock says and whoever had to wait for whom: where the
-        row is newer than our time already, its time (which `last` selects) and a tick is the time of this update.
+        Each update of a row is later than the one before, even where the clock goes back or two writers wait for each
+        other: where the row is not older than this transaction, `last` selects its time, and we take the tick after it.
         """
         now = self.now
         while True:
@@ -100,12 +88,12 @@ class Tx:
             now = clock.after(found[0])
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
-        """Carry out a statement once for each row of values."""
+        """Execute a statement once for each row of values."""
         for row in rows:
             self.execute(sql, row)
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        """Hand one statement to the engine.
+        """Execute one statement on the engine.
 
         Raises:
             Violation: a constraint refused it.
@@ -114,55 +102,55 @@ class Tx:
         raise NotImplementedError
 
     def is_task(self, id: str) -> bool:
-        """Whether there is a task with this id, whosever it is."""
+        """Whether there is a task with this id, of any user."""
         raise NotImplementedError
 
     def lock(self, what: str) -> None:
-        """Wait until nobody else has this lock, and have it until the transaction ends."""
+        """Acquire a named lock, and hold it until the transaction ends."""
         raise NotImplementedError
 
-    def prompts_containing(self, sought: PromptQuery, limit: int, offset: int = 0) -> tuple[list[int], int]:
-        """Of the prompts with a text in folded title or content: a page of numbers, newest first, and the total."""
+    def prompts_containing(
+        self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
+    ) -> tuple[list[int], int]:
+        """The prompts with a folded text in title or content: a page of numbers, last updated first, and the total.
+
+        The total does not depend on the position that the page starts after.
+        """
         raise NotImplementedError
 
 
 class Database:
     """An open store, safe to use from several threads."""
 
-    is_shared = False  # between machines, so that nothing in it is about this one
-    is_walled = False  # our role owns nothing, and row-level security holds it
+    is_shared = False  # by several machines, so that it keeps nothing about one of them
+    has_row_security = False  # our role owns nothing, and row-level security applies to it
 
-    def read(self, scope: Scope | None = None, patience: float | None = None) -> AbstractContextManager[Tx]:
-        """A transaction that sees one moment and changes nothing.
+    def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+        """A read-only transaction that sees one snapshot.
 
-        Where the database has row-level security, the scope says what it shows: the tasks of its user, its projects.
-        Where it is embedded, a statement that goes on when the seconds of `patience` have passed raises OutOfTime.
+        Where the database has row-level security, it shows the tasks of the scope's user and the scope's projects.
         """
         raise NotImplementedError
 
-    def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
-        """A transaction for one statement that reads; of several, each would see its own moment."""
-        return self.read(scope)
-
     def write(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
-        """A transaction that may write; it commits when the block ends, and undoes everything when it raises."""
+        """A transaction that may write; it commits when the block ends, and rolls back when the block raises."""
         raise NotImplementedError
 
-    def watch(self, heard: Callable[[list[StoreChange]], None]) -> None:
-        """From now on, tell of every change that any process commits, within a second, from a thread of its own."""
+    def watch(self, listen: Listener) -> None:
+        """From now on, pass every change that any process commits to `listen`, within a second, in another thread."""
         raise NotImplementedError
 
     @property
     def schema(self) -> int:
-        """Ask the database which schema it has.
+        """The version of the schema, read from the database.
 
         Raises:
-            StoreFailed: it is not there.
+            StoreFailed: the database cannot be reached.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         raise NotImplementedError
 
 
@@ -195,7 +183,7 @@ def is_postgres(where: str) -> bool:
     return True
 
 
-def _expanded(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
+def _expand_lists(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
     for value in values.values():
         if type(value) is list or type(value) is tuple:
             break
@@ -204,12 +192,12 @@ def _expanded(sql: str, values: dict[str, object]) -> tuple[str, dict[str, objec
     lists = {name: value for name, value in values.items() if isinstance(value, list | tuple)}
     plain = {name: value for name, value in values.items() if name not in lists}
     for name, items in lists.items():
-        sql = _with_list(sql, name, len(items))
+        sql = _expand_list(sql, name, len(items))
         plain.update((f"{name}_{position}", item) for position, item in enumerate(items))
     return sql, plain
 
 
 @lru_cache(maxsize=512)
-def _with_list(sql: str, name: str, size: int) -> str:
-    places: Sequence[str] = [f":{name}_{position}" for position in range(size)] or ["null"]
-    return sql.replace(f"in :{name}", f"in ({', '.join(places)})")
+def _expand_list(sql: str, name: str, size: int) -> str:
+    parameters = [f":{name}_{position}" for position in range(size)] or ["null"]
+    return sql.replace(f"in :{name}", f"in ({', '.join(parameters)})")

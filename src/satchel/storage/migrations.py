@@ -1,7 +1,7 @@
 """The schema, one numbered step after another. A step that has been released is never edited.
 
-Words in braces stand for what the engines spell differently. A unique constraint is named TABLE_COLUMN after its
-last column, because that is how both engines can name it when they refuse a row.
+Words in braces stand for what the engines write differently. A unique constraint is named TABLE_COLUMN after its
+last column, because both engines can report it by that name when they refuse a row.
 """
 
 from collections.abc import Callable
@@ -122,10 +122,10 @@ create trigger prompt_texts_gone after delete on prompt_texts begin
 end;
 """,
     postgres="""
--- Not compressed: a search reads these texts far more often than anybody writes them.
+-- Not compressed: these texts are read by searches far more often than they are written.
 alter table prompt_texts alter column content set storage external;
 
--- Trigrams where the extension can be had; without it the same queries scan.
+-- Trigrams where the extension is available; without it the same queries scan.
 do $$
 begin
     create extension if not exists pg_trgm;
@@ -152,7 +152,7 @@ def _fold_tasks(tx: Tx) -> None:
     )
 
 
-# For serving a team: tokens, tasks with more to them, the values that arguments had, and who may see what.
+# For a team: tokens, tasks with tags, priorities and blockers, the history of arguments, and row-level security.
 SECOND = Migration(
     both="""
 create table tokens (
@@ -216,17 +216,17 @@ create table argument_values (
 ) {strict};
 """,
     sqlite="""
--- What was changed lately, for the processes that did not do it. PostgreSQL tells them itself.
+-- The latest changes, for other processes. On PostgreSQL they are notifications.
 create table changes (
     number integer primary key autoincrement,
     what text not null
 ) strict;
 """,
     postgres="""
--- A second wall behind the where clauses, for a role that owns nothing: it sees the tasks of the user, and the projects
--- that the token allows. The settings live as long as a transaction; one that was never made is null, and one that a
--- transaction has left behind is '', so neither may match a row. As a sub-select they are read once a query.
--- What hangs on a row is only hung on one that can be seen: foreign keys look behind the wall, policies do not.
+-- Row-level security, beside the where clauses, for a role that owns nothing: it sees the tasks of the user, and the
+-- projects that the token allows. The settings last for a transaction; before the first one they are null, and after
+-- it '', so neither may match a row. In a sub-select they are read once a query.
+-- Policies check that a row refers only to rows that are visible, because foreign keys ignore row-level security.
 alter table tasks enable row level security;
 create policy tasks_owner on tasks using (owner = (select nullif(current_setting('satchel.user', true), '')));
 alter table task_tags enable row level security;
@@ -268,10 +268,10 @@ alter table resources enable row level security;
 create policy resources_allowed on resources using (
     (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects)
 );
--- Not prompt_texts: no index serves `like` behind a wall, and what is found there is only read through prompts.
+-- Not prompt_texts: `like` uses no index under row-level security, and its hits are read only through prompts.
 
--- "Somebody else's" and "not there" are two answers, and only this may tell them apart. Its body is bound to our table
--- now: one that looked for the name when called would find a caller's temporary view, and run it as the owner.
+-- Tells "of another user" from "does not exist", and nothing else. `begin atomic` binds the body to our table now: a
+-- name that is resolved at the call could be a caller's temporary view, which would run as the owner.
 create function satchel_is_task(wanted text) returns boolean language sql stable security definer
     set search_path = pg_catalog, pg_temp
     begin atomic
@@ -282,7 +282,7 @@ revoke execute on function satchel_is_task from public;
     finish=_fold_tasks,
 )
 
-# The wall around the folded texts of prompts too, and the one gate in it that search goes through.
+# Row-level security for the folded texts of prompts too, and the one function that searches past it.
 THIRD = Migration(
     both="",
     postgres=r"""
@@ -291,9 +291,9 @@ create policy prompt_texts_allowed on prompt_texts using (
     (select current_setting('satchel.projects', true)) = '*' or exists (select from prompts where number = prompt)
 );
 
--- No index serves `like` behind a wall, because `like` is not leakproof, so search looks from behind it. This tells of
--- a project only what the policies on projects and prompts would show, and no text. In PL/pgSQL, which can plan for
--- the text at hand: one plan for all texts would be wrong for the common words or for the rare ones.
+-- Under row-level security `like` uses no index, because it is not leakproof, so that search runs as the owner. It
+-- returns of a project only what the policies on projects and prompts would show, and no text. PL/pgSQL plans for each
+-- text: one plan for all would be wrong either for common words or for rare ones.
 create function satchel_prompts_containing(wanted bigint, folded text)
     returns table (number bigint, updated_at text) language plpgsql stable security definer
     set plan_cache_mode = force_custom_plan
@@ -315,7 +315,7 @@ begin
     end if;
 end
 $$;
--- This language binds no names: they are looked for in our schema, and in a caller's temporary one last of all.
+-- PL/pgSQL resolves names at the call: in our schema, and only last in a caller's temporary one.
 do $$
 declare
     ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
@@ -331,17 +331,17 @@ MIGRATIONS = (FIRST, SECOND, THIRD)
 
 
 def for_sqlite(migration: Migration) -> str:
-    """The text of a step as SQLite reads it."""
-    return _spelled(migration.both + migration.sqlite, _SQLITE)
+    """A step in the SQL of SQLite."""
+    return _write(migration.both + migration.sqlite, _SQLITE)
 
 
 def for_postgres(migration: Migration) -> str:
-    """The text of a step as PostgreSQL reads it."""
-    return _spelled(migration.both + migration.postgres, _POSTGRES)
+    """A step in the SQL of PostgreSQL."""
+    return _write(migration.both + migration.postgres, _POSTGRES)
 
 
 _SQLITE = {
-    # Autoincrement, or SQLite hands out a deleted row's number again; numbers must not return.
+    # Without autoincrement, SQLite reuses the numbers of deleted rows.
     "{number}": "integer primary key autoincrement",
     "{text}": "text",
     "{integer}": "integer",
@@ -350,7 +350,7 @@ _SQLITE = {
 }
 _POSTGRES = {
     "{number}": "bigint generated by default as identity primary key",
-    # Sorted by code point, as SQLite does, whatever the locale of the cluster.
+    # Sorted by code point, as in SQLite, regardless of the locale of the cluster.
     "{text}": 'text collate "C"',
     "{integer}": "bigint",
     "{bytes}": "bytea",
@@ -358,7 +358,7 @@ _POSTGRES = {
 }
 
 
-def _spelled(text: str, words: dict[str, str]) -> str:
+def _write(text: str, words: dict[str, str]) -> str:
     for word, spelling in words.items():
         text = text.replace(word, spelling)
     return text

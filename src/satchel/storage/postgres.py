@@ -1,16 +1,14 @@
-"""The shared engine: PostgreSQL through psycopg and its pool. Only imported when a store is there."""
+"""The shared engine: PostgreSQL through psycopg and its pool. Imported only where a store is on PostgreSQL."""
 
 import os
 import re
 import select
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
-
-import msgspec
 
 try:
     import psycopg
@@ -23,43 +21,43 @@ except ImportError as error:
     ) from error
 
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
-from satchel.model import Scope, StoreChange
-from satchel.storage import postgres_schema
-from satchel.storage.database import Database, PromptQuery, Row, Tx, Violation
+from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
+from satchel.storage import changes, postgres_schema
+from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
 from satchel.storage.postgres_watch import Watcher
 
 _CONNECTIONS = 10  # of a process
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 
-# A server that vanished without a word is noticed in half a minute.
+# A server that disappears without closing its connections is noticed in half a minute.
 _ALIVE: dict[str, Any] = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
-# What an operator did to the database under our feet.
+# The database was changed by its operator while we use it.
 _OPERATORS_FAULT = (
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.UndefinedTable,
     psycopg.errors.InvalidSchemaName,
 )
 
-# Mistakes of ours; they are surprises, not failures of the database.
+# Mistakes in our own SQL: bugs, not failures of the database.
 _OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
 
 
 class PostgresTx(Tx):
     """A transaction on one connection of the pool."""
 
-    def __init__(self, connection: psycopg.Connection[Row], *, is_walled: bool = False) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
         self._connection = connection
-        self._is_walled = is_walled
+        self._has_row_security = has_row_security
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        with _translated():
-            cursor = self._connection.execute(_spelled(sql), values)
+        with _translate_errors():
+            cursor = self._connection.execute(_to_psycopg(sql), values)
             return cursor.fetchall() if cursor.description else []
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
-        with _translated(), self._connection.cursor() as cursor:
-            cursor.executemany(_spelled(sql), rows)
+        with _translate_errors(), self._connection.cursor() as cursor:
+            cursor.executemany(_to_psycopg(sql), rows)
 
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)
@@ -67,30 +65,32 @@ class PostgresTx(Tx):
     def lock(self, what: str) -> None:
         self.run("select pg_advisory_xact_lock(hashtextextended(:what, 0))", what=what)
 
-    def tell_changes(self) -> None:
-        """Tell the other processes, once this is committed, what was changed."""
-        for told in _in_pieces(list(self.changes)):
-            self.run("select pg_notify('satchel_changes', :told)", told=told)
+    def announce_changes(self) -> None:
+        """Send the other processes, once this is committed, what was changed."""
+        for text in _split(list(self.changes)):
+            self.run("select pg_notify('satchel_changes', :text)", text=text)
 
-    def prompts_containing(self, sought: PromptQuery, limit: int, offset: int = 0) -> tuple[list[int], int]:
-        # `like` because that is what a trigram index serves; a text too short for trigrams is found faster without.
-        hits = _HITS.format(_LIKE if len(sought.text) >= 3 else _POSITION)
-        sql = _SEARCH.format(_HITS_BEHIND_WALL if self._is_walled else hits, _TAGGED if sought.tags else "")
-        moment, last = sought.behind
+    def prompts_containing(
+        self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
+    ) -> tuple[list[int], int]:
+        # `like` uses the trigram index; for a text too short for trigrams, `strpos` is faster.
+        hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
+        sql = _SEARCH.format(_HITS_BY_FUNCTION if self._has_row_security else hits, _TAGGED if query.tags else "")
+        moment, last = after or NEWEST
         values = {
-            "project": sought.project,
-            "text": sought.text,
-            "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", sought.text) + "%",
-            "tags": list(sought.tags),
-            "needed": len(sought.tags) if sought.needs_all else 1,
+            "project": project,
+            "text": query.text,
+            "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", query.text) + "%",
+            "tags": list(query.tags),
+            "needed": len(query.tags) if query.needs_all_tags else 1,
             "moment": moment,
             "last": last,
             "limit": limit,
             "offset": min(offset, _LARGEST),
         }
-        with _translated():
+        with _translate_errors():
             # Not prepared: the plan depends on how common the text is.
-            row = self._connection.execute(_spelled(sql), values, prepare=False).fetchone()
+            row = self._connection.execute(_to_psycopg(sql), values, prepare=False).fetchone()
         return (row[1], row[0]) if row else ([], 0)
 
 
@@ -103,7 +103,8 @@ _SEARCH = """
         )
 """
 _HITS = "prompt_texts t join prompts p on p.number = t.prompt where p.project = :project and ({})"
-_HITS_BEHIND_WALL = "satchel_prompts_containing(:project, :text) p where true"  # the same question, see migrations
+# Row-level security would keep the planner off the trigram index; a function of the owner uses it, see migrations.
+_HITS_BY_FUNCTION = "satchel_prompts_containing(:project, :text) p where true"
 _LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
 _POSITION = "strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0"
 _TAGGED = """
@@ -120,14 +121,14 @@ class PostgresDatabase(Database):
     def __init__(self, address: str) -> None:
         self._address = address
         self._watchers: list[Watcher] = []
-        self._asking = threading.Lock()
-        self._asked: psycopg.Connection[Row] | None = None  # whether the database is there
+        self._probe_lock = threading.Lock()
+        self._probe: psycopg.Connection[Row] | None = None  # the connection that `schema` uses
         with operators_connection(address) as (connection, name):
             _check_encoding(connection, name)
-            postgres_schema.bring_up(connection, name, PostgresTx)
+            postgres_schema.migrate(connection, name, PostgresTx)
             row = connection.execute("select row_security_active('tasks')").fetchone()
-            self.is_walled = row == (True,)
-            if self.is_walled:
+            self.has_row_security = row == (True,)
+            if self.has_row_security:
                 postgres_schema.check_grants(connection, name)
             connection.execute("select name from projects limit 1")
         self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
@@ -141,92 +142,78 @@ class PostgresDatabase(Database):
         )
 
     @contextmanager
-    def read(self, scope: Scope | None = None, patience: float | None = None) -> Iterator[Tx]:
-        with _translated(), self._pool.connection() as connection:
+    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
+        with _translate_errors(), self._pool.connection() as connection:
             # Count and page come from one snapshot.
             _prepare(connection, psycopg.IsolationLevel.REPEATABLE_READ, is_read_only=True)
-            self._enter(connection, scope)
-            yield PostgresTx(connection, is_walled=self.is_walled)
-
-    def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
-        # What row-level security is to show is told for a transaction, so there has to be one.
-        return self.read(scope) if self.is_walled else self._look()
-
-    @contextmanager
-    def _look(self) -> Iterator[Tx]:
-        with _translated(), self._pool.connection() as connection:
-            connection.autocommit = True  # three questions to the server less
-            try:
-                yield PostgresTx(connection)
-            finally:
-                if not connection.closed:
-                    connection.autocommit = False
+            self._set_visibility(connection, scope)
+            yield PostgresTx(connection, has_row_security=self.has_row_security)
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
-        with _translated(), self._pool.connection() as connection:
+        with _translate_errors(), self._pool.connection() as connection:
             _prepare(connection, None, is_read_only=False)
-            self._enter(connection, scope)
-            tx = PostgresTx(connection, is_walled=self.is_walled)
+            self._set_visibility(connection, scope)
+            tx = PostgresTx(connection, has_row_security=self.has_row_security)
             yield tx
-            tx.tell_changes()
+            tx.announce_changes()
 
-    def watch(self, heard: Callable[[list[StoreChange]], None]) -> None:
-        with _translated():
-            self._watchers.append(Watcher(self._connect_to_listen, heard))
+    def watch(self, listen: Listener) -> None:
+        with _translate_errors():
+            self._watchers.append(Watcher(self._connect_to_listen, listen))
 
     @property
     def schema(self) -> int:
-        # On a connection of its own: where all others are busy, the database is there all the same.
-        with self._asking, _translated():
-            row = self._connection_to_ask().execute("select max(version) from satchel_schema").fetchone()
+        # On a separate connection: a busy pool does not mean that the database is gone.
+        with self._probe_lock, _translate_errors():
+            row = self._connect_probe().execute("select max(version) from satchel_schema").fetchone()
         return int(row[0]) if row else 0
 
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        if self._asked is not None:
-            self._asked.close()
+        if self._probe is not None:
+            self._probe.close()
         self._pool.close(timeout=0.5)
 
-    def _enter(self, connection: psycopg.Connection[Row], scope: Scope | None) -> None:
-        """Say what row-level security is to show; for this transaction only, because connections are shared."""
-        if not self.is_walled:
+    def _set_visibility(self, connection: psycopg.Connection[Row], scope: Scope | None) -> None:
+        """Set what row-level security shows, for this transaction only, because connections are shared."""
+        if not self.has_row_security:
             return
         user = scope.user if scope is not None and scope.user is not None else ""
         projects = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
         sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
         connection.execute(sql, [user, projects])
 
-    def _connection_to_ask(self) -> psycopg.Connection[Row]:
-        """The one that answered last time, if it still does, or a new one."""
-        if self._asked is not None:
+    def _connect_probe(self) -> psycopg.Connection[Row]:
+        """The connection of the last probe, if it still works, or a new one."""
+        if self._probe is not None:
             try:
-                _check(self._asked)
-                return self._asked
+                _check(self._probe)
+                return self._probe
             except psycopg.Error:
-                self._asked.close()
+                self._probe.close()
         options = _with_timeouts(self._address)
-        self._asked = psycopg.connect(self._address, connect_timeout=10, autocommit=True, options=options, **_ALIVE)
-        return self._asked
+        self._probe = psycopg.connect(self._address, connect_timeout=10, autocommit=True, options=options, **_ALIVE)
+        return self._probe
 
     def _connect_to_listen(self) -> psycopg.Connection[Any]:
-        # Without the pool's time-outs: whoever listens is idle on purpose.
+        # Without the pool's timeouts: a connection that listens is idle most of the time.
         return psycopg.connect(self._address, connect_timeout=10, autocommit=True, **_ALIVE)
 
 
 def _check(connection: psycopg.Connection[Any]) -> None:
-    """See to it that nobody is given a connection that is gone; one that the server closed has its end to read."""
+    """Check that a connection still works. One that the server closed has something to read; others cost no query."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if poll.poll(0):
-        ConnectionPool.check_connection(connection)  # or it is only a notice
+        ConnectionPool.check_connection(connection)  # it may also be only a notice
 
 
 def _prepare(
     connection: psycopg.Connection[Any], isolation: psycopg.IsolationLevel | None, *, is_read_only: bool
 ) -> None:
-    """Say what the next transaction is like, where that is another than the last one on this connection."""
+    """Set the properties of the next transaction, where the last one on this connection had others."""
     if connection.isolation_level is not isolation:
         connection.isolation_level = isolation
     if connection.read_only is not is_read_only:
@@ -235,7 +222,7 @@ def _prepare(
 
 @contextmanager
 def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
-    """One transaction for work on the store itself, which may take its time, and the store's name without password.
+    """One transaction for maintenance, without timeouts, and the store's name without password.
 
     Raises:
         StoreUnusable: the server is out of reach, or refuses us.
@@ -243,7 +230,7 @@ def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any]
     try:
         psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        # Its own words may quote the password.
+        # The message of psycopg may quote the password.
         raise StoreUnusable(
             "this PostgreSQL address cannot be read. One looks like postgresql://user:password@host/database, with "
             "special characters percent-encoded."
@@ -251,7 +238,7 @@ def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any]
     name = _without_password(address)
     try:
         with psycopg.connect(address, connect_timeout=10) as connection:
-            # Whatever the role's default: after waiting for another who migrates, we must see what he did.
+            # Regardless of the role's default: after waiting for another process to migrate, we must see what it did.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             yield connection, name
     except psycopg.errors.InsufficientPrivilege as error:
@@ -276,28 +263,28 @@ def _check_encoding(connection: psycopg.Connection[Any], name: str) -> None:
 
 
 def _with_timeouts(address: str) -> str:
-    """Options of a connection: no statement outlives its client, and no lock is waited for without end."""
-    # What the operator says comes last and counts; libpq would not look at PGOPTIONS when given options of ours.
+    """Options of a connection with timeouts for statements, locks and idle transactions."""
+    # The operator's options come last and win. libpq ignores PGOPTIONS where options are given, so we add it ourselves.
     given = psycopg.conninfo.conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
     ours = "-c statement_timeout=20s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
     return f"{ours} {given}".strip()
 
 
-def _in_pieces(changes: list[StoreChange]) -> list[str]:
-    """Changes as JSON, each piece short enough for a notification."""
-    if not changes:
+def _split(announced: list[StoreChange]) -> list[str]:
+    """Changes as JSON texts, each short enough for a notification."""
+    if not announced:
         return []
-    told = msgspec.json.encode(changes).decode()
-    if len(told.encode()) < _LONGEST_NOTIFICATION:
-        return [told]
-    if len(changes) == 1:
-        return ['[["everything"]]']
-    half = len(changes) // 2
-    return _in_pieces(changes[:half]) + _in_pieces(changes[half:])
+    text = changes.encode(announced)
+    if len(text.encode()) < _LONGEST_NOTIFICATION:
+        return [text]
+    if len(announced) == 1:
+        return [changes.encode([changes.EVERYTHING])]
+    half = len(announced) // 2
+    return _split(announced[:half]) + _split(announced[half:])
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except psycopg.errors.UniqueViolation as error:
@@ -315,7 +302,7 @@ def _translated() -> Iterator[None]:
 
 
 @lru_cache(maxsize=512)
-def _spelled(sql: str) -> bytes:
+def _to_psycopg(sql: str) -> bytes:
     text = sql.replace("%", "%%").replace("instr(", "strpos(")
     return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text).encode()
 

@@ -1,4 +1,4 @@
-"""The schema on a PostgreSQL server: its owner brings it up to date, and lets in a role that owns nothing."""
+"""The schema on a PostgreSQL server: migration by its owner, and grants to a role that owns nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ DATA = (
 )
 READ_ONLY = ("settings", "tokens", "satchel_schema")
 
-# What it may call, and nobody else: these look behind the wall.
+# What only an application role may call: these functions run as the owner, past row-level security.
 FUNCTIONS = ("satchel_is_task(text)", "satchel_prompts_containing(bigint, text)")
 
 _MIGRATION_LOCK = 0x53415443
@@ -49,28 +49,28 @@ def version(connection: Connection) -> int:
     return (row and row[0]) or 0
 
 
-def bring_up(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
-    """Bring a store up to date where that is needed, once, however many processes try.
+def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
+    """Bring a store up to date where that is needed, once, even where several processes try.
 
     Raises:
-        StoreUnusable: it is newer than we are, or this role may not change it.
+        StoreUnusable: it is of a newer version, or this role may not change it.
     """
-    if _known(connection, name) == len(MIGRATIONS):
+    if _read_version(connection, name) == len(MIGRATIONS):
         return
-    # Held until the connection is closed, so that we look again in a new transaction: within one, PostgreSQL goes on
-    # believing that a table is missing which it has looked for in vain.
+    # Held until the connection is closed, so that the version is read again in a new transaction: within one,
+    # PostgreSQL caches that a table does not exist.
     connection.execute("select pg_advisory_lock(%s)", [_MIGRATION_LOCK])
     connection.commit()
-    found = _known(connection, name)  # another process may have been first
+    found = _read_version(connection, name)  # another process may have been first
     if found == len(MIGRATIONS):
         return
     if connection.execute(_MAY_MIGRATE).fetchone() != (True,):
-        raise StoreUnusable(_behind(found, name))
+        raise StoreUnusable(_explain_outdated(found, name))
     owner = connection.execute(_OWNER).fetchone()
     if owner is None:
         connection.execute("create table satchel_schema (version integer not null)")
     elif not owner[2]:
-        # A superuser, perhaps: what he makes shall not be his, or the owner could not migrate again.
+        # We may be a superuser. Tables that we create must belong to the owner, who could not migrate them otherwise.
         become = sql.SQL("set local role {}").format(sql.Identifier(owner[0]))
         connection.execute(become)
     for number, migration in enumerate(MIGRATIONS[found:], found + 1):
@@ -82,10 +82,10 @@ def bring_up(connection: Connection, name: str, as_tx: Callable[[Connection], Tx
 
 
 def check_grants(connection: Connection, name: str) -> None:
-    """Make sure that a role which owns nothing was let in.
+    """Check that a role which owns nothing has the grants that it needs.
 
     Raises:
-        StoreUnusable: it was not, or only to what an older schema had.
+        StoreUnusable: it has none, or only those of an older schema.
     """
     lacking = [what for (what,) in connection.execute(_LACKING, [[*DATA, *READ_ONLY], [*FUNCTIONS]]).fetchall()]
     if lacking:
@@ -96,10 +96,10 @@ def check_grants(connection: Connection, name: str) -> None:
 
 
 def grant(connection: Connection, role: str, name: str) -> list[str]:
-    """Let a role that owns nothing use a store, and take from it what it does not need; notes for the operator.
+    """Grant a role that owns nothing what it needs to use a store, and no more; returns notes for the operator.
 
     Raises:
-        StoreUnusable: there is no such role, we may not, or no wall would hold it.
+        StoreUnusable: there is no such role, we may not grant, or row-level security would not apply to it.
     """
     found = connection.execute(_OWNER).fetchone()
     assert found is not None, "a store that was opened has a schema"
@@ -109,7 +109,7 @@ def grant(connection: Connection, role: str, name: str) -> list[str]:
     facts = "select rolbypassrls or pg_has_role(oid, %s, 'MEMBER') from pg_roles where rolname = %s"
     row = connection.execute(facts, [owner, role]).fetchone()
     if row is None:
-        raise StoreUnusable(f"there is no role '{role}'. Make it first: create role {quoted(role)} login")
+        raise StoreUnusable(f"there is no role '{role}'. Make it first: create role {quote(role)} login")
     if row[0]:
         raise StoreUnusable(
             f"role '{role}' owns the store {name}, may act as its owner, or bypasses row-level security, so nothing "
@@ -120,12 +120,12 @@ def grant(connection: Connection, role: str, name: str) -> list[str]:
     if connection.execute("select has_schema_privilege(%s, %s, 'CREATE')", [role, schema]).fetchone() == (True,):
         return [
             f"role '{role}' may create tables in schema {schema}, which it does not need. "
-            f"Take that away: revoke create on schema {schema} from public, {quoted(role)}"
+            f"Take that away: revoke create on schema {schema} from public, {quote(role)}"
         ]
     return []
 
 
-def quoted(role: str) -> str:
+def quote(role: str) -> str:
     """A role's name as SQL has it."""
     return sql.Identifier(role).as_string()
 
@@ -151,7 +151,7 @@ def _grants(schema: str, role: str) -> list[sql.Composed]:
     ]
 
 
-def _known(connection: Connection, name: str) -> int:
+def _read_version(connection: Connection, name: str) -> int:
     found = version(connection)
     if found > len(MIGRATIONS):
         raise StoreUnusable(
@@ -161,7 +161,7 @@ def _known(connection: Connection, name: str) -> int:
     return found
 
 
-def _behind(found: int, name: str) -> str:
+def _explain_outdated(found: int, name: str) -> str:
     if not found:
         return (
             f"the database {name} has no store that this role can see, and the role may not make one. Run `satchel "

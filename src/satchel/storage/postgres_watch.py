@@ -1,42 +1,38 @@
-"""Hearing of changes on a PostgreSQL server: a connection that listens, and is made again when it is lost."""
+"""Changes on a PostgreSQL server: a thread with a connection that listens, and reconnects when it is lost."""
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import psycopg
 
-from satchel.log import log, log_surprise
+from satchel.log import log
 from satchel.model import StoreChange
+from satchel.storage.changes import EVERYTHING, decode, notify
+from satchel.storage.database import Listener
 
-EVERYTHING = StoreChange("everything")
-
-_PATIENCE = 0.5  # seconds before a lost connection is tried again, and before a closed store is noticed
-_GATHER = 0.1  # seconds in which a burst becomes one piece of news, as between two looks at a SQLite file
-_CHANGES = msgspec.json.Decoder(list[StoreChange])
+_WAIT = 0.5  # seconds between attempts to reconnect, and until `stop` is noticed
+_GATHER = 0.1  # seconds in which notifications are collected into one call of the listener, as with a SQLite file
 
 
 class Watcher:
-    """Listens in a thread of its own until it is stopped."""
+    """Listens in its own thread until it is stopped."""
 
-    def __init__(
-        self, connect: Callable[[], psycopg.Connection[Any]], heard: Callable[[list[StoreChange]], None]
-    ) -> None:
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]], listen: Listener) -> None:
         self._connect = connect
-        self._heard = heard
+        self._listen = listen
         self._stopped = threading.Event()
-        connection = self._listen()  # here, so that whatever is committed from now on is heard
+        connection = self._connect_and_listen()  # before the thread starts: nothing committed from now on is missed
         self._thread = threading.Thread(target=self._run, args=(connection,), name="satchel-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Hear nothing more, and let go of the connection."""
+        """End the thread, and close the connection."""
         self._stopped.set()
         if threading.current_thread() is not self._thread:
-            self._thread.join(2 * _PATIENCE)
+            self._thread.join(2 * _WAIT)
 
-    def _listen(self) -> psycopg.Connection[Any]:
+    def _connect_and_listen(self) -> psycopg.Connection[Any]:
         connection = self._connect()
         try:
             connection.execute("listen satchel_changes")
@@ -50,36 +46,25 @@ class Watcher:
         while not self._stopped.is_set():
             try:
                 if connection is None:
-                    connection = self._listen()
+                    connection = self._connect_and_listen()
                     log("watching the store again")
                     complaint = ""
-                    self._tell([EVERYTHING])  # whatever happened while nobody listened
-                told = [one.payload for one in connection.notifies(timeout=_PATIENCE, stop_after=1)]
-                if told:
-                    told += [one.payload for one in connection.notifies(timeout=_GATHER)]
-                    self._tell([change for payload in told for change in _decoded(payload)])
+                    self._pass_on([EVERYTHING])  # notifications were lost while there was no connection
+                texts = [one.payload for one in connection.notifies(timeout=_WAIT, stop_after=1)]
+                if texts:
+                    texts += [one.payload for one in connection.notifies(timeout=_GATHER)]
+                    self._pass_on([change for text in texts for change in decode(text)])
             except psycopg.Error as error:
                 if connection is not None:
                     connection.close()
                     connection = None
-                if str(error) != complaint:  # a server that is away for an hour is worth one line
+                if str(error) != complaint:  # once, not with every attempt
                     complaint = str(error)
                     log(f"watching the store: {complaint.strip()}")
-                self._stopped.wait(_PATIENCE)
+                self._stopped.wait(_WAIT)
         if connection is not None:
             connection.close()
 
-    def _tell(self, changes: list[StoreChange]) -> None:
-        if self._stopped.is_set():
-            return
-        try:
-            self._heard(changes)
-        except Exception:  # whoever hears it may fail; the next change is told all the same
-            log_surprise("watching the store")
-
-
-def _decoded(payload: str) -> list[StoreChange]:
-    try:
-        return _CHANGES.decode(payload)
-    except msgspec.DecodeError:
-        return [EVERYTHING]  # a newer Satchel knows changes that we do not
+    def _pass_on(self, changes: list[StoreChange]) -> None:
+        if not self._stopped.is_set():
+            notify(self._listen, changes)

@@ -1,28 +1,31 @@
 """Queries about projects."""
 
 from satchel.model import Project, ProjectCounts
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Tx
+
+_COLUMNS = "number, id, name, created_at"  # as in Project
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
     """The project of that name."""
-    row = tx.one("select number, id, name, created_at from projects where name = :name", name=name)
-    return _project(row) if row else None
+    sql = f"select {_COLUMNS} from projects where name = :name"
+    row = tx.one(sql, name=name)
+    return Project(*row) if row else None
 
 
-def listed(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, ProjectCounts]]:
-    """Every project, or every one that is allowed, by name, and how much it holds."""
-    sql = """
-        select number, id, name, created_at,
+def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, ProjectCounts]]:
+    """Every project, or every allowed one, by name, and how much each holds."""
+    sql = f"""
+        select {_COLUMNS},
             (select count(*) from prompts where project = projects.number),
             (select count(*) from resources where project = projects.number)
         from projects where not :is_confined or name in :allowed order by name
     """
     found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())
-    return [(_project(row), ProjectCounts(*row[4:])) for row in found]
+    return [(Project(*row[:4]), ProjectCounts(*row[4:])) for row in found]
 
 
-def contents(tx: Tx, project: int) -> ProjectCounts:
+def count_contents(tx: Tx, project: int) -> ProjectCounts:
     """How much a project holds."""
     sql = """
         select (select count(*) from prompts where project = :project),
@@ -32,7 +35,7 @@ def contents(tx: Tx, project: int) -> ProjectCounts:
 
 
 def add(tx: Tx, name: str) -> bool:
-    """Make a project, unless there is one of that name; says whether it was made."""
+    """Insert a project, unless there is one of that name; says whether it was inserted."""
     sql = """
         insert into projects (id, name, created_at, updated_at) values (:id, :name, :now, :now)
         on conflict (name) do nothing returning number
@@ -41,7 +44,7 @@ def add(tx: Tx, name: str) -> bool:
 
 
 def rename(tx: Tx, old: str, new: str) -> bool:
-    """Give a project another name; says whether it was there.
+    """Give a project another name; says whether there was one.
 
     Raises:
         Violation: projects_name, when the new name is taken.
@@ -53,9 +56,5 @@ def rename(tx: Tx, old: str, new: str) -> bool:
 
 
 def delete(tx: Tx, name: str) -> bool:
-    """Remove a project with all that is in it; says whether it was there."""
+    """Delete a project with everything in it; says whether there was one."""
     return tx.one("delete from projects where name = :name returning number", name=name) is not None
-
-
-def _project(row: Row) -> Project:
-    return Project(number=row[0], id=row[1], name=row[2], created_at=row[3])

@@ -1,64 +1,62 @@
-"""Pages of a project's prompts: the last updated, those with some tags, those that MCP lists, those beside a name."""
+"""Pages of a project's prompts after a position, their headers, and the names beside a mistyped one."""
 
-from collections.abc import Sequence
+from satchel.model import PromptHeader, PromptPosition, PromptQuery
+from satchel.storage.database import NEWEST, Tx
+from satchel.storage.prompts import decode_arguments
 
-from satchel.model import PromptHeader
-from satchel.storage.database import Place, PromptQuery, Tx
-from satchel.storage.prompts import read_arguments
+_FEW = 300  # sorting so many prompts is faster than walking the index
+_NEWEST = 200  # so many of the newest are scanned for a text before the index of texts is used
+_MOST = 3000  # so many at most, where the first scan predicts that they fill the page
 
-_FEW = 300  # so many prompts are sorted faster than an index is walked
-_NEWEST = 200  # so many are looked through for a text before the index of texts is asked
-_MOST = 3000  # so many at most, where it seems that a page will be full with them
-
-
-def recent(tx: Tx, project: int, *, limit: int, behind: Place) -> list[int]:
-    """The numbers of the prompts behind a place, the last updated first."""
-    sql = """
-        select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
-        order by updated_at desc, number desc limit :limit
-    """
-    moment, last = behind
-    return [number for (number,) in tx.all(sql, project=project, moment=moment, last=last, limit=limit)]
+_AFTER = "(updated_at, number) < (:moment, :last)"
+_ORDER = "order by updated_at desc, number desc"
+_TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
+_CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
+# `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
+_AMONG_FEW = f"project + 0 = :project and number in :few and {_AFTER} and {_TAGGED}"
 
 
-def containing(
-    tx: Tx, project: int, folded: str, tags: Sequence[str], *, needs_all: bool, limit: int, behind: Place
-) -> list[int]:
-    """The numbers of the prompts behind a place with a text in title or content, and with some tags.
-
-    A word that is in many is in many of the newest, and then nobody has to collect all that have it; how many of the
-    newest have it tells how many have to be looked through. Nor where a tag leaves few to look through.
-    """
-    sql = """
-        select n.number from (
-            select number, updated_at from prompts
-            where project = :project and (updated_at, number) < (:moment, :last)
-            order by updated_at desc, number desc limit :newest
-        ) as n join prompt_texts t on t.prompt = n.number
-        where (instr(t.title, :text) > 0 or instr(t.content, :text) > 0)
-            and (select count(*) from prompt_tags g where g.prompt = n.number and g.tag in :tags) >= :needed
-        order by n.updated_at desc, n.number desc limit :limit
-    """
-    moment, last = behind
+def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
+    """The numbers of the prompts that a query with folded text and tags asks for, the last updated first."""
+    tags, needs_all = query.tags, query.needs_all_tags
+    moment, last = after or NEWEST
     values = {
         "project": project,
-        "text": folded,
+        "text": query.text,
         "tags": list(tags),
         "needed": len(tags) if needs_all else min(1, len(tags)),
         "moment": moment,
         "last": last,
         "limit": limit,
     }
-    few = _few(tx, project, tags, needs_all=needs_all) if tags else None
-    if few is not None:
-        among = """
+    few = _few(tx, project, query) if tags else None
+    if query.text and few is None:
+        return _scan_newest(tx, limit, values) or tx.prompts_containing(project, query, limit, after=after)[0]
+    sql = f"select number from prompts where project = :project and {_AFTER} and {_TAGGED} {_ORDER} limit :limit"
+    if query.text:
+        sql = f"""
             select number from prompts join prompt_texts t on t.prompt = number
-            where project + 0 = :project and number in :few and (updated_at, number) < (:moment, :last)
-                and (instr(t.title, :text) > 0 or instr(t.content, :text) > 0)
-                and (select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed
-            order by updated_at desc, number desc limit :limit
+            where {_AMONG_FEW} and {_CONTAINING} {_ORDER} limit :limit
         """
-        return [number for (number,) in tx.all(among, **values, few=few)]
+    elif few is not None:
+        sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
+    elif not tags:
+        sql = f"select number from prompts where project = :project and {_AFTER} {_ORDER} limit :limit"
+    return [number for (number,) in tx.all(sql, **values, few=few or [])]
+
+
+def _scan_newest(tx: Tx, limit: int, values: dict[str, object]) -> list[int] | None:
+    """A page found by scanning only the newest prompts; None where they do not fill it.
+
+    A common word is in many of the newest, so there is no need to collect every prompt that has it. How many hits the
+    first scan has predicts how many prompts the second must read.
+    """
+    sql = f"""
+        select number from (
+            select number, updated_at from prompts where project = :project and {_AFTER} {_ORDER} limit :newest
+        ) as newest join prompt_texts t on t.prompt = number
+        where {_CONTAINING} and {_TAGGED} {_ORDER} limit :limit
+    """
     newest = _NEWEST
     while newest <= _MOST:
         found = [number for (number,) in tx.all(sql, **values, newest=newest)]
@@ -67,77 +65,40 @@ def containing(
         if newest > _NEWEST or not found:
             break
         newest = max(_NEWEST + 1, _NEWEST * limit * 3 // (2 * len(found)))
-    sought = PromptQuery(project=project, text=folded, tags=tags, needs_all=needs_all, behind=behind)
-    return tx.prompts_containing(sought, limit)[0]
+    return None
 
 
-def tagged(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool, limit: int, behind: Place) -> list[int]:
-    """The numbers of the prompts behind a place with at least one of some tags, or with all, the last updated first."""
-    moment, last = behind
-    values = {
-        "project": project,
-        "tags": list(tags),
-        "needed": len(tags) if needs_all else 1,
-        "moment": moment,
-        "last": last,
-        "limit": limit,
-    }
-    few = _few(tx, project, tags, needs_all=needs_all)
-    # The project plus nothing, or SQLite goes through all of its prompts for these few.
-    sql = """
-        select number from prompts
-        where project + 0 = :project and number in :few and (updated_at, number) < (:moment, :last)
-            and (select count(*) from prompt_tags where prompt = number and tag in :tags) >= :needed
-        order by updated_at desc, number desc limit :limit
-    """
-    if few is None:
-        sql = """
-            select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
-                and (select count(*) from prompt_tags where prompt = number and tag in :tags) >= :needed
-            order by updated_at desc, number desc limit :limit
-        """
-    return [number for (number,) in tx.all(sql, **values, few=few or [])]
-
-
-def _few(tx: Tx, project: int, tags: Sequence[str], *, needs_all: bool) -> list[int] | None:
-    """The prompts with a tag, or with one of the tags, where those are few."""
+def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:
+    """The prompts with one of the tags, or with the first tag that is rare; None where they are many."""
     sql = "select prompt from prompt_tags where project = :project and tag in :tags limit :limit"
-    for group in [[tag] for tag in tags] if needs_all else [list(tags)]:
-        rows = tx.all(sql, project=project, tags=group, limit=_FEW + 1)
+    for tags in [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)]:
+        rows = tx.all(sql, project=project, tags=tags, limit=_FEW + 1)
         if len(rows) <= _FEW:
             return [prompt for (prompt,) in rows]
     return None
 
 
-def offered(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
-    """What one has to know of the prompts behind a number, in order of creation."""
+def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeader]:
+    """What MCP lists of the prompts after a number, in order of creation."""
     sql = """
         select number, name, title, description, arguments from prompts
         where project = :project and number > :after order by number limit :limit
     """
     return [
         PromptHeader(
-            number=number, name=name, title=title, description=description, arguments=read_arguments(arguments)
+            number=number, name=name, title=title, description=description, arguments=decode_arguments(arguments)
         )
         for number, name, title, description, arguments in tx.all(sql, project=project, after=after, limit=limit)
     ]
 
 
-def beside(tx: Tx, project: int, *, name: str, title: str, limit: int) -> list[tuple[str, str]]:
-    """Names and titles of the prompts that stand before and behind a name or a title in the order of these."""
+def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> list[tuple[str, str]]:
+    """Names and titles of the prompts next to a name in the order of names, and next to a title in that of titles."""
     statements = (
-        """
-        select name, title from prompts where project = :project and name < :name order by name desc limit :limit
-        """,
-        """
-        select name, title from prompts where project = :project and name >= :name order by name limit :limit
-        """,
-        """
-        select name, title from prompts where project = :project and title < :title order by title desc limit :limit
-        """,
-        """
-        select name, title from prompts where project = :project and title >= :title order by title limit :limit
-        """,
+        "select name, title from prompts where project = :project and name < :name order by name desc limit :limit",
+        "select name, title from prompts where project = :project and name >= :name order by name limit :limit",
+        "select name, title from prompts where project = :project and title < :title order by title desc limit :limit",
+        "select name, title from prompts where project = :project and title >= :title order by title limit :limit",
     )
     found: dict[str, str] = {}
     for sql in statements:
@@ -145,9 +106,7 @@ def beside(tx: Tx, project: int, *, name: str, title: str, limit: int) -> list[t
     return list(found.items())
 
 
-def newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
-    """Names and titles of the prompts that were updated last."""
-    sql = """
-        select name, title from prompts where project = :project order by updated_at desc, number desc limit :limit
-    """
+def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
+    """Names and titles of the last updated prompts."""
+    sql = f"select name, title from prompts where project = :project {_ORDER} limit :limit"
     return [(name, title) for name, title in tx.all(sql, project=project, limit=limit)]

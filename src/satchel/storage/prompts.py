@@ -1,52 +1,43 @@
 """Queries about prompts, their tags and their folded texts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from satchel.model import UNSET, Argument, Prompt, TagCount, Timestamp, UnsetType
+from satchel.model import UNSET, Argument, Prompt, PromptDraft, PromptPatch, TagCount
 from satchel.storage.database import Row, Tx
 
-# A 4 MiB document takes a second to index while others wait to write; texts beyond this are scanned instead.
+# Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
 
+_COLUMNS = "number, id, name, title, description, arguments, created_at, updated_at, version"
+_NAMES = _COLUMNS.split(", ")
+# The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
+_PROMPT = f"""
+    select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number)
+    from prompts where project = :project
+"""
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
 class PromptSlice(Struct, frozen=True, kw_only=True):
-    """A prompt with a slice of its content, cut where a list wants to show it."""
+    """A prompt with the part of its content that a list needs."""
 
     number: int
-    id: str
-    name: str
-    title: str
-    description: str | None
-    created_at: Timestamp
-    updated_at: Timestamp
-    version: int
-    arguments: tuple[Argument, ...]
-    slice: str
-    start: int  # of the slice in the content, from 0
-    hit: int  # of the search text in the folded content, from 0; -1 where it is not
-    is_folded_longer: bool  # so that places in the folded content are not places in the content
+    columns: dict[str, Any]  # what the summary of a prompt shows, except excerpt and tags
+    text: str  # the part of the content
+    start: int  # of the part in the content, from 0
+    hit: int  # of the search text in the folded content, from 0; -1 where it is not in it
+    is_folded_longer: bool  # so that an offset in the folded content is not the same in the content
 
 
-def add(
-    tx: Tx,
-    project: int,
-    *,
-    id: str,
-    name: str,
-    title: str,
-    content: str,
-    description: str | None = None,
-    arguments: Sequence[Argument] = (),
-) -> int | None:
-    """Insert a prompt and give its number; None, and nothing inserted, when its name is taken.
+def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | None:
+    """Insert a prompt and return its number; None, and nothing inserted, where its name is taken.
 
     Raises:
-        Violation: prompts_title, when its title is taken.
+        Violation: prompts_title, where its title is taken.
     """
     sql = """
         insert into prompts (id, project, name, title, content, description, arguments, created_at, updated_at)
@@ -58,10 +49,10 @@ def add(
         id=id,
         project=project,
         name=name,
-        title=title,
-        content=content,
-        description=description,
-        arguments=_written(arguments),
+        title=draft.title,
+        content=draft.content,
+        description=draft.description,
+        arguments=_encode_arguments(draft.arguments),
         now=tx.now,
     )
     return row[0] if row else None
@@ -69,87 +60,32 @@ def add(
 
 def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
     """The prompt with an id, whole."""
-    sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-        from prompts where project = :project and id = :id
-    """
-    return _whole(tx.one(sql, project=project, id=id))
-
-
-def by_id_in(tx: Tx, project: str, id: str) -> Prompt | None:
-    """The prompt with an id in the project of that name, whole: one query for what is asked most."""
-    sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-        from prompts where id = :id and project = (select number from projects where name = :project)
-    """
-    return _whole(tx.one(sql, project=project, id=id))
+    sql = f"{_PROMPT} and id = :id"
+    return _prompt(tx.one(sql, project=project, id=id))
 
 
 def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
     """The prompt with a name, whole."""
-    sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-        from prompts where project = :project and name = :name
-    """
-    return _whole(tx.one(sql, project=project, name=name))
+    sql = f"{_PROMPT} and name = :name"
+    return _prompt(tx.one(sql, project=project, name=name))
 
 
 def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
     """The prompt with a title, whole."""
-    sql = """
-        select number, id, name, title, content, description, created_at, updated_at, version, arguments,
-            (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-        from prompts where project = :project and title = :title
-    """
-    return _whole(tx.one(sql, project=project, title=title))
+    sql = f"{_PROMPT} and title = :title"
+    return _prompt(tx.one(sql, project=project, title=title))
 
 
-def _whole(row: Row | None) -> Prompt | None:
-    if row is None:
-        return None
-    number, id, name, title, content, description, created_at, updated_at, version, arguments, tags = row
-    return Prompt(
-        number=number,
-        id=id,
-        name=name,
-        title=title,
-        content=content,
-        description=description,
-        tags=tuple(sorted(tags.split(" "))) if tags else (),  # SQLite would open a table to sort three of them
-        created_at=created_at,
-        updated_at=updated_at,
-        version=version,
-        arguments=read_arguments(arguments),
-    )
-
-
-def read_arguments(text: str | None) -> tuple[Argument, ...]:
-    """The arguments of a prompt as they are kept."""
+def decode_arguments(text: str | None) -> tuple[Argument, ...]:
+    """The arguments of a prompt, from their column."""
     return _ARGUMENTS.decode(text) if text else ()
 
 
-def _written(arguments: Sequence[Argument]) -> str | None:
-    return msgspec.json.encode(arguments).decode() if arguments else None
-
-
-def update(
-    tx: Tx,
-    project: int,
-    id: str,
-    *,
-    title: str | UnsetType = UNSET,
-    content: str | UnsetType = UNSET,
-    description: str | UnsetType | None = UNSET,
-    arguments: Sequence[Argument] | UnsetType = UNSET,
-    version: int | None = None,
-) -> int | None:
-    """Change what is given of a prompt; its number, or None when there is no such prompt, or not of this version.
+def update(tx: Tx, project: int, id: str, patch: PromptPatch, version: int | None) -> int | None:
+    """Change a prompt, except its tags; its number, or None where there is no such prompt of this version.
 
     Raises:
-        Violation: prompts_title, when its title is taken.
+        Violation: prompts_title, where its title is taken.
     """
     sql = """
         update prompts set
@@ -171,12 +107,12 @@ def update(
         last,
         project=project,
         id=id,
-        title=None if title is UNSET else title,
-        content=None if content is UNSET else content,
-        has_description=description is not UNSET,
-        description=None if description is UNSET else description,
-        has_arguments=arguments is not UNSET,
-        arguments=None if arguments is UNSET else _written(arguments),
+        title=patch.title or None,
+        content=patch.content or None,
+        has_description=patch.description is not UNSET,
+        description=patch.description or None,
+        has_arguments=patch.arguments is not UNSET,
+        arguments=_encode_arguments(patch.arguments or ()),
         any_version=version is None,
         version=version,
     )
@@ -184,20 +120,20 @@ def update(
 
 
 def delete(tx: Tx, project: int, id: str) -> str | None:
-    """Remove a prompt with all that hangs on it; its name, or None where it was not there."""
+    """Delete a prompt with its tags and text; its name, or None where there is none."""
     row = tx.one("delete from prompts where project = :project and id = :id returning name", project=project, id=id)
     return row[0] if row else None
 
 
 def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
-    """Make these the tags of a prompt."""
+    """Replace the tags of a prompt."""
     tx.run("delete from prompt_tags where prompt = :prompt", prompt=number)
     sql = "insert into prompt_tags (prompt, project, tag) values (:prompt, :project, :tag)"
     tx.many(sql, [{"prompt": number, "project": project, "tag": tag} for tag in tags])
 
 
 def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
-    """Make this the folded text by which a prompt is found."""
+    """Replace the folded text by which a prompt is found."""
     sql = """
         insert into prompt_texts (prompt, title, content, is_indexed)
         values (:prompt, :title, :content, :is_indexed)
@@ -224,14 +160,14 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
 
 
-def named(tx: Tx, project: int) -> list[tuple[str, str | None]]:
+def names(tx: Tx, project: int) -> list[tuple[str, str | None]]:
     """The name and description of every prompt, in order of creation."""
     sql = "select name, description from prompts where project = :project order by number"
     return [(name, description) for name, description in tx.all(sql, project=project)]
 
 
 def count(tx: Tx, project: int) -> int:
-    """How many prompts a project has."""
+    """The number of a project's prompts."""
     row = tx.one("select count(*) from prompts where project = :project", project=project)
     return row[0] if row else 0
 
@@ -245,7 +181,7 @@ def recent(tx: Tx, project: int, limit: int, offset: int) -> list[int]:
     return [number for (number,) in tx.all(sql, project=project, limit=limit, offset=offset)]
 
 
-def tagged(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -> tuple[list[int], int]:
+def with_tags(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -> tuple[list[int], int]:
     """Of the prompts with at least one of some tags, the last updated first: a page of numbers, and the total."""
     wanted = list(tags)
     sql = "select count(distinct prompt) from prompt_tags where project = :project and tag in :tags"
@@ -261,49 +197,50 @@ def tagged(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -
     return [number for (number,) in rows], total
 
 
-def glimpses(tx: Tx, numbers: Sequence[int], *, folded: str, before: int, size: int) -> list[PromptSlice]:
-    """Some prompts in the order given, each with `size` characters of content from `before` the first hit on."""
-    sql = """
+def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:
+    """Some prompts in the order given, each with `size` characters of content, from `before` the first hit on."""
+    sql = f"""
         with hits as materialized (
             select prompt, instr(content, :folded) as hit, length(content) as folded_length
             from prompt_texts where prompt in :numbers
         )
-        select number, id, name, title, description, created_at, updated_at, version, arguments,
+        select {_COLUMNS},
             substr(content, case when hit > :before then hit - :before else 1 end, :size),
             case when hit > :before then hit - :before else 1 end, hit, folded_length - length(content)
         from hits join prompts on number = prompt
     """
     if not folded:
-        sql = """
-            select number, id, name, title, description, created_at, updated_at, version, arguments,
-                substr(content, 1, :size), 1, 0, 0
-            from prompts where number in :numbers
-        """
+        sql = f"select {_COLUMNS}, substr(content, 1, :size), 1, 0, 0 from prompts where number in :numbers"
     rows = tx.all(sql, numbers=list(numbers), folded=folded, before=before, size=size)
-    found = {row[0]: _glimpse(row) for row in rows}
+    found = {row[0]: _slice(row) for row in rows}
     return [found[number] for number in numbers if number in found]
-
-
-def _glimpse(row: Row) -> PromptSlice:
-    number, id, name, title, description, created_at, updated_at, version, arguments, slice, start, hit, growth = row
-    return PromptSlice(
-        number=number,
-        id=id,
-        name=name,
-        title=title,
-        description=description,
-        created_at=created_at,
-        updated_at=updated_at,
-        version=version,
-        arguments=read_arguments(arguments),
-        slice=slice,
-        start=start - 1,
-        hit=hit - 1,
-        is_folded_longer=growth != 0,
-    )
 
 
 def content(tx: Tx, number: int) -> str:
     """The whole content of one prompt."""
     row = tx.one("select content from prompts where number = :number", number=number)
     return row[0] if row else ""
+
+
+def _encode_arguments(arguments: Sequence[Argument]) -> str | None:
+    return msgspec.json.encode(arguments).decode() if arguments else None
+
+
+def _columns(row: Row) -> dict[str, Any]:
+    columns = dict(zip(_NAMES, row, strict=False))
+    columns["arguments"] = decode_arguments(columns["arguments"])
+    return columns
+
+
+def _prompt(row: Row | None) -> Prompt | None:
+    if row is None:
+        return None
+    content, tags = row[-2:]
+    return Prompt(**_columns(row), content=content, tags=tuple(sorted(tags.split(" "))) if tags else ())
+
+
+def _slice(row: Row) -> PromptSlice:
+    text, start, hit, growth = row[-4:]
+    return PromptSlice(
+        number=row[0], columns=_columns(row), text=text, start=start - 1, hit=hit - 1, is_folded_longer=growth != 0
+    )

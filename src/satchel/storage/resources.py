@@ -1,12 +1,17 @@
 """Queries about resources."""
 
-from satchel.model import UNSET, Resource, UnsetType
+from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
 from satchel.storage.database import Row, Tx
 
+_COLUMNS = "number, id, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
+_WHOLE = f"select {_COLUMNS}, 0, content, data from resources where project = :project"
+_WITHOUT_CONTENT = f"""
+    select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
+    from resources where project = :project
+"""
 
-def add(
-    tx: Tx, project: int, *, name: str, uri: str, description: str | None, mime_type: str, content: str | bytes
-) -> bool:
+
+def add(tx: Tx, project: int, draft: ResourceDraft) -> bool:
     """Insert a resource, unless its name or its URI is taken; says whether it was inserted."""
     sql = """
         insert into resources
@@ -14,15 +19,15 @@ def add(
         values (:id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now)
         on conflict do nothing returning number
     """
-    text, data = _columns(content)
+    text, data = _split(draft.content)
     row = tx.one(
         sql,
         id=tx.new_id(),
         project=project,
-        name=name,
-        uri=uri,
-        description=description,
-        mime_type=mime_type,
+        name=draft.name,
+        uri=draft.uri,
+        description=draft.description,
+        mime_type=draft.mime_type,
         content=text,
         data=data,
         now=tx.now,
@@ -32,58 +37,37 @@ def add(
 
 def by_name(tx: Tx, project: int, name: str) -> Resource | None:
     """The resource of that name, whole."""
-    sql = """
-        select number, id, name, uri, description, mime_type, created_at, updated_at, version, 0, content, data
-        from resources where project = :project and name = :name
-    """
-    return _resource(tx.one(sql, project=project, name=name))
+    sql = f"{_WHOLE} and name = :name"
+    row = tx.one(sql, project=project, name=name)
+    return _resource(row) if row else None
 
 
 def by_uri(tx: Tx, project: int, uri: str) -> Resource | None:
     """The resource with that URI, whole."""
-    sql = """
-        select number, id, name, uri, description, mime_type, created_at, updated_at, version, 0, content, data
-        from resources where project = :project and uri = :uri
-    """
-    return _resource(tx.one(sql, project=project, uri=uri))
+    sql = f"{_WHOLE} and uri = :uri"
+    row = tx.one(sql, project=project, uri=uri)
+    return _resource(row) if row else None
 
 
-def listed(tx: Tx, project: int) -> list[Resource]:
+def list_all(tx: Tx, project: int) -> list[Resource]:
     """Every resource without its content, in order of creation."""
-    sql = """
-        select number, id, name, uri, description, mime_type, created_at, updated_at, version,
-            coalesce(octet_length(content), octet_length(data)), null, null
-        from resources where project = :project order by number
-    """
-    return [resource for row in tx.all(sql, project=project) if (resource := _resource(row))]
+    sql = f"{_WITHOUT_CONTENT} order by number"
+    return [_resource(row) for row in tx.all(sql, project=project)]
 
 
-def behind(tx: Tx, project: int, *, after: int, limit: int) -> list[Resource]:
-    """The resources behind a number without their content, in order of creation."""
-    sql = """
-        select number, id, name, uri, description, mime_type, created_at, updated_at, version,
-            coalesce(octet_length(content), octet_length(data)), null, null
-        from resources where project = :project and number > :after order by number limit :limit
-    """
-    rows = tx.all(sql, project=project, after=after, limit=limit)
-    return [resource for row in rows if (resource := _resource(row))]
+def list_after(tx: Tx, project: int, *, after: int, limit: int) -> list[Resource]:
+    """The resources after a number without their content, in order of creation."""
+    sql = f"{_WITHOUT_CONTENT} and number > :after order by number limit :limit"
+    return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
-def beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
-    """Names and URIs of the resources that stand before and behind a text in the order of either."""
+def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
+    """Names and URIs of the resources next to a text in the order of names, and in that of URIs."""
     statements = (
-        """
-        select name, uri from resources where project = :project and name < :text order by name desc limit :limit
-        """,
-        """
-        select name, uri from resources where project = :project and name >= :text order by name limit :limit
-        """,
-        """
-        select name, uri from resources where project = :project and uri < :text order by uri desc limit :limit
-        """,
-        """
-        select name, uri from resources where project = :project and uri >= :text order by uri limit :limit
-        """,
+        "select name, uri from resources where project = :project and name < :text order by name desc limit :limit",
+        "select name, uri from resources where project = :project and name >= :text order by name limit :limit",
+        "select name, uri from resources where project = :project and uri < :text order by uri desc limit :limit",
+        "select name, uri from resources where project = :project and uri >= :text order by uri limit :limit",
     )
     found: dict[str, str] = {}
     for sql in statements:
@@ -91,23 +75,11 @@ def beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]
     return list(found.items())
 
 
-def update(
-    tx: Tx,
-    project: int,
-    seen: Resource,
-    *,
-    mime_type: str,
-    description: str | UnsetType | None = UNSET,
-    content: str | bytes | UnsetType = UNSET,
-    version: int | None = None,
-) -> bool:
-    """Change what is given of a resource, if it still has the MIME type that was seen, and the version that is given.
-
-    Says whether it had.
-    """
+def update(tx: Tx, project: int, seen: Resource, patch: ResourcePatch, version: int | None = None) -> bool:
+    """Change a resource, if it still has the MIME type that was seen, and this version; says whether it had."""
     sql = """
         update resources set
-            mime_type = :mime_type,
+            mime_type = coalesce(:mime_type, mime_type),
             description = case when :has_description then :description else description end,
             content = case when :has_content then :content else content end,
             data = case when :has_content then :data else data end,
@@ -121,17 +93,17 @@ def update(
         select updated_at from resources
         where project = :project and id = :id and mime_type = :seen and (:any_version or version = :version)
     """
-    text, data = (None, None) if content is UNSET else _columns(content)
+    text, data = (None, None) if patch.content is UNSET else _split(patch.content)
     row = tx.renew(
         sql,
         last,
         project=project,
         id=seen.id,
         seen=seen.mime_type,
-        mime_type=mime_type,
-        has_description=description is not UNSET,
-        description=None if description is UNSET else description,
-        has_content=content is not UNSET,
+        mime_type=patch.mime_type or None,
+        has_description=patch.description is not UNSET,
+        description=patch.description or None,
+        has_content=patch.content is not UNSET,
         content=text,
         data=data,
         any_version=version is None,
@@ -141,33 +113,20 @@ def update(
 
 
 def delete(tx: Tx, project: int, name: str) -> str | None:
-    """Remove a resource; its URI, or None where it was not there."""
+    """Delete a resource; its URI, or None where there is none."""
     sql = "delete from resources where project = :project and name = :name returning uri"
     row = tx.one(sql, project=project, name=name)
     return row[0] if row else None
 
 
-def _columns(content: str | bytes) -> tuple[str | None, bytes | None]:
+def _split(content: str | bytes) -> tuple[str | None, bytes | None]:
     return (content, None) if isinstance(content, str) else (None, content)
 
 
-def _resource(row: Row | None) -> Resource | None:
-    if row is None:
-        return None
-    number, id, name, uri, description, mime_type, created_at, updated_at, version, size, text, data = row
+def _resource(row: Row) -> Resource:
+    *columns, size, text, data = row
     content = bytes(data) if data is not None else text
     if content is not None:
         size = len(content) if isinstance(content, bytes) else len(content.encode())
-    return Resource(
-        number=number,
-        id=id,
-        name=name,
-        uri=uri,
-        description=description,
-        mime_type=mime_type,
-        created_at=created_at,
-        updated_at=updated_at,
-        version=version,
-        size=size,
-        content=content,
-    )
+    columns += [size, content]
+    return Resource(*columns)

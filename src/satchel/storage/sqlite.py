@@ -4,34 +4,29 @@ One connection writes, the others only read. A commit is on the disk before it i
 """
 
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
-import msgspec
 
-from satchel.errors import OutOfTime, StoreFailed, StoreUnusable
-from satchel.model import Scope, StoreChange
-from satchel.storage.database import Database, Place, PromptQuery, Row, Tx, Violation
+from satchel.errors import StoreFailed, StoreUnusable
+from satchel.model import PromptPosition, PromptQuery, Scope
+from satchel.storage import changes
+from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.write_lock import WriteLock
 
 if TYPE_CHECKING:
     from satchel.storage.sqlite_watch import Watcher
 
-APPLICATION_ID = 0x53415443  # "SATC", so that we never take somebody else's database for ours
+APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
 
-_STEPS = 2000  # of SQLite's machine between looks at the clock, where somebody is impatient: some 0.1 ms
-
-_LOOK_AT_FILE = 0.05  # seconds between looks of those who read; who writes looks every time
-
-# Mistakes of ours; they are surprises, not failures of the database.
+# Mistakes in our own SQL: bugs, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
 
 
@@ -48,8 +43,6 @@ class SqliteTx(Tx):
             raise Violation(_constraint(error)) from error
         except _OUR_FAULT:
             raise
-        except apsw.InterruptError as error:
-            raise OutOfTime from error
         except apsw.Error as error:
             raise StoreFailed(str(error)) from error
 
@@ -57,47 +50,48 @@ class SqliteTx(Tx):
         return self.one("select 1 from tasks where id = :id", id=id) is not None
 
     def lock(self, what: str) -> None:
-        """Writers are alone here anyway."""
+        """Nothing to do: there is only one writer at a time."""
 
     def record_changes(self) -> None:
-        """Leave word of what was changed for the other processes; a thousand transactions back is enough for any."""
+        """Write down what was changed for other processes; those that watch read it within a thousand transactions."""
         if not self.changes:
             return
         sql = "insert into changes (what) values (:what) returning number"
-        [[number]] = self.all(sql, what=msgspec.json.encode(list(self.changes)).decode())
+        [[number]] = self.all(sql, what=changes.encode(list(self.changes)))
         if number % 256 == 0:
             self.run("delete from changes where number <= :old", old=number - 1024)
 
-    def prompts_containing(self, sought: PromptQuery, limit: int, offset: int = 0) -> tuple[list[int], int]:
-        hits, project = self._hits(sought.text), sought.project
-        if hits and sought.tags:
-            tagged = self._tagged(project, sought.tags, needs_all=sought.needs_all)
+    def prompts_containing(
+        self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
+    ) -> tuple[list[int], int]:
+        hits = self._search_texts(query.text)
+        if hits and query.tags:
+            tagged = self._find_tagged(project, query.tags, needs_all=query.needs_all_tags)
             hits = [number for number in hits if number in tagged]
-        elif hits and self._has_others(project):
-            own = {
-                number for (number,) in self.all("select number from prompts where project = :project", project=project)
-            }
+        elif hits and self._has_other_projects(project):
+            sql = "select number from prompts where project = :project"
+            own = {number for (number,) in self.all(sql, project=project)}
             hits = [number for number in hits if number in own]
-        if len(hits) <= _FEW:
-            sql = """
-                select number from prompts where number in :numbers and (updated_at, number) < (:moment, :last)
-                order by updated_at desc, number desc
-            """
-            moment, last = sought.behind
-            numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
-            return numbers[offset : offset + limit], len(hits)
-        return self._walk(set(hits), project, limit, offset, sought.behind), len(hits)
+        if len(hits) > _FEW:
+            return self._walk(project, set(hits), limit, offset, after or NEWEST), len(hits)
+        sql = """
+            select number from prompts where number in :numbers and (updated_at, number) < (:moment, :last)
+            order by updated_at desc, number desc
+        """
+        moment, last = after or NEWEST
+        numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
+        return numbers[offset : offset + limit], len(hits)
 
-    def _hits(self, folded: str) -> list[int]:
-        """The numbers of prompts with a text in title or content, in whatever project and order."""
+    def _search_texts(self, folded: str) -> list[int]:
+        """The numbers of prompts with a text in title or content, of all projects, in no particular order."""
         if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):
-            # Too short for trigrams, or with one of three characters that FTS5 takes for the same. A scan of the folded
-            # texts is the next best thing; `glob` does it in half the time of `instr`.
+            # Too short for trigrams, or with one of three characters that FTS5 does not tell apart: scan the folded
+            # texts. `glob` does it in half the time of `instr`.
             sql = "select prompt from prompt_texts where title glob :pattern or content glob :pattern"
             literal = "".join(f"[{character}]" if character in "*?[" else character for character in folded)
             rows = self.all(sql, pattern=f"*{literal}*")
         else:
-            # In double quotes the query is literal, whatever operators it looks like.
+            # In double quotes the query is literal, even where it looks like operators of FTS5.
             sql = """
                 select rowid from prompt_index where prompt_index match :phrase
                 union
@@ -106,44 +100,40 @@ class SqliteTx(Tx):
             rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
         return [number for (number,) in rows]
 
-    def _tagged(self, project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
+    def _find_tagged(self, project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
         """The numbers of a project's prompts with one of some tags, or with all."""
         sql = "select prompt from prompt_tags where project = :project and tag = :tag"
         sets = [{number for (number,) in self.all(sql, project=project, tag=tag)} for tag in tags]
         return set.intersection(*sets) if needs_all else set.union(*sets)
 
-    def _has_others(self, project: int) -> bool:
+    def _has_other_projects(self, project: int) -> bool:
         sql = """
             select exists (select 1 from prompts where project < :project)
                 or exists (select 1 from prompts where project > :project)
         """
         return self.one(sql, project=project) == (1,)
 
-    def _walk(self, wanted: set[int], project: int, limit: int, offset: int, behind: Place) -> list[int]:
-        """Go through a project from a place among its last updated prompts on, until the page is full."""
+    def _walk(self, project: int, wanted: set[int], limit: int, offset: int, after: PromptPosition) -> list[int]:
+        """Read a project's prompts after a position, last updated first, until the page is full."""
         sql = """
             select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
             order by updated_at desc, number desc
         """
-        moment, last = behind
-        try:
+        moment, last = after
+        with _translate_errors():
             rows = self._connection.execute(sql, {"project": project, "moment": moment, "last": last})
             found = (number for (number,) in rows if number in wanted)
             return list(islice(found, offset, offset + limit)) if offset < len(wanted) else []
-        except apsw.InterruptError as error:
-            raise OutOfTime from error
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
 
 
 class SqliteDatabase(Database):
     """A store in one file."""
 
     def __init__(self, path: str) -> None:
-        self._path = os.path.realpath(path)  # so that all names of a file share its gate
+        self._path = os.path.realpath(path)  # so that every name of a file means the same lock
+        # The name of the lock file stays: processes of older versions must wait for the same one.
         self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
-        self._check_at = 0.0  # when a read is to look whether the file is still the same
         self._watchers: list[Watcher] = []
         try:
             _make_private_file(self._path)
@@ -151,7 +141,7 @@ class SqliteDatabase(Database):
             self._file = _identity(self._path)
             self._writer = self._connect()
             self._prepare()
-            # What every call needs: better to find it damaged now.
+            # Every call reads this table: if it is damaged, fail now.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
@@ -170,60 +160,55 @@ class SqliteDatabase(Database):
                 f"cannot open the store {self._path}: {error}. Check that the file and its folder are yours to write."
             ) from error
 
-    def read(self, scope: Scope | None = None, patience: float | None = None) -> AbstractContextManager[Tx]:
-        return _Reading(self, patience)
+    @contextmanager
+    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
+        self._check_file()
+        connection = self._take_reader()
+        try:
+            yield SqliteTx(connection)
+        finally:
+            with suppress(apsw.Error):
+                connection.execute("rollback")
+            self._idle_readers.append(connection)
 
-    def look(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
-        return _Looking(self)
-
-    def _reader(self) -> apsw.Connection:
-        """A connection to read with."""
-        if time.monotonic() >= self._check_at:  # of a read that comes a moment later nothing is lost
-            self._check_file()
-            self._check_at = time.monotonic() + _LOOK_AT_FILE
+    def _take_reader(self) -> apsw.Connection:
+        """A connection with a read transaction."""
         try:
             connection = self._idle_readers.pop()
         except IndexError:
             connection = None
-        try:
+        with _translate_errors():
             if connection is None:
                 connection = self._connect()
                 connection.execute("pragma query_only = on")
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
+            connection.execute("begin")
         return connection
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
         with self._write_lock:
             self._check_file()
-            try:
-                # Immediate: a transaction that reads first and then wants to write is refused at once, however
-                # long it would wait.
+            with _translate_errors():
+                # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
+                # writes while another one writes.
                 self._writer.execute("begin immediate")
-            except apsw.Error as error:
-                raise StoreFailed(str(error)) from error
             try:
                 tx = SqliteTx(self._writer)
                 yield tx
                 tx.record_changes()
-                try:
+                with _translate_errors():
                     self._writer.execute("commit")
-                except apsw.Error as error:
-                    raise StoreFailed(str(error)) from error
             finally:
                 if self._writer.in_transaction:
                     with suppress(apsw.Error):
                         self._writer.execute("rollback")
 
-    def watch(self, heard: Callable[[list[StoreChange]], None]) -> None:
+    def watch(self, listen: Listener) -> None:
         from satchel.storage.sqlite_watch import Watcher  # a cold start watches nothing
 
         self._check_file()
-        try:
-            self._watchers.append(Watcher(self._connect(), self._check_file, heard))
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
+        with _translate_errors():
+            self._watchers.append(Watcher(self._connect(), self._check_file, listen))
 
     @property
     def schema(self) -> int:
@@ -234,10 +219,10 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        # The last connection to close moves the log into the file, which belongs behind the gate like any write.
-        # When others are busy it is left to them.
+        # The last connection to close moves the log into the file, which is a write and needs the lock. Where other
+        # processes hold it, this is left to them.
         try:
-            self._write_lock.acquire(patience=0.2)
+            self._write_lock.acquire(timeout=0.2)
         except StoreFailed:
             return
         try:
@@ -248,14 +233,13 @@ class SqliteDatabase(Database):
             self._write_lock.release()
 
     def _check_file(self) -> None:
-        # Our connections would go on with the old file, and all they write would be gone with it.
+        # Open connections keep using the old file, and what they write is lost with it.
         if _identity(self._path) != self._file:
-            self._check_at = 0.0
             raise StoreFailed(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
-        connection.set_busy_timeout(5000)  # for whoever does not know our gate, such as a sqlite3 shell
+        connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
         connection.execute("pragma foreign_keys = on; pragma synchronous = full")
         return connection
 
@@ -293,53 +277,16 @@ class SqliteDatabase(Database):
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
 
 
-class _Reading:
-    """A transaction that reads; a class, because a generator takes as long as the reading."""
-
-    def __init__(self, database: SqliteDatabase, patience: float | None) -> None:
-        self._database = database
-        self._patience = patience
-
-    def __enter__(self) -> Tx:
-        self._connection = self._database._reader()
-        if self._patience is not None:
-            self._connection.set_progress_handler(_out_of(self._patience), _STEPS)
-        try:
-            self._connection.execute("begin")
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
-        return SqliteTx(self._connection)
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(apsw.Error):
-            self._connection.execute("rollback")
-        if self._patience is not None:
-            self._connection.set_progress_handler(None)
-        self._database._idle_readers.append(self._connection)
-
-
-class _Looking(SqliteTx):
-    """The same for a single statement, which is a transaction by itself."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
-    def __enter__(self) -> Tx:
-        self._connection = self._database._reader()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._database._idle_readers.append(self._connection)
-
-
-def _out_of(patience: float) -> Callable[[], bool]:
-    """Whether too much time has passed: of the processor, or, where a disk is slow, ten times as much by the clock."""
-    worked, waited = time.thread_time() + patience, time.monotonic() + 10 * patience
-    return lambda: time.thread_time() > worked or time.monotonic() > waited
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise StoreFailed(str(error)) from error
 
 
 def _make_private_file(path: str) -> None:
-    # Ours alone from the first moment; SQLite gives its log files the same mode.
+    # Created with mode 0600, never widened later; SQLite gives its log files the same mode.
     if os.path.exists(path) and not os.path.isfile(path):
         raise StoreUnusable(f"{path} is no file. Name one with --database or SATCHEL_DATABASE.")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -356,7 +303,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _check_header(path: str) -> None:
-    # SQLite takes a file of a few bytes for an empty database and writes over it; those bytes are somebody's.
+    # SQLite takes a file of a few bytes for an empty database and overwrites it: data of another program.
     with open(path, "rb") as file:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):

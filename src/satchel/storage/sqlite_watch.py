@@ -1,67 +1,56 @@
-"""Hearing of changes in a SQLite file: a look at its change counter, and when that has moved, at what was changed."""
+"""Changes in a SQLite file: a thread polls its change counter, and reads the table `changes` when it has moved."""
 
 import threading
 from collections.abc import Callable
 
 import apsw
-import msgspec
 
 from satchel.errors import StoreFailed
-from satchel.log import log, log_surprise
+from satchel.log import log
 from satchel.model import StoreChange
-from satchel.storage.database import Row
+from satchel.storage.changes import EVERYTHING, decode, notify
+from satchel.storage.database import Listener, Row
 
-EVERYTHING = StoreChange("everything")
-
-_LOOK_EVERY = 0.1  # seconds; a look costs some microseconds
-_CHANGES = msgspec.json.Decoder(list[StoreChange])
+_INTERVAL = 0.1  # seconds; a poll costs some microseconds
 
 
 class Watcher:
-    """Looks, in a thread of its own, until it is stopped. Between looks it holds no lock on the file."""
+    """Polls in its own thread until it is stopped. Between polls it holds no lock on the file."""
 
-    def __init__(
-        self, connection: apsw.Connection, check_file: Callable[[], None], heard: Callable[[list[StoreChange]], None]
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, check_file: Callable[[], None], listen: Listener) -> None:
         self._connection = connection
         connection.execute("pragma query_only = on")
         self._check_file = check_file
-        self._heard = heard
+        self._listen = listen
         self._seen = self._last()
-        self._counter = -1  # so that the first look is a whole one
+        self._counter = -1  # so that the first poll reads the table
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="satchel-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Hear nothing more, and let go of the file."""
+        """End the thread, and close the file."""
         self._stopped.set()
         if threading.current_thread() is not self._thread:
             self._thread.join(1)
 
     def _run(self) -> None:
         complaint = ""
-        while not self._stopped.wait(_LOOK_EVERY):
+        while not self._stopped.wait(_INTERVAL):
             try:
                 self._check_file()
-                changes = self._look()
+                changes = self._poll()
                 complaint = ""
             except (apsw.Error, StoreFailed) as error:
                 changes = []
-                if str(error) != complaint:  # ten times a second would be too often
+                if str(error) != complaint:  # once, not with every poll
                     complaint = str(error)
                     log(f"watching the store: {complaint}")
             if changes:
-                self._tell(changes)
+                notify(self._listen, changes)
         self._connection.close()
 
-    def _tell(self, changes: list[StoreChange]) -> None:
-        try:
-            self._heard(changes)
-        except Exception:  # whoever hears it may fail; the next change is told all the same
-            log_surprise("watching the store")
-
-    def _look(self) -> list[StoreChange]:
+    def _poll(self) -> list[StoreChange]:
         counter = self._connection.pragma("data_version")
         if counter == self._counter:
             return []
@@ -69,28 +58,21 @@ class Watcher:
         rows: list[Row] = self._connection.execute(sql, (self._seen,)).fetchall()
         self._counter = counter
         if not rows:
-            return self._look_back()
-        has_gap = rows[0][0] > self._seen + 1  # pruned while we slept
+            return self._check_restored()
+        has_gap = rows[0][0] > self._seen + 1  # old rows were deleted before we read them
         self._seen = rows[-1][0]
         if has_gap:
             return [EVERYTHING]
-        return [change for _, what in rows for change in _decoded(what)]
+        return [change for _, what in rows for change in decode(what)]
 
-    def _look_back(self) -> list[StoreChange]:
+    def _check_restored(self) -> list[StoreChange]:
         last = self._last()
         if last >= self._seen:
             return []
-        self._seen = last  # an older copy was restored over the file, and numbers go on from there
+        self._seen = last  # an older copy was restored over the file, so that numbers start again from there
         return [EVERYTHING]
 
     def _last(self) -> int:
-        # Not the highest row but the highest ever: old rows are removed.
+        # The highest number ever used, which outlives the rows: old ones are deleted.
         rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
         return int(rows[0][0]) if rows else 0
-
-
-def _decoded(what: str) -> list[StoreChange]:
-    try:
-        return _CHANGES.decode(what)
-    except msgspec.DecodeError:
-        return [EVERYTHING]  # a newer Satchel knows changes that we do not

@@ -1,4 +1,4 @@
-"""How a store stands, for whoever runs it: told without opening it, so that nothing is migrated or made by looking."""
+"""The status of a store, for its operator: read without opening it, so that nothing is created or migrated."""
 
 import os
 
@@ -13,26 +13,26 @@ _TASKS = "select count(*) from tasks"
 
 
 class StoreStatus(Struct, frozen=True, kw_only=True):
-    """What can be told of a store; None where our role may not see it, or there is no such table yet."""
+    """Facts about a store; a count is None where our role may not see it, or there is no such table yet."""
 
     engine: str
     store: str
     schema: int
     newest: int = len(MIGRATIONS)
-    row_security: bool = False  # holds this role: it sees no user's tasks without being told which user acts
+    row_security: bool = False  # applies to this role, which therefore sees the tasks of one user at a time
     counts: dict[str, int | None] = {}
 
 
 def read_status(where: str) -> StoreStatus:
-    """Look at the store at a file path or a `postgresql://` address.
+    """Read the status of the store at a file path or a `postgresql://` address.
 
     Raises:
-        StoreUnusable: it is not there, not ours, or out of reach.
+        StoreUnusable: it does not exist, is not a store, or cannot be reached.
     """
-    return _in_postgres(where) if is_postgres(where) else _in_file(os.path.realpath(where))
+    return _read_postgres(where) if is_postgres(where) else _read_file(os.path.realpath(where))
 
 
-def _in_file(path: str) -> StoreStatus:
+def _read_file(path: str) -> StoreStatus:
     import apsw
 
     from satchel.storage.sqlite import APPLICATION_ID
@@ -52,25 +52,25 @@ def _in_file(path: str) -> StoreStatus:
             connection.close()
     except (apsw.Error, OSError) as error:
         raise StoreUnusable(f"cannot look at the store {path}: {error}.") from error
-    return StoreStatus(engine="sqlite", store=path, schema=schema, counts=_named(counts[0], tasks))
+    return StoreStatus(engine="sqlite", store=path, schema=schema, counts=_name_counts(counts[0], tasks))
 
 
-def _in_postgres(where: str) -> StoreStatus:
+def _read_postgres(where: str) -> StoreStatus:
     from satchel.storage import postgres_schema
     from satchel.storage.postgres import operators_connection
 
     with operators_connection(where) as (connection, name):
         schema = postgres_schema.version(connection)
         if not schema:
-            return StoreStatus(engine="postgresql", store=name, schema=0, counts=_named((None,) * 3, None))
+            return StoreStatus(engine="postgresql", store=name, schema=0, counts=_name_counts((None,) * 3, None))
         row = connection.execute("select row_security_active('tasks')").fetchone()
-        is_walled = row == (True,)
+        has_row_security = row == (True,)
         connection.execute("select set_config('satchel.projects', '*', true)")
         counts = connection.execute(_COUNTS).fetchall()
-        tasks = None if is_walled else connection.execute(_TASKS).fetchall()[0][0]
-    named = _named(counts[0], tasks)
-    return StoreStatus(engine="postgresql", store=name, schema=schema, row_security=is_walled, counts=named)
+        tasks = None if has_row_security else connection.execute(_TASKS).fetchall()[0][0]
+    named = _name_counts(counts[0], tasks)
+    return StoreStatus(engine="postgresql", store=name, schema=schema, row_security=has_row_security, counts=named)
 
 
-def _named(counts: Row, tasks: int | None) -> dict[str, int | None]:
+def _name_counts(counts: Row, tasks: int | None) -> dict[str, int | None]:
     return {"projects": counts[0], "prompts": counts[1], "resources": counts[2], "tasks": tasks}

@@ -1,12 +1,12 @@
-"""Queries about which task waits for which. Both are of one owner, and nothing waits for itself in the end."""
+"""Queries about which task blocks which. Both have the same owner, and there are no circles."""
 
 from collections.abc import Sequence
 
 from satchel.storage.database import Tx
 
 
-def put(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
-    """Make these the tasks that a task waits for; gives those that are the owner's, and so were put."""
+def replace(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
+    """Replace the blockers of a task; returns those that were stored because they are the owner's."""
     tx.run("delete from task_blocks where task = :task and owner = :owner", task=task, owner=owner)
     sql = """
         insert into task_blocks (task, blocker, owner)
@@ -19,7 +19,7 @@ def put(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
 
 
 def is_circular(tx: Tx, owner: str, task: int) -> bool:
-    """Whether a task waits, over however many others, for itself."""
+    """Whether a task blocks itself, directly or through others."""
     sql = """
         with recursive above (number) as (
             select blocker from task_blocks where task = :task and owner = :owner
@@ -31,7 +31,7 @@ def is_circular(tx: Tx, owner: str, task: int) -> bool:
     return tx.one(sql, task=task, owner=owner) is not None
 
 
-def waiting(tx: Tx, owner: str, blocker: int) -> list[int]:
-    """The tasks that wait for a task."""
+def blocked_by(tx: Tx, owner: str, blocker: int) -> list[int]:
+    """The tasks that a task blocks."""
     sql = "select task from task_blocks where blocker = :blocker and owner = :owner order by task"
     return [task for (task,) in tx.all(sql, blocker=blocker, owner=owner)]

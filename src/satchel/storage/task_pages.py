@@ -1,47 +1,45 @@
-"""Pages of an owner's tasks: what is asked for, in the order it is asked for.
+"""Pages of an owner's tasks in the order of a filter.
 
-A page is a walk along an index, from the beginning or from behind a place, until it is full. Only where a tag or a text
-leaves few tasks, these are sorted instead.
+A page is a walk along an index, from the start or from a position, until it is full. Where a tag or a text leaves only
+a few tasks, these are sorted instead.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
 
-from msgspec import Struct
-
+from satchel.model import TaskFilter, TaskPosition, TaskQuery
 from satchel.storage.database import Tx
+from satchel.storage.tasks import CONFINED, Allowed, confine
 
-Filter = Literal["ready", "pending", "completed", "all"]
-Stretch = tuple[str, str]  # of a list: the condition of being in it, and the order
+Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
 
-_FEW = 300  # so many tasks are sorted faster than an index is walked
+_FEW = 300  # sorting so many tasks is faster than walking the index
 
-_NEXT = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
-_ORDER: dict[Filter, str] = {
-    "ready": _NEXT,
-    "pending": _NEXT,
+_BY_URGENCY = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
+_ORDER: dict[TaskFilter, str] = {
+    "ready": _BY_URGENCY,
+    "pending": _BY_URGENCY,
     "completed": "t.completed_at desc, t.number desc",
     "all": "t.created_at desc, t.number desc",
 }
-# What is behind a place, in stretches one after the other. The order of what is not done goes down and then up, which
-# no comparison of rows can say; each stretch is one of an index, sorted by what its tasks do not have in common. That
-# there is a day, or none, is said twice: each engine sees one of the two in its index.
-_DONE_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
-_MADE_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
+# What follows a position, as ranges one after the other. The order by urgency descends in one column and ascends in the
+# next, which no comparison of rows can express. So each range is one of the index, ordered by the columns in which its
+# tasks differ. Whether there is a due day is stated twice, because each engine finds one of the two in its index.
+_COMPLETED_EARLIER = ("and (t.completed_at, t.number) < (:moment, :last)", _ORDER["completed"])
+_CREATED_EARLIER = ("and (t.created_at, t.number) < (:moment, :last)", _ORDER["all"])
 _BY_DAY = "t.due, t.created_at, t.number"
-_AS_URGENT_LATER = (
+_SAME_PRIORITY_LATER = (
     """
     and t.priority = :priority and (t.due is null) = false and (t.due is null) is false
     and (t.due, t.created_at, t.number) > (:due, :moment, :last)
     """,
     _BY_DAY,
 )
-_AS_URGENT_NO_DAY = ("and t.priority = :priority and (t.due is null) = true and t.due is null", _BY_DAY)
-_AS_URGENT_NO_DAY_YOUNGER = (f"{_AS_URGENT_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
-_LESS_URGENT = ("and t.priority < :priority", _NEXT)
+_SAME_PRIORITY_NO_DAY = ("and t.priority = :priority and (t.due is null) = true and t.due is null", _BY_DAY)
+_SAME_PRIORITY_NO_DAY_YOUNGER = (f"{_SAME_PRIORITY_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
+_LOWER_PRIORITY = ("and t.priority < :priority", _BY_URGENCY)
 
-_STATUS: dict[Filter, str] = {
+_STATUS: dict[TaskFilter, str] = {
     "ready": """
         and t.completed_at is null and not exists (
             select 1 from task_blocks b join tasks o on o.number = b.blocker
@@ -52,8 +50,7 @@ _STATUS: dict[Filter, str] = {
     "completed": "and t.completed_at is not null",
     "all": "",
 }
-_IN_PROJECT = "and t.project = :project"
-_ALLOWED = "and (t.project is null or t.project in (select number from projects where name in :allowed))"
+_IN_PROJECT = "and t.project = (select number from projects where name = :project)"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 _CONTAINING = """
     and exists (
@@ -63,116 +60,77 @@ _CONTAINING = """
 """
 
 _OF_OWNER = "select t.number from tasks t where t.owner = :owner"
-# The owner joined to nothing, or SQLite goes through all of his tasks for these few.
-_AMONG = "select t.number from tasks t where t.owner || '' = :owner and t.number in :few"
+# `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
+_AMONG_FEW = "select t.number from tasks t where t.owner || '' = :owner and t.number in :few"
 
 
-class Place(Struct, frozen=True):
-    """Where a task stands in the order of a filter."""
-
-    moment: str  # when it was made, or done where the filter asks for what is done
-    number: int
-    priority: int = 0  # this and the day where the filter asks for what is not done
-    due: str | None = None
-
-
-class TaskQuery(Struct, frozen=True, kw_only=True):
-    """What is asked for; a None asks for nothing."""
-
-    filter: Filter
-    project: int | None = None
-    allowed: tuple[str, ...] | None = None  # the only projects that a task may be in, if it is in any
-    tags: tuple[str, ...] = ()
-    needs_all_tags: bool = False
-    text: str | None = None  # folded, in title or description
-
-
-def numbers(tx: Tx, owner: str, wanted: TaskQuery, limit: int, behind: Place | None = None) -> list[int]:
-    """A page of the numbers of an owner's tasks: the first, or the one behind a place."""
-    few = _few(tx, owner, wanted)
+def numbers(
+    tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
+) -> list[int]:
+    """The numbers of the tasks that a query with folded text and tags asks for, from the start or after a position."""
+    few = _few(tx, owner, query)
     if few == []:
         return []
     values: dict[str, object] = {
+        **confine(allowed),
         "owner": owner,
-        "project": wanted.project,
-        "allowed": list(wanted.allowed or ()),
-        "tags": list(wanted.tags),
-        "needed": len(wanted.tags) if wanted.needs_all_tags else 1,
-        "text": wanted.text,
+        "project": query.project,
+        "tags": list(query.tags),
+        "needed": len(query.tags) if query.needs_all_tags else 1,
+        "text": query.text,
         "few": few or [],
     }
-    if behind is not None:
-        values |= {"moment": behind.moment, "last": behind.number, "priority": behind.priority, "due": behind.due}
+    if after is not None:
+        values |= {"moment": after.moment, "last": after.number, "priority": after.priority, "due": after.due}
+    conditions = (
+        _AMONG_FEW if few is not None else _OF_OWNER,
+        _STATUS[query.filter],
+        _IN_PROJECT if query.project is not None else "",
+        f"and {CONFINED}" if allowed is not None else "",
+        _TAGGED if query.tags else "",
+        _CONTAINING if query.text else "",
+    )
     found: list[int] = []
-    for stretch in _stretches(wanted.filter, behind):
-        sql = _statement(
-            wanted.filter,
-            stretch,
-            wanted.project is not None,
-            wanted.allowed is not None,
-            bool(wanted.tags),
-            wanted.text is not None,
-            few is not None,
-        )
+    for range_ in _ranges(query.filter, after):
+        sql = _statement(conditions, range_)
         found += [number for (number,) in tx.all(sql, **values, limit=limit - len(found))]
         if len(found) == limit:
             break
     return found
 
 
-def _stretches(filter: Filter, behind: Place | None) -> Sequence[Stretch]:
-    if behind is None:
+@lru_cache(maxsize=256)
+def _statement(conditions: tuple[str, ...], range_: Range) -> str:
+    """The query with only the conditions that are asked for, so that the engine plans for no others."""
+    condition, order = range_
+    return " ".join([*conditions, condition, "order by", order, "limit :limit"])
+
+
+def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[Range]:
+    if after is None:
         return [("", _ORDER[filter])]
     if filter == "completed":
-        return [_DONE_EARLIER]
+        return [_COMPLETED_EARLIER]
     if filter == "all":
-        return [_MADE_EARLIER]
-    if behind.due is None:
-        return [_AS_URGENT_NO_DAY_YOUNGER, _LESS_URGENT]
-    return [_AS_URGENT_LATER, _AS_URGENT_NO_DAY, _LESS_URGENT]
+        return [_CREATED_EARLIER]
+    if after.due is None:
+        return [_SAME_PRIORITY_NO_DAY_YOUNGER, _LOWER_PRIORITY]
+    return [_SAME_PRIORITY_LATER, _SAME_PRIORITY_NO_DAY, _LOWER_PRIORITY]
 
 
-@lru_cache(maxsize=256)
-def _statement(
-    filter: Filter,
-    stretch: Stretch,
-    has_project: bool,
-    is_confined: bool,
-    has_tags: bool,
-    has_text: bool,
-    has_few: bool,
-) -> str:
-    """The query with those conditions that are asked for, so that the engine plans for no others."""
-    condition, order = stretch
-    pieces = [
-        _AMONG if has_few else _OF_OWNER,
-        _STATUS[filter],
-        _IN_PROJECT if has_project else "",
-        _ALLOWED if is_confined else "",
-        _TAGGED if has_tags else "",
-        _CONTAINING if has_text else "",
-        condition,
-        "order by",
-        order,
-        "limit :limit",
-    ]
-    return " ".join(pieces)
-
-
-def _few(tx: Tx, owner: str, wanted: TaskQuery) -> list[int] | None:
-    """The tasks that a tag or the text leaves, where those are few."""
-    groups: Sequence[Sequence[str]] = [(tag,) for tag in wanted.tags] if wanted.needs_all_tags else [wanted.tags]
-    for tags in groups if wanted.tags else []:
-        sql = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
-        rows = tx.all(sql, owner=owner, tags=list(tags), limit=_FEW + 1)
-        if len(rows) <= _FEW:
-            return [task for (task,) in rows]
-    if wanted.text is not None:
-        sql = """
-            select task from task_texts
-            where owner = :owner and (instr(title, :text) > 0 or instr(description, :text) > 0) limit :limit
-        """
-        rows = tx.all(sql, owner=owner, text=wanted.text, limit=_FEW + 1)
+def _few(tx: Tx, owner: str, query: TaskQuery) -> list[int] | None:
+    """The tasks with one of the tags, with a rare one of them, or with the text; None where they are many."""
+    by_tag = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
+    by_text = """
+        select task from task_texts
+        where owner = :owner and (instr(title, :text) > 0 or instr(description, :text) > 0) limit :limit
+    """
+    groups = [[tag] for tag in query.tags] if query.needs_all_tags else [list(query.tags)] if query.tags else []
+    searches: list[tuple[str, dict[str, object]]] = [(by_tag, {"tags": tags}) for tags in groups]
+    if query.text:
+        searches.append((by_text, {"text": query.text}))
+    for sql, values in searches:
+        rows = tx.all(sql, owner=owner, limit=_FEW + 1, **values)
         if len(rows) <= _FEW:
             return [task for (task,) in rows]
     return None

@@ -1,114 +1,96 @@
-"""Queries about tasks. Whoever acts on a task names its owner, and the statement that acts looks for both.
+"""Queries about tasks. Every statement that acts on a task has its owner in the WHERE clause.
 
-Lists for those who know only title and description read no more than that; `full` reads everything.
+Contracts that know only title and description read a `Task`; `details` reads everything.
 """
 
 from collections.abc import Sequence
 
-from satchel.model import UNSET, Priority, Task, TaskDetails, UnsetType
+from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
 from satchel.storage.database import Row, Tx
 
-Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in any; None: all
+Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in one; None: all
 
-PRIORITIES: tuple[Priority, ...] = ("low", "normal", "high", "urgent")  # kept as 1 to 4
+_COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
+_COUNT = len(_COLUMNS.split(", "))
 
-_LAST = "select updated_at from tasks where id = :id and owner = :owner"
-_LAST_IF_OPEN = "select updated_at from tasks where id = :id and owner = :owner and completed_at is null"
-_LAST_IF_VERSION = """
-    select updated_at from tasks where id = :id and owner = :owner and (:any_version or version = :version)
+# Confines a query on `tasks` to the allowed projects; the parameters are those of `confine`.
+CONFINED = """
+    (not :is_confined or project is null or project in (select number from projects where name in :allowed))
 """
 
 
-def add(
-    tx: Tx,
-    owner: str,
-    *,
-    title: str,
-    description: str | None,
-    project: int | None = None,
-    priority: Priority = "normal",
-    due: str | None = None,
-) -> Task:
-    """Insert a task.
+def confine(allowed: Allowed) -> dict[str, object]:
+    """The parameters of CONFINED."""
+    return {"is_confined": allowed is not None, "allowed": allowed or ()}
+
+
+def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
+    """Insert a task, except its tags and blockers.
 
     Raises:
-        Violation: foreign key, when its project is gone.
+        Violation: foreign key, where its project was deleted.
     """
-    sql = """
+    sql = f"""
         insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
         values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now)
-        returning number, id, owner, title, description, completed_at, created_at, updated_at, version
+        returning {_COLUMNS}
     """
     row = tx.one(
         sql,
         id=tx.new_id(),
         owner=owner,
-        title=title,
-        description=description,
+        title=draft.title,
+        description=draft.description,
         project=project,
-        priority=PRIORITIES.index(priority) + 1,
-        due=due,
+        priority=PRIORITIES.index(draft.priority) + 1,
+        due=draft.due,
         now=tx.now,
     )
-    assert row is not None, "an insert returns its row"
-    return _task(row)
+    task = _task(row)
+    assert task is not None, "an insert returns its row"
+    return task
 
 
 def by_id(tx: Tx, owner: str, id: str, allowed: Allowed = None) -> Task | None:
     """An owner's task with an id."""
-    sql = """
-        select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where id = :id and owner = :owner
-            and (not :is_confined or project is null
-                or project in (select number from projects where name in :allowed))
-    """
-    row = tx.one(sql, id=id, owner=owner, is_confined=allowed is not None, allowed=allowed or ())
-    return _task(row) if row else None
+    sql = f"select {_COLUMNS} from tasks where id = :id and owner = :owner and {CONFINED}"
+    return _task(tx.one(sql, id=id, owner=owner, **confine(allowed)))
 
 
 def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task | None:
     """An owner's task with a number."""
-    sql = """
-        select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where number = :number and owner = :owner
-            and (not :is_confined or project is null
-                or project in (select number from projects where name in :allowed))
-    """
-    row = tx.one(sql, number=number, owner=owner, is_confined=allowed is not None, allowed=allowed or ())
-    return _task(row) if row else None
+    sql = f"select {_COLUMNS} from tasks where number = :number and owner = :owner and {CONFINED}"
+    return _task(tx.one(sql, number=number, owner=owner, **confine(allowed)))
 
 
-def titled(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
+def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
     """The numbers of an owner's first tasks with exactly this title."""
-    # The title joined to nothing, or SQLite puts it into substr too, and no longer knows what the index is of. The
-    # number plus nothing, or an engine may go through all tasks in the order of their numbers.
-    sql = """
+    # `title || ''` keeps SQLite from replacing the title inside substr, which would hide the expression index from it.
+    # `number + 0` keeps both engines from walking all tasks in the order of their numbers.
+    sql = f"""
         select number from tasks
-        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
-            and (not :is_confined or project is null
-                or project in (select number from projects where name in :allowed))
+        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title and {CONFINED}
         order by number + 0 limit :limit
     """
-    values = {"is_confined": allowed is not None, "allowed": allowed or ()}
-    return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **values)]
+    return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(allowed))]
 
 
 def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, str]]:
-    """The tasks whose titles stand before and behind a title, in the order of their beginnings."""
+    """Numbers and titles of the tasks next to a title, in the order of the first 60 characters."""
     before = """
         select number, title from tasks where owner = :owner and substr(title, 1, 60) < substr(:title, 1, 60)
         order by substr(title, 1, 60) desc, number desc limit :limit
     """
-    behind = """
+    after = """
         select number, title from tasks where owner = :owner and substr(title, 1, 60) >= substr(:title, 1, 60)
         order by substr(title, 1, 60), number limit :limit
     """
     values = {"owner": owner, "title": title, "limit": limit}
-    return [(number, title) for number, title in tx.all(before, **values) + tx.all(behind, **values)]
+    return [(number, title) for number, title in tx.all(before, **values) + tx.all(after, **values)]
 
 
 def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
-    """The numbers and titles of an owner's newest tasks that are not done."""
+    """The numbers and titles of an owner's newest open tasks."""
     sql = """
         select number, title from tasks where owner = :owner and completed_at is null
         order by created_at desc, number desc limit :limit
@@ -117,102 +99,79 @@ def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
 
 
 def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
-    """The numbers of an owner's newest tasks that are not done, the newest first; all are read from an index alone."""
-    everywhere = """
+    """The numbers of an owner's open tasks, the newest first."""
+    sql = """
         select number from tasks where owner = :owner and completed_at is null
         order by created_at desc, number desc limit :limit
     """
-    confined = """
-        select number from tasks where owner = :owner and completed_at is null
-            and (project is null or project in (select number from projects where name in :allowed))
-        order by created_at desc, number desc limit :limit
-    """
-    sql = everywhere if allowed is None else confined
-    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, allowed=allowed or ())]
+    if allowed is not None:  # separate, because without the clause SQLite reads only the index
+        sql = f"""
+            select number from tasks where owner = :owner and completed_at is null and {CONFINED}
+            order by created_at desc, number desc limit :limit
+        """
+    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(allowed))]
 
 
-def among(tx: Tx, owner: str, numbers: Sequence[int], allowed: tuple[str, ...]) -> set[int]:
-    """Those of some numbers that are an owner's tasks in no other than the allowed projects."""
-    sql = """
-        select number from tasks where owner || '' = :owner and number in :numbers
-            and (project is null or project in (select number from projects where name in :allowed))
-    """
-    return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), allowed=allowed)}
+def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set[int]:
+    """Those of some numbers that are an owner's tasks in the allowed projects."""
+    sql = f"select number from tasks where owner || '' = :owner and number in :numbers and {CONFINED}"
+    return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(allowed))}
 
 
-def full(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
-    """Some of an owner's tasks with all that is known of them, in the order given."""
-    # The owner joined to nothing, or SQLite goes through all of his tasks for the few whose numbers it has. Nothing is
-    # sorted here: for each list of three it would open a table.
-    sql = """
-        select t.number, t.id, t.owner, t.title, t.description, t.completed_at, t.created_at, t.updated_at, t.version,
-            (select name from projects p where p.number = t.project), t.priority, t.due,
-            (select string_agg(g.tag, ',') from task_tags g where g.task = t.number),
-            (select string_agg(cast(b.blocker as text), ',') from task_blocks b where b.task = t.number),
+def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
+    """Some of an owner's tasks with everything that is stored about them, in the order given."""
+    # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and
+    # blockers are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
+    sql = f"""
+        select {_COLUMNS}, (select name from projects where projects.number = project), priority, due,
+            (select string_agg(tag, ',') from task_tags where task = tasks.number),
+            (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
             (select string_agg(cast(b.blocker as text), ',')
                 from task_blocks b join tasks o on o.number = b.blocker
-                where b.task = t.number and o.completed_at is null)
-        from tasks t where t.owner || '' = :owner and t.number in :numbers
-            and (not :is_confined or t.project is null
-                or t.project in (select number from projects where name in :allowed))
+                where b.task = tasks.number and o.completed_at is null)
+        from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
     """
-    rows = tx.all(sql, owner=owner, numbers=list(numbers), is_confined=allowed is not None, allowed=allowed or ())
-    found = {row[0]: _full(row) for row in rows}
+    rows = tx.all(sql, owner=owner, numbers=list(numbers), **confine(allowed))
+    found = {row[0]: _details(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
-def places(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, bool, str | None]]:
-    """Of some of an owner's tasks, whether they are in a project, and its name, which row-level security may hide."""
+def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, bool, str | None]]:
+    """Of some of an owner's tasks, whether each is in a project, and its name, which row-level security may hide."""
     sql = """
-        select t.number, t.project is not null, (select name from projects p where p.number = t.project)
-        from tasks t where t.owner || '' = :owner and t.number in :numbers order by t.number
+        select number, project is not null, (select name from projects where projects.number = project)
+        from tasks where owner || '' = :owner and number in :numbers order by number
     """
-    return [(number, bool(is_placed), name) for number, is_placed, name in tx.all(sql, owner=owner, numbers=numbers)]
+    return [
+        (number, bool(has_project), name) for number, has_project, name in tx.all(sql, owner=owner, numbers=numbers)
+    ]
 
 
-def listed(tx: Tx, owner: str, allowed: Allowed = None) -> list[Task]:
-    """An owner's tasks, the newest first."""
-    sql = """
-        select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where owner = :owner
-            and (not :is_confined or project is null
-                or project in (select number from projects where name in :allowed))
+def list_all(tx: Tx, owner: str, allowed: Allowed = None, *, is_open: bool = False) -> list[Task]:
+    """An owner's tasks, all or only the open ones, the newest first."""
+    sql = f"""
+        select {_COLUMNS} from tasks where owner = :owner and {CONFINED}
         order by created_at desc, number desc
     """
-    return [_task(row) for row in tx.all(sql, owner=owner, is_confined=allowed is not None, allowed=allowed or ())]
-
-
-def pending(tx: Tx, owner: str, allowed: Allowed = None) -> list[Task]:
-    """An owner's tasks that are not done, the newest first."""
-    sql = """
-        select number, id, owner, title, description, completed_at, created_at, updated_at, version
-        from tasks where owner = :owner and completed_at is null
-            and (not :is_confined or project is null
-                or project in (select number from projects where name in :allowed))
-        order by created_at desc, number desc
-    """
-    return [_task(row) for row in tx.all(sql, owner=owner, is_confined=allowed is not None, allowed=allowed or ())]
+    if is_open:
+        sql = f"""
+            select {_COLUMNS} from tasks where owner = :owner and completed_at is null and {CONFINED}
+            order by created_at desc, number desc
+        """
+    return [Task(*row) for row in tx.all(sql, owner=owner, **confine(allowed))]
 
 
 def update(
-    tx: Tx,
-    owner: str,
-    id: str,
-    *,
-    title: str | UnsetType = UNSET,
-    description: str | UnsetType | None = UNSET,
-    project: int | UnsetType | None = UNSET,
-    priority: Priority | UnsetType = UNSET,
-    due: str | UnsetType | None = UNSET,
-    status: str | UnsetType = UNSET,
-    version: int | None = None,
+    tx: Tx, owner: str, id: str, patch: TaskPatch, project: int | None, version: int | None = None
 ) -> Task | None:
-    """Change what is given of an owner's task; None when he has no such task, or not of this version.
+    """Change an owner's task, except its tags and blockers; None where there is no such task of this version.
+
+    `project` is the number of the project that the patch names.
 
     Raises:
-        Violation: foreign key, when its project is gone.
+        Violation: foreign key, where its project was deleted.
     """
-    sql = """
+    sql = f"""
         update tasks set
             title = coalesce(:title, title),
             description = case when :has_description then :description else description end,
@@ -224,60 +183,53 @@ def update(
             updated_at = :now,
             version = version + 1
         where id = :id and owner = :owner and (:any_version or version = :version) and updated_at < :now
-        returning number, id, owner, title, description, completed_at, created_at, updated_at, version
+        returning {_COLUMNS}
+    """
+    last = """
+        select updated_at from tasks where id = :id and owner = :owner and (:any_version or version = :version)
     """
     row = tx.renew(
         sql,
-        _LAST_IF_VERSION,
+        last,
         id=id,
         owner=owner,
-        title=None if title is UNSET else title,
-        has_description=description is not UNSET,
-        description=None if description is UNSET else description,
-        has_project=project is not UNSET,
-        project=None if project is UNSET else project,
-        priority=None if priority is UNSET else PRIORITIES.index(priority) + 1,
-        has_due=due is not UNSET,
-        due=None if due is UNSET else due,
-        completes=status == "completed",
-        reopens=status == "pending",
+        title=patch.title or None,
+        has_description=patch.description is not UNSET,
+        description=patch.description or None,
+        has_project=patch.project is not UNSET,
+        project=project,
+        priority=None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1,
+        has_due=patch.due is not UNSET,
+        due=patch.due or None,
+        completes=patch.status == "completed",
+        reopens=patch.status == "pending",
         any_version=version is None,
         version=version,
     )
-    return _task(row) if row else None
+    return _task(row)
 
 
-def complete(tx: Tx, owner: str, id: str) -> Task | None:
-    """Mark an owner's task as done now, even if it was; None when he has no such task."""
-    sql = """
+def complete(tx: Tx, owner: str, id: str, *, renews: bool) -> Task | None:
+    """Complete an owner's task now; None where there is none, or where it is completed and this does not renew it."""
+    sql = f"""
         update tasks set completed_at = :now, updated_at = :now, version = version + 1
-        where id = :id and owner = :owner and updated_at < :now
-        returning number, id, owner, title, description, completed_at, created_at, updated_at, version
+        where id = :id and owner = :owner and (:renews or completed_at is null) and updated_at < :now
+        returning {_COLUMNS}
     """
-    row = tx.renew(sql, _LAST, id=id, owner=owner)
-    return _task(row) if row else None
-
-
-def complete_first(tx: Tx, owner: str, id: str) -> Task | None:
-    """Mark an owner's task as done now, unless it was; None when it was, or when he has no such task."""
-    sql = """
-        update tasks set completed_at = :now, updated_at = :now, version = version + 1
-        where id = :id and owner = :owner and completed_at is null and updated_at < :now
-        returning number, id, owner, title, description, completed_at, created_at, updated_at, version
+    last = """
+        select updated_at from tasks where id = :id and owner = :owner and (:renews or completed_at is null)
     """
-    row = tx.renew(sql, _LAST_IF_OPEN, id=id, owner=owner)
-    return _task(row) if row else None
+    return _task(tx.renew(sql, last, id=id, owner=owner, renews=renews))
 
 
 def delete(tx: Tx, owner: str, id: str) -> bool:
-    """Remove an owner's task with all that hangs on it; says whether he had it."""
-    return (
-        tx.one("delete from tasks where id = :id and owner = :owner returning number", id=id, owner=owner) is not None
-    )
+    """Delete an owner's task with its tags, text and blockers; says whether there was one."""
+    sql = "delete from tasks where id = :id and owner = :owner returning number"
+    return tx.one(sql, id=id, owner=owner) is not None
 
 
 def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -> None:
-    """Make this the folded text by which a task is found."""
+    """Replace the folded text by which a task is found."""
     sql = """
         insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)
         on conflict (task) do update set title = excluded.title, description = excluded.description
@@ -287,42 +239,22 @@ def set_text(tx: Tx, owner: str, number: int, *, title: str, description: str) -
 
 
 def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
-    """Make these the tags of an owner's task."""
-    # Not `task = :task and owner = :owner`, for which SQLite goes through all tags of the owner.
+    """Replace the tags of an owner's task."""
+    # Not `task = :task and owner = :owner`, for which SQLite reads all tags of the owner.
     old = "delete from task_tags where task = (select number from tasks where number = :task and owner = :owner)"
     tx.run(old, task=number, owner=owner)
     sql = "insert into task_tags (task, owner, tag) values (:task, :owner, :tag)"
     tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
 
 
-def _task(row: Row) -> Task:
-    number, id, owner, title, description, completed_at, created_at, updated_at, version = row
-    return Task(
-        number=number,
-        id=id,
-        owner=owner,
-        title=title,
-        description=description,
-        completed_at=completed_at,
-        created_at=created_at,
-        updated_at=updated_at,
-        version=version,
-    )
+def _task(row: Row | None) -> Task | None:
+    return Task(*row) if row else None
 
 
-def _full(row: Row) -> TaskDetails:
-    number, id, owner, title, description, completed_at, created_at, updated_at, version = row[:9]
-    project, priority, due, tags, blockers, open_blockers = row[9:]
+def _details(row: Row) -> TaskDetails:
+    project, priority, due, tags, blockers, open_blockers = row[_COUNT:]
     return TaskDetails(
-        number=number,
-        id=id,
-        owner=owner,
-        title=title,
-        description=description,
-        completed_at=completed_at,
-        created_at=created_at,
-        updated_at=updated_at,
-        version=version,
+        *row[:_COUNT],
         project=project,
         tags=tuple(sorted(tags.split(","))) if tags else (),
         priority=PRIORITIES[priority - 1],

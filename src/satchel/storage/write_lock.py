@@ -1,6 +1,6 @@
-"""The queue before SQLite's write lock: a kernel file lock beside the database.
+"""The lock that writers of a SQLite store queue for: a kernel file lock on a file beside the database.
 
-SQLite's own waiting starves writers (of eight, one got 1 commit while another got 5,436); the kernel's does not.
+SQLite's busy handler starves writers: of eight, one made 1 commit while another made 5,436. The kernel's queue is fair.
 """
 
 import fcntl
@@ -24,28 +24,28 @@ class WriteLock:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def acquire(self, patience: float = 30.0) -> None:
-        """Wait for the turn.
+    def acquire(self, timeout: float = 30.0) -> None:
+        """Wait for the lock and take it.
 
         Raises:
-            StoreFailed: the holder did not let go in time (it may be stopped).
+            StoreFailed: the holder did not release it in time (it may be stopped).
         """
-        if not self._threads.acquire(timeout=patience):
+        if not self._threads.acquire(timeout=timeout):
             raise StoreFailed("another thread holds the write lock of the store")
         try:
-            self._file = self._locked(patience)
+            self._file = self._lock_file(timeout)
         except BaseException:
             self._threads.release()
             raise
 
     def release(self) -> None:
-        """Let the next one in."""
+        """Release the lock."""
         file, self._file = self._file, None
         if file is not None:
-            os.close(file)  # which gives up the lock
+            os.close(file)  # which releases the lock
         self._threads.release()
 
-    def _locked(self, patience: float) -> int:
+    def _lock_file(self, timeout: float) -> int:
         try:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -53,27 +53,27 @@ class WriteLock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._wait(file, patience)
+            self._wait(file, timeout)
         return file
 
-    def _wait(self, file: int, patience: float) -> None:
-        # Only a blocking call gets a fair place in the kernel's queue, and only a thread can be waited for in time.
-        turn = threading.Event()
-        hands = threading.Lock()
-        has_left = False
+    def _wait(self, file: int, timeout: float) -> None:
+        # The kernel queues only blocking calls fairly, and they have no timeout. So a thread makes the call.
+        is_locked = threading.Event()
+        handover = threading.Lock()
+        has_given_up = False
 
         def queue() -> None:
             fcntl.flock(file, fcntl.LOCK_EX)
-            with hands:
-                if has_left:
+            with handover:
+                if has_given_up:
                     os.close(file)
                 else:
-                    turn.set()
+                    is_locked.set()
 
-        threading.Thread(target=queue, name="satchel-gate", daemon=True).start()
-        if turn.wait(patience):
+        threading.Thread(target=queue, name="satchel-write-lock", daemon=True).start()
+        if is_locked.wait(timeout):
             return
-        with hands:
-            if not turn.is_set():
-                has_left = True
-                raise StoreFailed(f"another process has held the write lock of the store for {patience:.0f} s")
+        with handover:
+            if not is_locked.is_set():
+                has_given_up = True
+                raise StoreFailed(f"another process has held the write lock of the store for {timeout:.0f} s")

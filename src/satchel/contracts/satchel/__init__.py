@@ -77,7 +77,7 @@ def _with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context,
                 if f"list_{missing.kind}s" in context.tools:
                     raise
                 raise UnknownName(missing, (), hint="Look at what was named once more.") from missing
-            known = [project.name for project, _ in all_projects.listed(context.tx, context.scope)]
+            known = [project.name for project, _ in all_projects.list_all(context.tx, context.scope)]
             raise UnknownName(missing, closest_names(missing.key, known)) from missing
 
     return run_with_suggestions

@@ -51,7 +51,7 @@ def _complete_prompt(context: Context, name: str, argument: str, text: str) -> C
     declared = next((one for one in found.arguments if one.name == argument), None)
     if declared is None:
         raise invalid_params(f"Prompt '{name}' has no argument {argument}")
-    used = argument_history.recalled(context.tx, context.scope, history_key(found, context.scope), argument, text)
+    used = argument_history.recall(context.tx, context.scope, history_key(found, context.scope), argument, text)
     if argument == "project" and context.scope.projects is not None:
         used = tuple(name for name in used if name in context.scope.projects)
     known = Completion((*_match(declared.values, text), *used), False)

@@ -9,7 +9,7 @@ from satchel.contracts.satchel.rendering import find_prompt, read_template
 from satchel.contracts.satchel.shared import join_lines
 from satchel.contracts.satchel.tasks import HIDDEN_BLOCKER, find_task, format_task, list_blockers
 from satchel.errors import NotFound
-from satchel.model import Prompt, TaskDetails
+from satchel.model import Prompt, TaskDetails, TaskQuery
 from satchel.protocol.codec import encode
 from satchel.services import projects, resources, tasks
 
@@ -135,11 +135,11 @@ def write_start_page(context: Context, task: TaskDetails) -> str:
 
 def write_project_page(context: Context) -> str:
     """The current project in JSON: how much it holds, its first documents and open tasks."""
-    held = projects.contents(context.tx, context.scope.project)
-    open_tasks, has_more = tasks.page(
-        context.tx, context.scope, filter="pending", project=context.scope.project, limit=_MOST
+    held = projects.count_contents(context.tx, context.scope.project)
+    open_tasks, has_more = tasks.list_page(
+        context.tx, context.scope, TaskQuery(filter="pending", project=context.scope.project), limit=_MOST
     )
-    found, _ = resources.page(context.tx, context.scope, limit=_MOST)
+    found, _ = resources.list_page(context.tx, context.scope, limit=_MOST)
     value = {
         "name": context.scope.project,
         "prompts": held.prompts,
@@ -162,7 +162,7 @@ def _list_documents(context: Context, project: str | None) -> list[str]:
     if project is None:
         return []
     try:
-        found, _ = resources.page(context.tx, projects.entered(context.scope, project), limit=_MOST)
+        found, _ = resources.list_page(context.tx, projects.enter(context.scope, project), limit=_MOST)
     except NotFound:
         return []
     return [f"- {one.name}: {one.uri}" for one in found]

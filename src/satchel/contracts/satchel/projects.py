@@ -14,7 +14,7 @@ class ListProjects(Struct):
 
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
-    found = projects.listed(context.tx, context.scope)
+    found = projects.list_all(context.tx, context.scope)
     entries = [{"name": project.name, "prompts": held.prompts, "resources": held.resources} for project, held in found]
     lines = [
         f"- {project.name}: {format_count(held.prompts, 'prompt')}, {format_count(held.resources, 'resource')}"

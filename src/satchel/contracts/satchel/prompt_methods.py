@@ -65,7 +65,7 @@ def offers_start_task(context: Context) -> bool:
 
 def _list_stored(context: Context, entries: list[Result], after: int) -> Result:
     try:
-        found, has_more = prompts.offered(context.tx, context.scope, limit=PAGE, after=after)
+        found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=after)
     except (NotFound, Forbidden) as missing:
         raise protocol_error(missing) from None
     # The title is left out: some clients use it as the name of the prompt and fail at its spaces.

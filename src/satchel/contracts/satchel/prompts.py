@@ -38,10 +38,9 @@ from satchel.contracts.satchel.shared import (
 from satchel.contracts.schema import Schema, hidden
 from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
-from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptSummary
+from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
 from satchel.services import projects, prompts
 from satchel.services.rules import MAX_TITLE
-from satchel.storage.database import NEWEST
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -131,12 +130,14 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
     prompt = prompts.add(
         context.tx,
         context.scope,
-        title=args.title,
-        content=args.content,
-        name=args.name or None,
-        description=args.description or None,
-        tags=args.tags or (),
-        arguments=read_arguments(args.arguments or []),
+        PromptDraft(
+            title=args.title,
+            content=args.content,
+            name=args.name or None,
+            description=args.description or None,
+            tags=args.tags or (),
+            arguments=read_arguments(args.arguments or []),
+        ),
         avoiding=START_TASK,
     )
     text = f"Added prompt '{prompt.name}' to project '{context.scope.project}'."
@@ -149,7 +150,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     query, tags = args.query or None, args.tags or ()
     found, has_more = _list_stored(context, args, last)
     items = [summarize_prompt(prompt) for prompt in found]
-    next_cursor = encode_cursor("p", *prompts.place(found[-1])) if found else None
+    next_cursor = encode_cursor("p", *prompts.position_of(found[-1])) if found else None
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -194,11 +195,13 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
             context.tx,
             context.scope,
             seen.id,
-            title=args.title,
-            content=args.content,
-            description=none_if_empty(args.description),
-            tags=args.tags,
-            arguments=UNSET if args.arguments is UNSET else read_arguments(args.arguments),
+            PromptPatch(
+                title=args.title,
+                content=args.content,
+                description=none_if_empty(args.description),
+                tags=args.tags,
+                arguments=UNSET if args.arguments is UNSET else read_arguments(args.arguments),
+            ),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated prompt '{prompt.name}' in project '{context.scope.project}' to version {prompt.version}."
@@ -215,7 +218,7 @@ def delete_prompt(context: Context, args: DeletePrompt) -> Body:
 
 def list_tags(context: Context, args: ListTags) -> Body:
     context = context.within(args.project)
-    tags = prompts.tags(context.tx, context.scope)
+    tags = prompts.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
     return reply(text, {"project": context.scope.project, "tags": entries})
@@ -231,14 +234,12 @@ def _list_stored(
     if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
-    return prompts.page(
+    return prompts.list_page(
         context.tx,
         context.scope,
-        query=args.query or None,
-        tags=args.tags or (),
-        tags_mode=args.match,
+        PromptQuery(text=args.query or "", tags=args.tags or (), needs_all_tags=args.match == "all"),
         limit=args.limit,
-        behind=(last[1], int(last[2])) if last else NEWEST,
+        after=(last[1], int(last[2])) if last else None,
     )
 
 

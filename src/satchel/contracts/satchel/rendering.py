@@ -51,7 +51,7 @@ def find_prompt(context: Context, reference: str) -> FoundPrompt:
         if missing.kind != "prompt":
             raise
         from_libraries = closest_names(reference, (name for name, _ in context.libraries.catalog.view))
-        similar = (*prompts.near(context.tx, context.scope, reference), *from_libraries)
+        similar = (*prompts.suggest(context.tx, context.scope, reference), *from_libraries)
         raise UnknownName(missing, similar[:3]) from missing
 
 
@@ -70,7 +70,7 @@ def find_stored(context: Context, reference: str) -> Prompt:
             raise
         if in_library is not None:
             raise WrongArgument("prompt", "readOnly", value=in_library.name) from None
-        raise UnknownName(missing, prompts.near(context.tx, context.scope, reference)) from missing
+        raise UnknownName(missing, prompts.suggest(context.tx, context.scope, reference)) from missing
     if in_library is not None:  # a read by this reference returns the library's prompt, so an update must not differ
         raise WrongArgument("prompt", "readOnly", value=in_library.name, limit=prompt.name)
     return prompt
@@ -105,7 +105,7 @@ def fill_in(context: Context, found: FoundPrompt, given: dict[str, str]) -> str:
     known = {one.name: given[one.name] for one in found.arguments if one.name in given}
     text = _render(context, found, known)
     key = history_key(found, context.scope)
-    if known and not context.scope.is_read_only and argument_history.is_news(context.tx, context.scope, key, known):
+    if known and not context.scope.is_read_only and argument_history.has_new(context.tx, context.scope, key, known):
         context.after_commit(lambda tx: argument_history.remember(tx, context.scope, key, known))
     return text
 

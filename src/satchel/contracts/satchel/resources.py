@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.content import decode_content, encode_resource, with_description
+from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, protocol_error
@@ -28,7 +28,7 @@ from satchel.contracts.satchel.shared import (
 )
 from satchel.contracts.schema import Schema, hidden
 from satchel.errors import Forbidden, NotFound
-from satchel.model import Resource
+from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
 from satchel.services import resources
 
@@ -85,11 +85,13 @@ def add_resource(context: Context, args: AddResource) -> Body:
     resource = resources.add(
         context.tx,
         context.scope,
-        name=args.name,
-        uri=args.uri or f"satchel://resource/{args.name}",
-        content=lambda mime_type: decode_content(args.content, mime_type),
-        mime_type=args.mime_type or "text/plain",
-        description=args.description or None,
+        ResourceDraft(
+            name=args.name,
+            uri=args.uri or f"satchel://resource/{args.name}",
+            content=args.content,
+            mime_type=args.mime_type or "text/plain",
+            description=args.description or None,
+        ),
     )
     text = f"Added resource '{resource.name}' ({resource.uri}) to project '{context.scope.project}'."
     return reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
@@ -98,8 +100,8 @@ def add_resource(context: Context, args: AddResource) -> Body:
 def list_resources(context: Context, args: ListResources) -> Body:
     context = context.within(args.project)
     last = decode_cursor(args.cursor, "r")
-    found, has_more = resources.page(
-        context.tx, context.scope, query=args.query or None, limit=args.limit, after=int(last[1]) if last else 0
+    found, has_more = resources.list_page(
+        context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
     )
     return reply_page(
         "resources",
@@ -137,16 +139,13 @@ def read_resource(context: Context, args: ReadResource) -> Body:
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
     context = context.within(args.project)
-    content = args.content
     seen = find_resource(context, args.resource)
     with name_in_errors(seen.name):
         resource = resources.update(
             context.tx,
             context.scope,
             seen.name,
-            content=UNSET if content is UNSET else lambda mime_type: decode_content(content, mime_type),
-            mime_type=args.mime_type,
-            description=args.description,
+            ResourcePatch(content=args.content, mime_type=args.mime_type, description=args.description),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated resource '{resource.name}' in project '{context.scope.project}' to version {resource.version}."
@@ -171,7 +170,7 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
     try:
-        found, has_more = resources.page(context.tx, context.scope, limit=PAGE, after=after)
+        found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
     except (NotFound, Forbidden) as missing:
         raise protocol_error(missing) from None
     entries = [
@@ -202,7 +201,7 @@ def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
 
 def _read(context: Context, uri: str) -> Result:
     try:
-        return encode_resource(resources.read(context.tx, context.scope, uri))
+        return encode_resource(resources.get_by_uri(context.tx, context.scope, uri))
     except NotFound:
         page = read_page(context, uri)
         if page is None:
@@ -224,7 +223,7 @@ def find_resource(context: Context, reference: str) -> Resource:
     except NotFound as missing:
         if missing.kind != "resource":
             raise
-        raise UnknownName(missing, resources.near(context.tx, context.scope, reference)) from missing
+        raise UnknownName(missing, resources.suggest(context.tx, context.scope, reference)) from missing
 
 
 # -- answers ----------------------------------------------------------------------------------------------------

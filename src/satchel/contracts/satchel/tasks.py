@@ -30,7 +30,7 @@ from satchel.contracts.satchel.shared import (
 )
 from satchel.contracts.schema import Schema, hidden
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import Scope, TaskDetails
+from satchel.model import Scope, TaskDetails, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
 from satchel.services import tasks
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
@@ -107,33 +107,37 @@ def add_task(context: Context, args: AddTask) -> Body:
     task = tasks.add(
         context.tx,
         context.scope,
-        title=args.title,
-        description=args.description or None,
-        project=args.project or context.scope.project,
-        tags=args.tags or (),
-        priority=args.priority,
-        due=args.due or None,
-        blocked_by=find_numbers(context, args.blocked_by) or (),
+        TaskDraft(
+            title=args.title,
+            description=args.description or None,
+            project=args.project or context.scope.project,
+            tags=args.tags or (),
+            priority=args.priority,
+            due=args.due or None,
+            blocked_by=find_numbers(context, args.blocked_by) or (),
+        ),
     )
     return _reply_task("Added", context.scope, task)
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     last = decode_cursor(args.cursor, LISTS[args.status])
-    found, has_more = tasks.page(
+    found, has_more = tasks.list_page(
         context.tx,
         context.scope,
-        filter=args.status,
-        project=args.project or None,
-        tags=args.tags or (),
-        tags_mode=args.match,
-        query=args.query or None,
+        TaskQuery(
+            filter=args.status,
+            project=args.project or None,
+            text=args.query or "",
+            tags=args.tags or (),
+            needs_all_tags=args.match == "all",
+        ),
         limit=args.limit,
-        behind=_decode_place(last),
+        after=_decode_position(last),
     )
     next_cursor = None
     if has_more:
-        at = tasks.place(args.status, found[-1])
+        at = tasks.position_of(args.status, found[-1])
         next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
     return reply_page(
         "tasks" if args.status == "all" else f"{args.status} tasks",
@@ -151,14 +155,16 @@ def update_task(context: Context, args: UpdateTask) -> Body:
         context.tx,
         context.scope,
         find_task(context, args.task).number,
-        title=args.title,
-        description=none_if_empty(args.description),
-        project=none_if_empty(args.project),
-        tags=args.tags,
-        priority=args.priority,
-        due=none_if_empty(args.due),
-        blocked_by=find_numbers(context, args.blocked_by),
-        status=args.status,
+        TaskPatch(
+            title=args.title,
+            description=none_if_empty(args.description),
+            project=none_if_empty(args.project),
+            tags=args.tags,
+            priority=args.priority,
+            due=none_if_empty(args.due),
+            blocked_by=find_numbers(context, args.blocked_by),
+            status=args.status,
+        ),
         expected_version=None if args.expected_version is UNSET else args.expected_version,
     )
     return _reply_task("Updated", context.scope, task)
@@ -180,7 +186,7 @@ def delete_task(context: Context, args: DeleteTask) -> Body:
 
 # -- lookups ----------------------------------------------------------------------------------------------------
 
-LISTS: dict[tasks.Filter, List] = {"ready": "o", "pending": "o", "completed": "d", "all": "a"}
+LISTS: dict[TaskFilter, List] = {"ready": "o", "pending": "o", "completed": "d", "all": "a"}
 
 
 def find_task(context: Context, reference: str) -> TaskDetails:
@@ -195,10 +201,10 @@ def find_task(context: Context, reference: str) -> TaskDetails:
     except NotFound as missing:
         if missing.kind != "task":
             raise
-        same, has_more = tasks.titled(context.tx, context.scope, reference)
+        same, has_more = tasks.find_by_title(context.tx, context.scope, reference)
         if same:
             raise AmbiguousTitle(missing, tuple(f"#{number}" for number in same), has_more=has_more) from missing
-        near = tasks.near(context.tx, context.scope, reference)
+        near = tasks.suggest(context.tx, context.scope, reference)
         numbers, titles = tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near)
         raise UnknownName(missing, numbers, titles) from missing
 
@@ -213,11 +219,11 @@ def find_numbers(context: Context, references: list[str] | UnsetType) -> list[in
     return [find_task(context, reference).number for reference in references]
 
 
-def _decode_place(last: tuple[str, ...] | None) -> tasks.Place | None:
+def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
     if last is None:
         return None
     _, moment, number, priority, due = last
-    return tasks.Place(moment, int(number), int(priority), due or None)
+    return TaskPosition(moment, int(number), int(priority), due or None)
 
 
 # -- answers ----------------------------------------------------------------------------------------------------

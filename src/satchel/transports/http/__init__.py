@@ -1,12 +1,14 @@
-"""Serving over HTTP. Nothing here is imported by a process that serves stdio.
+"""Serving over HTTP: an ASGI application under uvicorn. Nothing here is imported by a process that serves stdio.
 
-server     the listening process: sockets, workers, signals, draining
-wire       HTTP connections with deadlines and bounds
-guard      what is refused before anything looks at it: Host, Origin, type, size
-auth       who is calling, and what they may do
-app        the routes
-endpoint   MCP: a POST is a call, a GET a stream of changes
-door       the tools of `tasks` as plain HTTP
-listeners  who is to be told of which changes
-metrics    what was called, how it ended, how long it took
+server     the serving process, or several: uvicorn with our bounds, signals, exit status
+bounds     time limits and bounds of one connection, around uvicorn's protocol
+routes     the ASGI application: which path is answered by what
+guard      the one check in front of every request: Host, Origin, size of the head; refusals as responses
+callers    who is calling, and what they may do
+messages   requests and responses as ASGI carries them
+endpoint   MCP: a POST is a call, a GET opens a stream of changes
+tasks_api  the tools of `tasks` as plain HTTP
+listeners  open streams, and the changes that wait for each
+health     whether the database answers
+metrics    counters for Prometheus
 """

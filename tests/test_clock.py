@@ -1,0 +1,53 @@
+"""Timestamps and ids."""
+
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from satchel import clock
+
+
+def test_no_two_threads_get_the_same_time_and_no_thread_sees_it_go_back() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    answers: list[list[str]] = [[] for _ in range(4)]
+    start = threading.Barrier(len(answers))
+
+    def ask(mine: list[str]) -> None:
+        start.wait()
+        mine.extend(clock.now() for _ in range(5000))
+
+    threads = [threading.Thread(target=ask, args=(mine,)) for mine in answers]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(mine == sorted(mine) for mine in answers)
+    assert len({moment for mine in answers for moment in mine}) == 4 * 5000
+
+
+def test_time_goes_on_where_the_machine_sets_its_clock_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = clock.now()
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    first, second = clock.now(), clock.now()
+    assert before < first < second
+    assert clock.after(second) > second and clock.after("9998-12-31T23:59:59.999999Z") == "9999-01-01T00:00:00.000000Z"
+
+
+def test_timestamps_have_one_length() -> None:
+    assert clock.write(datetime(999, 1, 1, tzinfo=UTC)) == "0999-01-01T00:00:00.000000Z"
+    assert len(clock.now()) == 27
+    assert clock.day_before("2026-03-01T12:00:00.000001Z") == "2026-02-28T12:00:00.000001Z"
+
+
+def test_only_the_usual_form_of_a_uuid_is_an_id() -> None:
+    id = clock.new_id()
+    assert clock.parse_id(id) == clock.parse_id(id.upper()) == id
+    for wrong in ("", id[:-1], id.replace("-", ""), f"{{{id}}}", f"{id[:-1]}g", f" {id[1:]}", f"{id[:-1]}é"):
+        assert clock.parse_id(wrong) is None
