@@ -1,6 +1,8 @@
 """Many clients over HTTP, served by one process or by several that share a socket."""
 
 import ipaddress
+import socket
+import ssl
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -65,12 +67,14 @@ def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, he
     tls = None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key)
     try:
         if tls is not None:
-            server.check_tls(*tls)
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls, password="")
     except (OSError, ValueError) as error:
         why = f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password."
         raise CannotStart(why, 1) from error
+    host = http.host.strip("[]")  # as IPv6 addresses are written in URLs
     try:
-        listening = server.listen(http.host, http.port)
+        family = socket.getaddrinfo(host, http.port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, http.port), family=family, backlog=2048)
     except OSError as error:
         why = f"cannot listen on {http.host}:{http.port}: {error.strerror}. Choose another with --port."
         raise CannotStart(why, 1) from error
@@ -95,19 +99,19 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """
+    from satchel.auth.callers import Callers
     from satchel.transports.http import guard, routes
-    from satchel.transports.http.callers import Callers
     from satchel.transports.http.endpoint import Endpoint
     from satchel.transports.http.health import Health
-    from satchel.transports.http.listeners import Listeners
     from satchel.transports.http.metrics import Metrics
     from satchel.transports.http.tasks_api import TasksApi
+    from satchel.transports.listeners import Listeners
 
     database = open_database(settings.database)
     projects.require(database, Scope(project=settings.project))
     libraries = Libraries(settings.libraries)
     listeners, metrics = Listeners(), Metrics()
-    watched = _Watch(database, listeners.tell)
+    watched = _Watch(database, listeners.publish)
     why = settings.why_project or "the default"
     callers = Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
@@ -143,7 +147,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     contracts["satchel"] = contracts["satchel"].narrow(settings.toolsets, is_read_only=settings.is_read_only)
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
-    stop_watching = watch.start(libraries, listeners.tell)
+    stop_watching = watch.start(libraries, listeners.publish)
 
     def close() -> None:
         stop_watching.set()
@@ -155,7 +159,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         allowed=guard.allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
         callers=callers,
         endpoints=endpoints,
-        tasks=TasksApi(Runner(contracts["tasks"], database), callers=callers, metrics=metrics),
+        tasks=TasksApi(Runner(contracts["tasks"], database), callers, metrics),
         health=Health(lambda: database.schema),
         metrics=metrics,
         issuer=http.oauth_issuer if http.auth == "oauth" else None,

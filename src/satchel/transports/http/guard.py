@@ -1,18 +1,22 @@
-"""The one guard in front of every request: Host, Origin, the size of the head, and errors as responses.
+"""The one guard in front of every request: Host, Origin, sizes, tokens; and refusals as responses.
 
 A web page in a browser on this machine can send requests here, also under a name of its own that it points at us (DNS
 rebinding). It cannot choose the Host and Origin that the browser sends, so both are compared with lists, exactly.
 """
 
 from collections.abc import Callable, Iterable, MutableMapping
-from functools import lru_cache
 from typing import Any
 
+from anyio.to_thread import run_sync
 from msgspec import Struct
 
+from satchel.auth.callers import AccessDenied, Callers
 from satchel.log import log_surprise
+from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.transports.http.messages import (
+    CLOSE,
+    App,
     Disconnected,
     Headers,
     Receive,
@@ -21,7 +25,6 @@ from satchel.transports.http.messages import (
     Response,
     Scope,
     Send,
-    too_large,
 )
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -38,7 +41,9 @@ class AllowedNames(Struct, frozen=True):
 
     def has_host(self, host: str) -> bool:
         """Whether a Host is ours: one of the names with any port, or one that was allowed with exactly this port."""
-        return len(host) <= _MAX_HOST and _is_among(host, self.hosts)
+        folded = host[:_MAX_HOST].lower()
+        name, port = _split_port(folded)
+        return folded in self.hosts or (name in self.hosts and _is_port(port))
 
     def has_origin(self, origin: str) -> bool:
         """Whether an Origin is allowed, or is a page of this machine."""
@@ -54,7 +59,7 @@ class Guard:
 
     def __init__(
         self,
-        app: Callable[[Scope, Receive, Send], Any],
+        app: App,
         allowed: AllowedNames,
         *,
         refuse: Callable[[str, Refusal], Response],
@@ -62,8 +67,10 @@ class Guard:
     ) -> None:
         self._app = app
         self._allowed = allowed
-        self.close = close  # lets go of the store and ends every stream; called at the end of the lifespan
         self._refuse = refuse  # a refusal in the words of the path
+        self.close = close  # lets go of the store and ends every stream; called at the end of the lifespan
+        self.on_start: Callable[[], None] = lambda: None  # for the server, at the start of the lifespan
+        self.on_end: Callable[[], None] = lambda: None  # and when everything is closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -96,11 +103,13 @@ class Guard:
         except Disconnected:
             return
         except Exception as error:
-            refusal = error if isinstance(error, Refusal) else _apologize(request)
             if has_begun:
                 raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
+            if isinstance(error, AccessDenied):
+                error = _refuse_access(error)
+            refusal = error if isinstance(error, Refusal) else _apologize(request)
             if "expect" in headers.last:  # the client may or may not send its body now
-                refusal.headers = {*refusal.headers, ("connection", "close")}
+                refusal.headers += (CLOSE,) if CLOSE not in refusal.headers else ()
             await request.respond(self._refuse(request.path, refusal))
         finally:
             request.connection.response_sent()
@@ -115,7 +124,7 @@ class Guard:
         size = sum(len(name) + len(value) for name, value in raw) + len(scope["path"]) + len(scope["query_string"])
         if len(raw) > MAX_FIELDS or size > MAX_HEAD_BYTES:
             message = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
-            raise Refusal(431, "headers", message, [("connection", "close")])
+            raise Refusal(431, "headers", message, [CLOSE])
         hosts = headers.all("host")
         if len(hosts) != 1 or not self._allowed.has_host(hosts[0]):
             raise Refusal(421, "host", "This host name is not served here. Add it with --allow-host.")
@@ -144,12 +153,20 @@ def check_body(headers: Headers) -> None:
         raise Refusal(415, "body", "The body must not be compressed.")
     length = headers.last.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_MESSAGE_BYTES:
-        raise too_large()
+        raise Refusal(413, "body", f"A body has at most {MAX_MESSAGE_BYTES} bytes.", [CLOSE])
 
 
-def nothing_here() -> Refusal:
-    """The refusal of a path that is not served."""
-    return Refusal(404, "path", "There is nothing at this path. MCP is served at /mcp.")
+async def enter(request: Request, callers: Callers) -> CallScope:
+    """The scope of a request: who is calling, and in which project. Raises AccessDenied."""
+    if callers.is_lookup:
+        return callers.find_scope(request.headers.all, request.query)
+    return await run_sync(callers.find_scope, request.headers.all, request.query, abandon_on_cancel=True)
+
+
+def _refuse_access(denied: AccessDenied) -> Refusal:
+    field = "query" if denied.status == 400 else "authorization"
+    headers = () if denied.challenge is None else (("www-authenticate", denied.challenge),)
+    return Refusal(denied.status, field, denied.message, headers, denied.id)
 
 
 def _apologize(request: Request) -> Refusal:
@@ -165,13 +182,6 @@ def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
         (b"access-control-expose-headers", b"www-authenticate"),
         (b"vary", b"origin"),
     ]
-
-
-@lru_cache(maxsize=1024)
-def _is_among(host: str, hosts: frozenset[str]) -> bool:
-    folded = host.lower()
-    name, port = _split_port(folded)
-    return folded in hosts or (name in hosts and _is_port(port))
 
 
 def _split_port(host: str) -> tuple[str, str | None]:

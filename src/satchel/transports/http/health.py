@@ -14,7 +14,7 @@ _DATABASE_TIMEOUT = 2.0  # seconds; a probe waits no longer
 
 
 class Health:
-    """Asks the database; those who ask while an answer is awaited share it."""
+    """Asks the database; requests that come while an answer is awaited share it."""
 
     def __init__(self, read_schema: Callable[[], int]) -> None:
         self._read_schema = read_schema

@@ -1,7 +1,8 @@
-"""Requests and responses as ASGI carries them: headers, bodies with a bound, events."""
+"""Requests and responses as ASGI carries them: headers, bodies with a bound, streams of events."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from msgspec import Struct
@@ -12,8 +13,10 @@ from satchel.protocol.codec import encode
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderLines = Iterable[tuple[str, str]]
 
+CLOSE = ("connection", "close")
 _JSON = ("content-type", "application/json")
 _EVENTS = (
     ("content-type", "text/event-stream"),
@@ -35,16 +38,16 @@ class Refusal(Exception):
         self.status = status
         self.field = field
         self.message = message
-        self.headers = headers
+        self.headers = tuple(headers)
         self.id = id
 
 
 class Disconnected(Exception):
-    """The client left before its request was complete; there is nobody to answer."""
+    """The client left before its request was complete, so that nothing can be answered."""
 
 
 class Connection:
-    """What the application reports to our server (see bounds.py); this one, under any other server, ignores it."""
+    """What the application reports to our server (see bounds.py); under any other server this one ignores it."""
 
     def body_taken(self) -> None:
         """Everything that has arrived of the body was read."""
@@ -69,9 +72,8 @@ class Headers:
         self.last = dict(self._lines)  # the last value of a name that occurs several times
         self.repeated: frozenset[str] = frozenset()
         if len(self.last) != len(self._lines):
-            self.repeated = frozenset(
-                name for name, count in Counter(name for name, _ in self._lines).items() if count > 1
-            )
+            counts = Counter(name for name, _ in self._lines)
+            self.repeated = frozenset(name for name, count in counts.items() if count > 1)
 
     def all(self, name: str) -> list[str]:
         """Every value of a header."""
@@ -96,11 +98,11 @@ class Request:
         self._send = send
         self.method: str = scope["method"]
         self.query: str = scope["query_string"].decode("latin-1")
-        self.path = path_of(scope)
+        self.path: str = scope["path"].removeprefix(scope.get("root_path", ""))  # below the mount
         self.headers: Headers = scope["satchel.headers"]
         self.connection: Connection = scope.get("state", {}).get("satchel.connection") or Connection()
 
-    async def body(self, limit: int = MAX_MESSAGE_BYTES) -> bytes:
+    async def read_body(self, limit: int = MAX_MESSAGE_BYTES) -> bytes:
         """The whole body. How long it may take is the server's to bound (see bounds.py).
 
         Raises:
@@ -115,15 +117,10 @@ class Request:
             body += message.get("body", b"")
             self.connection.body_taken()
             if len(body) > limit:
-                raise too_large(limit)
+                raise Refusal(413, "body", f"A body has at most {limit} bytes.", [CLOSE])
             if not message.get("more_body", False):
                 self.connection.request_received()
                 return bytes(body)
-
-    async def disconnected(self) -> None:
-        """Return when the client has left; call it only once the body has been read."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
 
     async def respond(self, response: Response) -> None:
         """Send a whole response."""
@@ -131,50 +128,32 @@ class Request:
         await self._begin(response.status, [*response.headers, *length])
         await self._send({"type": "http.response.body", "body": response.body})
 
-    async def begin_events(self, close: Callable[[], None]) -> None:
-        """Open a stream of events; `close` is called when the server shuts down."""
+    async def stream(self, messages: AsyncIterator[bytes | None], close: Callable[[], None]) -> None:
+        """Send messages as events until there are no more; None keeps proxies from closing a quiet stream.
+
+        `close` ends the messages; it is called when the client leaves or the server shuts down.
+        """
+        leaving = asyncio.create_task(self._wait_for_disconnect())
+        leaving.add_done_callback(lambda _: close())
         self.connection.stream_opened(close)
-        await self._begin(200, _EVENTS)
+        try:
+            await self._begin(200, _EVENTS)
+            async for message in messages:
+                event = b": still here\n\n" if message is None else b"event: message\ndata: %s\n\n" % message
+                await self._send({"type": "http.response.body", "body": event, "more_body": True})
+            await self._send({"type": "http.response.body", "body": b""})
+        finally:
+            leaving.cancel()
 
-    async def send_event(self, message: bytes) -> None:
-        """Send one message, which has no line ends of its own, as an event."""
-        await self._send_part(b"event: message\ndata: %s\n\n" % message)
-
-    async def send_comment(self) -> None:
-        """Send a line that clients ignore and that keeps proxies from closing the stream."""
-        await self._send_part(b": still here\n\n")
-
-    async def end_events(self) -> None:
-        """Close the stream."""
-        await self._send({"type": "http.response.body", "body": b""})
+    async def _wait_for_disconnect(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
 
     async def _begin(self, status: int, headers: HeaderLines) -> None:
-        await self._send({"type": "http.response.start", "status": status, "headers": _encode_headers(headers)})
-
-    async def _send_part(self, part: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": part, "more_body": True})
+        encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
 
 def json_response(status: int, value: object, headers: HeaderLines = ()) -> Response:
-    """A value as a response in JSON."""
-    return encoded_json(status, encode(value), headers)
-
-
-def encoded_json(status: int, body: bytes, headers: HeaderLines = ()) -> Response:
-    """JSON that is encoded already as a response."""
-    return Response(status, body, (_JSON, *headers))
-
-
-def too_large(limit: int = MAX_MESSAGE_BYTES) -> Refusal:
-    """The refusal of a body beyond the bound."""
-    return Refusal(413, "body", f"A body has at most {limit} bytes.", [("connection", "close")])
-
-
-def path_of(scope: Scope) -> str:
-    """The path of a request below the path that the application is mounted at."""
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
-
-
-def _encode_headers(lines: HeaderLines) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in lines]
+    """A value, or JSON that is encoded already, as a response."""
+    return Response(status, value if isinstance(value, bytes) else encode(value), (_JSON, *headers))

@@ -7,22 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.multiprocess import MultiProcessCollector
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LABELS = ("contract", "method", "tool")
-
-
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus_client looks for counters that processes share
 
 
@@ -36,50 +28,27 @@ def shared_folder() -> Iterator[None]:
         shutil.rmtree(os.environ.pop(_FOLDER), ignore_errors=True)
 
 
-def forget_dead_workers() -> None:
-    """Drop the gauges of workers that have died, or what they had open would be counted for ever."""
-    for file in Path(os.environ[_FOLDER]).glob("gauge_live*_*.db") if _FOLDER in os.environ else ():
-        if not Path(f"/proc/{file.stem.rpartition('_')[2]}").exists():
-            file.unlink(missing_ok=True)
-
-
 class Metrics:
     """The counters of one process, or of several that share a folder."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
-        self._requests = Counter(
-            "satchel_requests", "Requests answered, by method and tool.", _LABELS, registry=self._registry
-        )
-        self._errors = Counter(
-            "satchel_errors", "Requests answered with an error, by method and tool.", _LABELS, registry=self._registry
-        )
-        self._seconds = Histogram(
-            "satchel_request_seconds",
-            "Time from the whole request to its answer.",
-            _LABELS,
-            buckets=_BUCKETS,
-            registry=self._registry,
-        )
-        self._refusals = Counter(
-            "satchel_refusals", "Requests refused before they were looked at.", ("status",), registry=self._registry
-        )
-        self._streams = Gauge(
-            "satchel_streams",
-            "Streams open now.",
-            registry=self._registry,
-            multiprocess_mode="livesum",
-        )
+        registry = self._registry = CollectorRegistry()
+        self._requests = Counter("satchel_requests", "Requests answered.", _LABELS, registry=registry)
+        self._errors = Counter("satchel_errors", "Requests answered with an error.", _LABELS, registry=registry)
+        seconds = "Time from the whole request to its answer."
+        self._seconds = Histogram("satchel_request_seconds", seconds, _LABELS, buckets=_BUCKETS, registry=registry)
+        self._refusals = Counter("satchel_refusals", "Requests refused by the guard.", ("status",), registry=registry)
+        self._streams = Gauge("satchel_streams", "Open streams.", registry=registry, multiprocess_mode="livesum")
+        self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}  # labels() is slow
 
     def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
         """Count one request; method and tool are names that we know, or the numbers would grow without end."""
         names = (contract, method, tool)
-        counts = self._known.get(names)
-        if counts is None:  # finding them takes longer than counting
-            counts = self._known[names] = (self._requests.labels(*names), self._seconds.labels(*names))
-        counts[0].inc()
-        counts[1].observe(seconds)
+        if names not in self._known:
+            self._known[names] = (self._requests.labels(*names), self._seconds.labels(*names))
+        requests, durations = self._known[names]
+        requests.inc()
+        durations.observe(seconds)
         if is_error:
             self._errors.labels(*names).inc()
 
@@ -93,11 +62,16 @@ class Metrics:
 
     def show(self) -> tuple[bytes, str]:
         """The page for Prometheus, and its type."""
-        forget_dead_workers()
+        registry = self._registry
         if _FOLDER in os.environ:
-            from prometheus_client.multiprocess import MultiProcessCollector
-
+            _forget_dead_workers(Path(os.environ[_FOLDER]))
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-            return generate_latest(registry), CONTENT_TYPE_LATEST
-        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+        return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+def _forget_dead_workers(folder: Path) -> None:
+    """Drop the gauges of workers that have died, or what they had open would be counted for ever."""
+    for file in folder.glob("gauge_live*_*.db"):
+        if not Path(f"/proc/{file.stem.rpartition('_')[2]}").exists():
+            file.unlink(missing_ok=True)

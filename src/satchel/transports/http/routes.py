@@ -6,21 +6,13 @@ from contextlib import asynccontextmanager
 from anyio.to_thread import run_sync
 from starlette.routing import Route, Router
 
+from satchel.auth.callers import SCOPES, Callers
 from satchel.protocol import INVALID_REQUEST
 from satchel.transports.http import tasks_api
-from satchel.transports.http.callers import SCOPES, Callers
 from satchel.transports.http.endpoint import Endpoint
-from satchel.transports.http.guard import AllowedNames, Guard, nothing_here
+from satchel.transports.http.guard import AllowedNames, Guard, enter
 from satchel.transports.http.health import Health
-from satchel.transports.http.messages import (
-    Receive,
-    Refusal,
-    Request,
-    Response,
-    Scope,
-    Send,
-    json_response,
-)
+from satchel.transports.http.messages import Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.tasks_api import TasksApi
 
@@ -39,20 +31,18 @@ _PREFLIGHT = (
 class Handler:
     """A path as an ASGI application: checks the method, then lets a function answer the request."""
 
-    def __init__(
-        self, handle: Callable[[Request], Awaitable[Response | None]], *methods: str, allow: str | None = None
-    ) -> None:
+    def __init__(self, handle: Callable[[Request], Awaitable[Response | None]], methods: str, allow: str = "") -> None:
         self._handle = handle
         self._methods = methods
-        self._allow = allow or ", ".join(methods)  # what a refused client is told
+        self._allow = allow or methods  # what a refused client is told
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         response: Response | None
-        if request.method in self._methods:
+        if request.method in self._methods.split(", "):
             response = await self._handle(request)
         elif request.method == "OPTIONS" and scope.get("satchel.is_shared"):
-            response = Response(204, headers=(("access-control-allow-methods", ", ".join(self._methods)), *_PREFLIGHT))
+            response = Response(204, headers=(("access-control-allow-methods", self._methods), *_PREFLIGHT))
         else:
             raise Refusal(405, "method", f"Use {self._allow} here.", [("allow", self._allow)])
         if response is not None:
@@ -74,57 +64,55 @@ def build_app(
     """Every route of a server; `endpoints` by path, `url` as clients reach it, `issuer` of its OAuth tokens."""
 
     async def show_metrics(request: Request) -> Response:
-        await callers.enter(request)
+        await enter(request, callers)
         page, kind = metrics.show()
         return Response(200, page, (("content-type", kind),))
 
-    def describe_resource(path: str) -> Callable[[Request], Awaitable[Response]]:
+    async def describe_resource(request: Request) -> Response:
         """What a client of a path has to know to ask for a token (RFC 9728)."""
         metadata = {
-            "resource": url + path,
+            "resource": url + (request.path.removeprefix(METADATA) or "/mcp"),
             "authorization_servers": [issuer],
             "scopes_supported": list(SCOPES),
             "bearer_methods_supported": ["header"],
             "resource_name": "Satchel",
         }
-
-        async def show_metadata(_request: Request) -> Response:
-            return json_response(200, metadata)
-
-        return show_metadata
+        return json_response(200, metadata)
 
     def refuse(path: str, refusal: Refusal) -> Response:
         metrics.refused(refusal.status)
         if issuer is not None:
             described = f"{url}{METADATA}{path if path in endpoints else '/mcp'}"
-            refusal.headers = [
+            refusal.headers = tuple(
                 (name, f'{value}, resource_metadata="{described}"' if name == "www-authenticate" else value)
                 for name, value in refusal.headers
-            ]
+            )
         return _refuse(path, refusal)
 
     routes = [
-        Route(path, Handler(endpoint.handle, "GET", "POST", allow=None if endpoint.has_stream else "POST"))
+        Route(path, Handler(endpoint.handle, "GET, POST", "" if endpoint.has_stream else "POST"))
         for path, endpoint in endpoints.items()
     ]
     routes.append(Route(f"{tasks_api.PREFIX}{{name:path}}", Handler(tasks.handle, "POST")))
     routes.append(Route("/health", Handler(health.handle, "GET")))
     routes.append(Route("/metrics", Handler(show_metrics, "GET")))
     if issuer is not None:
-        routes.append(Route(METADATA, Handler(describe_resource("/mcp"), "GET")))
-        routes += [Route(METADATA + path, Handler(describe_resource(path), "GET")) for path in endpoints]
+        routes += [Route(METADATA + path, Handler(describe_resource, "GET")) for path in ("", *endpoints)]
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
+        guard.on_start()
         yield
         await run_sync(close)
+        guard.on_end()
 
     router = Router(routes, redirect_slashes=False, default=_find_nothing, lifespan=lifespan)
-    return Guard(router, allowed, refuse=refuse, close=close)
+    guard = Guard(router, allowed, refuse=refuse, close=close)
+    return guard
 
 
 async def _find_nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise nothing_here()
+    raise Refusal(404, "path", "There is nothing at this path. MCP is served at /mcp.")
 
 
 def _refuse(path: str, refusal: Refusal) -> Response:

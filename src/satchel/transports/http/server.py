@@ -4,10 +4,9 @@ import logging
 import os
 import signal
 import socket
-import ssl
 import sys
 import threading
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import connection, parent_process
 from typing import Any
@@ -21,11 +20,7 @@ from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
-from satchel.transports.http.messages import Receive, Scope, Send
-
-_BACKLOG = 2048
-
-App = Callable[[Scope, Receive, Send], Any]
+from satchel.transports.http.guard import Guard
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -37,28 +32,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     shutdown: int = 10  # for running requests, when the server is told to end
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that clients can connect to.
-
-    Raises:
-        OSError: the address cannot be had.
-    """
-    host = host.strip("[]")  # as IPv6 addresses are written in URLs
-    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-
-
-def check_tls(certificate: str, key: str) -> None:
-    """Look whether a certificate and its key can be used, before anything is served.
-
-    Raises:
-        OSError: a file cannot be read, or is no PEM.
-    """
-    ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, lambda: "")
-
-
 def run(
-    make_app: Callable[[], App],
+    make_app: Callable[[], Guard],
     listening: socket.socket,
     *,
     workers: int,
@@ -114,7 +89,7 @@ class _Supervisor(Multiprocess):
         super().terminate_all()
 
 
-def _load(make_app: Callable[[], App], greet: Callable[[], None] | None) -> App:
+def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Guard:
     """Make the application in the process that serves it."""
     _forward_logs()
     if parent_process() is not None:
@@ -125,21 +100,11 @@ def _load(make_app: Callable[[], App], greet: Callable[[], None] | None) -> App:
         log(str(error))
         sys.exit(STARTUP_FAILURE)
 
-    async def process(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_and_greet(message: MutableMapping[str, Any]) -> None:
-            await send(message)
-            if message["type"] == "lifespan.startup.complete" and greet is not None:
-                greet()
-
-        if scope["type"] != "lifespan":
-            await app(scope, receive, send)
-            return
-        await app(scope, receive, send_and_greet)
-        # All is closed. Leave at once: a worker thread that still waits for the database must not hold the process up,
-        # and uvicorn would end it by the signal instead of status 0.
-        os._exit(0)
-
-    return process
+    app.on_start = greet or app.on_start
+    # A worker thread that still waits for the database must not hold the process up, and uvicorn would let the signal
+    # end it instead of status 0.
+    app.on_end = partial(os._exit, 0)
+    return app
 
 
 def _end_with_parent() -> None:
@@ -160,8 +125,7 @@ def _forward_logs() -> None:
 
 class _Forwarder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage()
         if record.exc_info:
             log_surprise("the application", record.exc_info[1])
-        elif record.levelno >= logging.ERROR or "died" in message:
-            log(message)
+        elif record.levelno >= logging.ERROR or "died" in record.getMessage():
+            log(record.getMessage())

@@ -1,0 +1,114 @@
+"""Who is calling over HTTP, and what they may do: anyone on this machine, a bearer token, or the JWT of an issuer."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from satchel.errors import AuthUnavailable, StoreError, Unauthorized
+from satchel.model import Identity, Scope
+
+PROJECT_HEADER = "satchel-project"
+SCOPES = ("satchel:read", "satchel:write")
+
+_NEEDED_SCOPE = f'scope="{" ".join(SCOPES)}"'
+
+ReadHeader = Callable[[str], list[str]]  # every value of a header, by its name in lower case
+
+
+class AccessDenied(Exception):
+    """A request that may not enter: an HTTP status, a sentence, and the challenge of a WWW-Authenticate header.
+
+    `id` is the JSON-RPC id of the request, where it was read before it was refused.
+    """
+
+    def __init__(self, status: int, message: str, challenge: str | None = None, id: str | int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.challenge = challenge
+        self.id = id
+
+
+class Callers(Struct, frozen=True, kw_only=True):
+    """How one server identifies its callers."""
+
+    scope: Scope  # of a caller that names neither user nor project
+    default_user: str | None = None  # for contracts that act as one
+    identify: Callable[[str], Identity] | None = None  # None: no token is asked for
+    is_lookup: bool = True  # `identify` reads one row of an embedded store, so it may run in the event loop
+    has_scopes: bool = False  # tokens carry OAuth scopes
+
+    def find_scope(self, header: ReadHeader, query: str) -> Scope:
+        """The scope of a request; may ask the database, or wait for an issuer's keys.
+
+        Raises:
+            AccessDenied: 400 for a query that has no meaning, 401 without a valid token, 403 for a project that the
+                token does not open, 503 when the token cannot be checked.
+        """
+        project, why = _find_project(header, query)
+        if self.identify is None:
+            return self.scope if project is None else replace(self.scope, project=project, why=why)
+        try:
+            identity = self.identify(self._read_token(header))
+        except Unauthorized as error:
+            raise self._unauthorized(error.description, is_given=True) from error
+        except (AuthUnavailable, StoreError) as error:
+            raise AccessDenied(503, "Who is calling cannot be told at the moment. Try again.") from error
+        allowed = identity.projects
+        if allowed == ():  # an issuer may grant none
+            raise self._forbidden("This token opens no project.")
+        if project is None:
+            project, why = self.scope.project, self.scope.why
+            if allowed is not None and project not in allowed:
+                project, why = allowed[0], "the token"
+        elif allowed is not None and project not in allowed:
+            raise self._forbidden("This token does not open that project.")
+        is_read_only = identity.is_read_only or self.scope.is_read_only
+        return Scope(project=project, why=why, user=identity.user, projects=allowed, is_read_only=is_read_only)
+
+    def as_user(self, scope: Scope) -> Scope:
+        """A scope that acts as the default user where it names none itself."""
+        if scope.user is not None or self.default_user is None:
+            return scope
+        return replace(scope, user=self.default_user)
+
+    def refuse_write(self, id: str | int | None = None) -> AccessDenied:
+        """The refusal of a write by a caller, or on a server, that may only read."""
+        return self._forbidden("Read-only: nothing may be changed.", id)
+
+    def _read_token(self, header: ReadHeader) -> str:
+        given = header("authorization")
+        if not given:
+            raise self._unauthorized("a bearer token is needed", is_given=False)
+        scheme, _, token = given[0].strip().partition(" ")
+        if len(given) != 1 or scheme.lower() != "bearer" or not token.strip():
+            raise self._unauthorized("the Authorization header must be: Bearer TOKEN", is_given=True)
+        return token.strip()
+
+    def _unauthorized(self, description: str, *, is_given: bool) -> AccessDenied:
+        # RFC 6750: no error code where no token was sent.
+        error = ('error="invalid_token"', f'error_description="{description}"') if is_given else ()
+        challenge = _challenge(*error, *((_NEEDED_SCOPE,) if self.has_scopes else ()))
+        return AccessDenied(401, f"{description[:1].upper()}{description[1:]}.", challenge)
+
+    def _forbidden(self, message: str, id: str | int | None = None) -> AccessDenied:
+        challenge = _challenge('error="insufficient_scope"', _NEEDED_SCOPE)
+        return AccessDenied(403, message, None if self.identify is None else challenge, id)  # else no token would help
+
+
+def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
+    """The project that a request names, and where; an empty name counts as none."""
+    try:
+        given = parse_qs(query, max_num_fields=20).get("project") if query else None
+    except ValueError as error:
+        raise AccessDenied(400, "The query has more fields than there is a use for.") from error
+    if given:
+        return given[-1], "the query ?project="
+    named = [name for name in header(PROJECT_HEADER) if name]
+    return (named[-1], "the header Satchel-Project") if named else (None, "")
+
+
+def _challenge(*parts: str) -> str:
+    return "Bearer " + ", ".join(('realm="satchel"', *parts))
