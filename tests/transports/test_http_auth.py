@@ -366,19 +366,13 @@ def test_a_token_that_is_revoked_while_we_serve_is_refused_at_once(
     database.close()
 
 
-HURRIED = (
-    "import sys; from satchel.transports.http import endpoint; endpoint.KEEP_ALIVE = 0.3; "
-    "from satchel.__main__ import main; sys.exit(main())"
-)
-
-
 def test_a_stream_ends_soon_after_its_token_is_revoked(tmp_path: Path) -> None:
     where = str(tmp_path / "s.db")
     prepared(where)
     database = open_database(where)
     with database.write() as tx:
         token, secret = tokens.create(tx, user=ADA)
-    command = [sys.executable, "-c", HURRIED]
+    command = [sys.executable, "-m", "tests.support.short_timeouts"]
     with WebServer("-d", where, "--auth", "token", command=command) as server, server.connect() as wire:
         headers, body = rpc("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         wire.send(request("POST", "/mcp", [*headers, bearer(secret)], body))

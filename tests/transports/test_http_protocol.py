@@ -502,19 +502,10 @@ def test_a_change_reaches_both_generations(tmp_path: Path) -> None:
         assert server.ask("prompts/list").result["prompts"] != before
 
 
-PATCHED = """
-import sys
-from satchel.transports.http import endpoint
-endpoint.KEEP_ALIVE = 0.1
-from satchel.cli import serve
-sys.exit(serve.run(sys.argv[1:]))
-"""
-
-
 def test_quiet_streams_show_signs_of_life(tmp_path: Path) -> None:
     options = ("--contract", "twig", "--libraries", str(EXAMPLES), "--database", str(tmp_path / "s.db"))
     with (
-        HttpServer(*options, command=[sys.executable, "-c", PATCHED]) as server,
+        HttpServer(*options, command=[sys.executable, "-m", "tests.support.short_timeouts"]) as server,
         server.open() as opened,
         server.listen({"promptsListChanged": True}) as listened,
     ):

@@ -197,7 +197,7 @@ class Endpoint:
                 yield message
 
         try:
-            await request.stream(messages(), listener.close)
+            await request.stream(messages(), listener.close, listener.close)
         finally:
             self._listeners.remove(listener)
             self._metrics.stream_opened(-1)

@@ -128,14 +128,16 @@ class Request:
         await self._begin(response.status, [*response.headers, *length])
         await self._send({"type": "http.response.body", "body": response.body})
 
-    async def stream(self, messages: AsyncIterator[bytes | None], close: Callable[[], None]) -> None:
-        """Send messages as events until there are no more; None keeps proxies from closing a quiet stream.
-
-        `close` ends the messages; it is called when the client leaves or the server shuts down.
-        """
+    async def stream(
+        self,
+        messages: AsyncIterator[bytes | None],
+        on_disconnect: Callable[[], None],
+        on_shutdown: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Send messages as events until there are no more; None keeps proxies from closing a quiet stream."""
         leaving = asyncio.create_task(self._wait_for_disconnect())
-        leaving.add_done_callback(lambda _: close())
-        self.connection.stream_opened(close)
+        leaving.add_done_callback(lambda _: on_disconnect())
+        self.connection.stream_opened(on_shutdown)
         try:
             await self._begin(200, _EVENTS)
             async for message in messages:
