@@ -224,7 +224,7 @@ def _is_loopback(host: str) -> bool:
 
 def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Identity] | None:
     if http.auth == "token":
-        return lambda secret: tokens.identify(database, secret)
+        return partial(tokens.identify, database)
     if http.auth == "oauth":
         from satchel.auth.oauth import OAuth
 
