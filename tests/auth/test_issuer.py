@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from satchel.auth.oauth import OAuth
-from satchel.errors import StoreFailed, StoreUnusable, Unauthorized
 from satchel.auth import fetch
 from satchel.auth import issuer as keys
+from satchel.auth.oauth import OAuth
+from satchel.errors import StoreFailed, StoreUnusable, Unauthorized
 from tests.auth.issuer import AUDIENCE, Issuer, base64url, ec_key, jwk, pem, rsa_key
 
 KEY = rsa_key()

@@ -46,19 +46,19 @@ def together(*works: Callable[[], None]) -> None:
     assert failures == []
 
 
-def test_two_processes_add_500_prompts_each_at_once(store: str, serve: Callable[..., Server]) -> None:
+def test_two_processes_add_500_prompts_each_at_once(store: str, serve_process: Callable[..., Server]) -> None:
     def work(client: Server, name: str) -> None:
         for number in range(500):
             result = client.call("add_prompt", title=f"{name}{number}", content="text", tags=["t"])
             assert result["isError"] is False, result
 
-    a, b = serve("prompt-store", store), serve("prompt-store", store)
+    a, b = serve_process("prompt-store", store), serve_process("prompt-store", store)
     together(lambda: work(a, "a"), lambda: work(b, "b"))
     assert said(a.call("list_prompts"))["total"] == 1000
     assert said(b.call("list_tags"))["tags"] == [{"name": "t", "prompt_count": 1000}]
 
 
-def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve: Callable[..., Server]) -> None:
+def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve_process: Callable[..., Server]) -> None:
     outcomes: list[str] = []
 
     def work(client: Server) -> None:
@@ -66,13 +66,13 @@ def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve: Cal
             body = said(client.call("add_prompt", title="The one", content="text"))
             outcomes.append(body["error"]["code"] if "error" in body else "won")
 
-    clients = [serve("prompt-store", store) for _ in range(4)]
+    clients = [serve_process("prompt-store", store) for _ in range(4)]
     together(*(lambda client=client: work(client) for client in clients))  # type: ignore[misc]
     assert sorted(outcomes) == ["DUPLICATE_TITLE"] * 199 + ["won"]
 
 
 def test_crossing_updates_of_titles_are_refused_or_done_but_never_fail(
-    store: str, serve: Callable[..., Server]
+    store: str, serve_process: Callable[..., Server]
 ) -> None:
     codes: list[str] = []
 
@@ -82,19 +82,19 @@ def test_crossing_updates_of_titles_are_refused_or_done_but_never_fail(
             body = said(client.call("update_prompt", id=ids[number % 2], title=title, content=str(number)))
             codes.append(body["error"]["code"] if "error" in body else "done")
 
-    clients = [serve("prompt-store", store) for _ in range(2)]
+    clients = [serve_process("prompt-store", store) for _ in range(2)]
     ids = [said(clients[0].call("add_prompt", title=f"T{number}", content="x"))["id"] for number in range(2)]
     together(lambda: work(clients[0], ids, 0), lambda: work(clients[1], ids, 1))
     assert set(codes) <= {"done", "DUPLICATE_TITLE"}
 
 
-def test_racing_titles_with_one_slug_all_get_names(store: str, serve: Callable[..., Server]) -> None:
+def test_racing_titles_with_one_slug_all_get_names(store: str, serve_process: Callable[..., Server]) -> None:
     def work(client: Server, offset: int) -> None:
         for number in range(15):
             result = client.call("add_prompt", title="Hello" + "!" * (offset + number), content="x")
             assert result["isError"] is False, result
 
-    clients = [serve("prompt-store", store) for _ in range(3)]
+    clients = [serve_process("prompt-store", store) for _ in range(3)]
     together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))  # type: ignore[misc]
     database = open_database(store)
     with database.read() as tx:
@@ -173,7 +173,9 @@ def test_a_writer_that_is_stopped_holds_the_others_up_no_longer_than_it_is_stopp
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 
 
-def test_four_processes_add_250_tasks_each_and_none_is_starved(store: str, serve: Callable[..., Server]) -> None:
+def test_four_processes_add_250_tasks_each_and_none_is_starved(
+    store: str, serve_process: Callable[..., Server]
+) -> None:
     """All go on until the slowest is done, so that one which is held up for a second is not taken for a starved one."""
     ids: list[str] = []
     progress = [0] * 4
@@ -185,7 +187,7 @@ def test_four_processes_add_250_tasks_each_and_none_is_starved(store: str, serve
             ids.append(body["task"]["id"])
             progress[number] += 1
 
-    clients = [serve("todo", store) for _ in range(4)]
+    clients = [serve_process("todo", store) for _ in range(4)]
     together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))  # type: ignore[misc]
     assert len(set(ids)) == len(ids) == sum(progress)
     assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == len(ids)
@@ -245,11 +247,11 @@ def has_somebody_waiting(store: str) -> bool:
 
 
 def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
-    postgres: PostgresServer, serve: Callable[..., Server]
+    postgres: PostgresServer, serve_process: Callable[..., Server]
 ) -> None:
     """The database is made to wait in the middle of a call, and what the call is about goes meanwhile."""
     store = postgres.fresh()
-    client = serve("mcpkg", store)
+    client = serve_process("mcpkg", store)
     for table, where, tool, arguments, expected in (
         (
             "prompts",
@@ -288,10 +290,10 @@ def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
 
 
 def test_on_postgres_a_second_completion_changes_nothing(
-    postgres: PostgresServer, serve: Callable[..., Server]
+    postgres: PostgresServer, serve_process: Callable[..., Server]
 ) -> None:
     store = postgres.fresh()
-    client = serve("todo", store)
+    client = serve_process("todo", store)
     task = said(client.call("add_task", user_id=ADA, title="T"))["task"]["id"]
     with psycopg.connect(store) as first:
         first.execute("update tasks set completed_at = '2020-01-01T00:00:00.000000Z'")

@@ -56,10 +56,14 @@ class PostgresServer:
 
     def fresh(self) -> str:
         """The address of a new, empty database."""
+        return self.url(self.create())
+
+    def create(self, template: str = "template1") -> str:
+        """Create a database as a copy of another, and return its name."""
         name = next(self._names)
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"create database {name}")
-        return self.url(name)
+            connection.execute(f"create database {name} template {template}")
+        return name
 
     def fresh_for_two(self) -> tuple[str, str]:
         """The address of a new, empty database as its owner has it, and as a role that owns nothing."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from satchel.storage.database import Database
 
 
-def serve(settings: Settings) -> int:
-    """Serve a contract until the client leaves; the exit status."""
+def serve(settings: Settings, streams: stdio.Streams | None = None) -> int:
+    """Serve a contract on the process's own streams, or on others, until the client leaves; the exit status."""
     from satchel.contracts.runner import Runner
 
-    streams = stdio.Streams()
+    streams = streams or stdio.Streams()
+    closing = ExitStack()
     contract = load(settings.contract)
     scope = Scope(
         project=settings.project,
@@ -44,6 +46,7 @@ def serve(settings: Settings) -> int:
         if isinstance(store, int):
             return store
         database = store
+        closing.callback(database.close)
         try:
             if contract.finds_project and settings.why_project is None:
                 scope = _placed(database, scope)
@@ -55,15 +58,13 @@ def serve(settings: Settings) -> int:
         from satchel.library import catalog
 
         libraries = catalog.Libraries(settings.libraries)
+        closing.callback(libraries.renderer.close)
     if os.isatty(streams.reader):
         complain(f"serving {contract.name} on stdin and stdout; a client belongs there. End with Ctrl-D.", 0)
     runner = Runner(contract, database, libraries)
-    begin = _watching(contract, scope, database, libraries)
-    stdio.serve(streams, runner.offer, lambda call, report: runner.answer(call, scope, report), begin)
-    if database is not None:
-        database.close()
-    if libraries is not None:
-        libraries.renderer.close()
+    begin = _watching(contract, scope, database, libraries, closing)
+    with closing:
+        stdio.serve(streams, runner.offer, lambda call, report: runner.answer(call, scope, report), begin)
     return 0
 
 
@@ -79,7 +80,11 @@ def _placed(database: "Database", scope: Scope) -> Scope:
 
 
 def _watching(
-    contract: "Contract", scope: Scope, database: "Database | None", libraries: "Libraries | None"
+    contract: "Contract",
+    scope: Scope,
+    database: "Database | None",
+    libraries: "Libraries | None",
+    closing: ExitStack,
 ) -> Callable[[Callable[["ClientChange"], None]], None]:
     """What begins once the first answer is out: watching for changes, where the contract tells of them."""
 
@@ -101,6 +106,6 @@ def _watching(
         if libraries is not None:
             from satchel.library import watch
 
-            watch.start(libraries, hear)
+            closing.callback(watch.start(libraries, hear).set)
 
     return begin

@@ -1,7 +1,10 @@
 """Hearing of changes on a PostgreSQL server: a connection that listens, and is made again when it is lost."""
 
+import os
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -26,15 +29,25 @@ class Watcher:
         self._connect = connect
         self._heard = heard
         self._stopped = threading.Event()
-        connection = self._listen()  # here, so that whatever is committed from now on is heard
-        self._thread = threading.Thread(target=self._run, args=(connection,), name="satchel-watch", daemon=True)
+        self._connection: psycopg.Connection[Any] | None = None
+        self._listen()  # here, so that whatever is committed from now on is heard
+        self._thread = threading.Thread(target=self._run, name="satchel-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Hear nothing more, and let go of the connection."""
         self._stopped.set()
+        self._wake()
         if threading.current_thread() is not self._thread:
             self._thread.join(2 * _PATIENCE)
+
+    def _wake(self) -> None:
+        """End the thread's wait for notifications: shutting the socket down makes libpq see its end."""
+        connection = self._connection
+        with suppress(psycopg.Error, OSError):
+            if connection is not None:
+                with socket.socket(fileno=os.dup(connection.fileno())) as waited_for:
+                    waited_for.shutdown(socket.SHUT_RDWR)
 
     def _listen(self) -> psycopg.Connection[Any]:
         connection = self._connect()
@@ -43,12 +56,14 @@ class Watcher:
         except BaseException:
             connection.close()
             raise
+        self._connection = connection
         return connection
 
-    def _run(self, connection: psycopg.Connection[Any] | None) -> None:
+    def _run(self) -> None:
         complaint = ""
         while not self._stopped.is_set():
             try:
+                connection = self._connection
                 if connection is None:
                     connection = self._listen()
                     log("watching the store again")
@@ -59,13 +74,17 @@ class Watcher:
                     told += [one.payload for one in connection.notifies(timeout=_GATHER)]
                     self._tell([change for payload in told for change in _decoded(payload)])
             except psycopg.Error as error:
-                if connection is not None:
-                    connection.close()
-                    connection = None
+                self._disconnect()
+                if self._stopped.is_set():
+                    return
                 if str(error) != complaint:  # a server that is away for an hour is worth one line
                     complaint = str(error)
                     log(f"watching the store: {complaint.strip()}")
                 self._stopped.wait(_PATIENCE)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
