@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from satchel.storage.database import Database, open_database
 from tests.support.in_process import InProcess
-from tests.support.postgres import PostgresServer
+from tests.support.postgres import PostgresServer, ReusedDatabase
 from tests.support.stdio import NEWEST, Client, Server
 
 Serve = Callable[..., Client]
@@ -64,10 +64,9 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres: PostgresServer) -> str:
-    """The name of a database with our schema, to be copied: half the time of migrating a new one."""
-    open_database(postgres.url(name := postgres.create())).close()
-    return name
+def reused_database(postgres: PostgresServer) -> ReusedDatabase:
+    """The PostgreSQL database that tests use one after the other."""
+    return ReusedDatabase(postgres, lambda address: open_database(address).close())
 
 
 @pytest.fixture(scope="session")
@@ -91,8 +90,8 @@ def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a new store with our schema and nothing in it, on each engine in turn."""
     if request.param == "postgres":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        return server.url(server.create(request.getfixturevalue("postgres_template")))
+        reused: ReusedDatabase = request.getfixturevalue("reused_database")
+        return reused.emptied()
     return str(shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "satchel.db"))
 
 

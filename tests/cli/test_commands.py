@@ -13,6 +13,7 @@ import pytest
 
 from satchel import config
 from satchel.storage.database import open_database
+from tests.support.command import run as run_command
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -25,10 +26,11 @@ def satchel(store: str, tmp_path: Path) -> Command:
     environment["PYTHONPATH"] = str(Path(config.__file__).parents[1])  # the code that is tested, not what is installed
 
     def run(*arguments: str, input: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
-        command = [sys.executable, "-m", "satchel", *arguments]
-        return subprocess.run(
-            command, input=input, capture_output=True, check=False, env=environment | more, cwd=tmp_path, timeout=60
-        )
+        given = environment | more
+        if arguments[0] != "serve" and "PYTHONIOENCODING" not in more:
+            return run_command(*arguments, environment=given, cwd=tmp_path, input=input)
+        words = [sys.executable, "-m", "satchel", *arguments]
+        return subprocess.run(words, input=input, capture_output=True, check=False, env=given, cwd=tmp_path)
 
     return run
 

@@ -141,14 +141,14 @@ def test_what_is_undone_is_never_heard(database: Database, ear: Ear) -> None:
 
 MANY = """
 import sys
-from satchel.model import Changed
+from satchel.model import StoreChange
 from satchel.storage.database import open_database
 database = open_database(sys.argv[1])
 for number in range(2000):
     with database.write() as tx:
-        tx.changed(Changed("prompt", "p", key=str(number)))
+        tx.changed(StoreChange("prompt", "p", key=str(number)))
 with database.write() as tx:
-    tx.changed(Changed("task", owner="the last"))
+    tx.changed(StoreChange("task", owner="the last"))
 database.close()
 """
 
