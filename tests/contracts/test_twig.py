@@ -1,4 +1,4 @@
-"""The twig contract to the letter: whole replies over real stdio, on libraries on a real disk.
+"""The twig contract to the letter: whole replies, on libraries on a real disk.
 
 What the document prints is in twig.json beside this file and changes only when the document does.
 """
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.stdio import NEWEST, OLDEST, Server, plain
+from tests.support.in_process import InProcess
+from tests.support.stdio import NEWEST, OLDEST, Client, Server, plain
 
 PRINTED = json.loads((Path(__file__).parent / "twig.json").read_text())
 MANIFEST = """
@@ -71,10 +72,10 @@ Start = Callable[..., Server]
 
 @pytest.fixture
 def start() -> Any:
-    servers: list[Server] = []
+    servers: list[Client] = []
 
-    def run(root: Path, revision: str = NEWEST) -> Server:
-        server = Server("--contract", "twig", "--libraries", str(root))
+    def run(root: Path, revision: str = NEWEST) -> Client:
+        server = InProcess("--contract", "twig", "--libraries", str(root))
         servers.append(server)
         if revision != NEWEST:
             server.initialize(revision)
