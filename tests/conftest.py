@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import settings
 from satchel.storage.database import Database, open_database
 from tests.support.in_process import InProcess
 from tests.support.postgres import PostgresServer, ReusedDatabase
+from tests.support.soak import IS_SOAK
 from tests.support.stdio import NEWEST, Client, Server
 
 Serve = Callable[..., Client]
@@ -27,7 +29,9 @@ for name in [name for name in os.environ if name.startswith("SATCHEL_") and name
     del os.environ[name]
 os.environ["SATCHEL_HOME"] = os.environ["XDG_DATA_HOME"] = HOME.name
 
-IS_SOAK = bool(os.environ.get("SATCHEL_SOAK"))
+# Servers and commands of the tests start from compiled code, whatever the caller of the tests wants for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Examples are the same in every run, so that a run depends on the code alone; SATCHEL_EXPLORE draws new ones.
 settings.register_profile("satchel", deadline=None, derandomize=not os.environ.get("SATCHEL_EXPLORE"))
@@ -42,8 +46,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs PostgreSQL, so that `make quick` can leave it out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs PostgreSQL, so that `make quick` can leave it out; leave what only soaks to `make soak`."""
+    if not IS_SOAK:
+        left_out = [item for item in items if item.get_closest_marker("soak")]
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         if "postgres" in (*getattr(item, "fixturenames", ()), *map(str, parameters.values())):

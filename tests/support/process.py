@@ -167,6 +167,15 @@ def open_sockets(pid: int) -> int:
     return count
 
 
+def count_watches(pid: int) -> int:
+    """How many inotify watches a process holds."""
+    count = 0
+    for file in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with suppress(FileNotFoundError):
+            count += file.read_text().count("inotify wd:")
+    return count
+
+
 def eventually(claim: Callable[[], bool], patience: float = TIMEOUT) -> bool:
     """Whether a claim becomes true within a bound."""
     deadline = time.monotonic() + patience
