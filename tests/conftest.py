@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psycopg_pool.base
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from satchel.storage.database import Database, open_database
 from tests.support.in_process import InProcess
 from tests.support.postgres import PostgresServer, ReusedDatabase
-from tests.support.soak import IS_SOAK
+from tests.support.soak import IS_SOAK, amount
 from tests.support.stdio import NEWEST, Client, Server
 
 Serve = Callable[..., Client]
@@ -33,8 +33,15 @@ os.environ["SATCHEL_HOME"] = os.environ["XDG_DATA_HOME"] = HOME.name
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Examples are the same in every run, so that a run depends on the code alone; SATCHEL_EXPLORE draws new ones.
-settings.register_profile("satchel", deadline=None, derandomize=not os.environ.get("SATCHEL_EXPLORE"))
+# Examples are the same in every run, so that a run depends on the code alone and not on the speed of the machine;
+# SATCHEL_EXPLORE draws new ones.
+settings.register_profile(
+    "satchel",
+    deadline=None,
+    derandomize=not os.environ.get("SATCHEL_EXPLORE"),
+    max_examples=amount(50, 500),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("satchel")
 
 # The threads of a pool draw random numbers at any time. Hypothesis must not attribute them to a test.

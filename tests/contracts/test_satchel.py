@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts import load
@@ -17,6 +17,7 @@ from satchel.protocol.pages import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import HINT, ID, TIME, answered, check, make_library, ok, refusal, result_of, text
+from tests.support.soak import amount
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 MEND = "Ask the user to mend the file in the library."
@@ -1259,7 +1260,7 @@ def fuzzed(client: Server) -> Iterator[Server]:
     yield client
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=amount(60, 250))
 @given(call=calls())
 def test_whatever_is_given_the_answer_has_its_form(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
     tool, arguments = call
@@ -1306,7 +1307,7 @@ METHODS = {
 }
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=amount(60, 200))
 @given(call=st.one_of([st.tuples(st.just(method), params) for method, params in METHODS.items()]))
 def test_whatever_is_asked_no_method_is_surprised(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
     answer = fuzzed.request(*call)

@@ -16,6 +16,8 @@ from tests.support.http import HttpServer, Stream
 from tests.support.satchel import answered, make_library, ok
 from tests.support.stdio import NEWEST, PATIENCE, Server
 
+pytestmark = pytest.mark.process
+
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 # A change is promised within a second. This bound only tells the watching from the net of 30 seconds below it.
 BOUND = 10.0

@@ -26,6 +26,8 @@ from tests.support.roles import two_roles
 from tests.support.satchel import answered, make_library
 from tests.support.stdio import NEWEST, Server
 
+pytestmark = pytest.mark.process
+
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 BOUND = 10.0  # seconds, which only a failure takes
 

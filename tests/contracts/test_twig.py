@@ -282,6 +282,7 @@ def test_order_is_by_library_and_then_as_the_manifest_has_it_in_pages_of_500(tmp
     assert server.request("prompts/list", {"cursor": "nope"})["error"]["code"] == -32602
 
 
+@pytest.mark.process
 def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
     write(tmp_path / "one", "a", "[prompts.p]\n", p="of one")
     write(tmp_path / "two", "a", "[prompts.p]\n", p="of two")
