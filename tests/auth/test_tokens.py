@@ -91,7 +91,7 @@ def test_a_token_that_nobody_made_is_unknown(database: Database) -> None:
 
 
 class Untouchable(Database):
-    def read(self, scope: object = None) -> AbstractContextManager[Tx]:
+    def read(self, *_: object, **__: object) -> AbstractContextManager[Tx]:
         raise AssertionError("touched")
 
 

@@ -357,7 +357,7 @@ def test_a_damaged_store_is_said_and_left(tmp_path: Path) -> None:
     )
     assert "left as it is" in failed(process, 1)
     assert file.read_bytes() == b"mine"
-    assert open_database(str(tmp_path / "new.db")).close() is None
+    open_database(str(tmp_path / "new.db")).close()
 
 
 def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) -> None:

@@ -61,7 +61,7 @@ def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
 
 
 def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
-    arguments = [
+    arguments: list[dict[str, Any]] = [
         {"name": "tone", "description": "How", "required": True, "values": ["warm", "dry"]},
         {"name": "to", "values": None},
     ]
@@ -1210,7 +1210,9 @@ values = st.recursive(
 
 def cursors(of: Any) -> st.SearchStrategy[str]:
     """Cursors of a list with keys that may be any."""
-    part = st.sampled_from(["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"])
+    part: st.SearchStrategy[Any] = st.sampled_from(
+        ["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"]
+    )
     return st.lists(part, max_size=4).map(lambda key: cursor_of(of, *key))
 
 

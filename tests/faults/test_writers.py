@@ -71,7 +71,7 @@ def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve_proc
             outcomes.append(body["error"]["code"] if "error" in body else "won")
 
     clients = [serve_process("prompt-store", store) for _ in range(4)]
-    together(*(lambda client=client: work(client) for client in clients))  # type: ignore[misc]
+    together(*(lambda client=client: work(client) for client in clients))
     assert sorted(outcomes) == ["DUPLICATE_TITLE"] * 199 + ["won"]
 
 
@@ -99,7 +99,7 @@ def test_racing_titles_with_one_slug_all_get_names(store: str, serve_process: Ca
             assert result["isError"] is False, result
 
     clients = [serve_process("prompt-store", store) for _ in range(3)]
-    together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))  # type: ignore[misc]
+    together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))
     database = open_database(store)
     with database.read() as tx:
         names = [name for (name,) in tx.all("select name from prompts")]
@@ -190,7 +190,7 @@ def test_four_processes_add_tasks_and_none_is_starved(store: str, serve_process:
             progress[number] += 1
 
     clients = [serve_process("todo", store) for _ in range(4)]
-    together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))  # type: ignore[misc]
+    together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))
     assert len(set(ids)) == len(ids) == sum(progress)
     assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == len(ids)
     assert min(progress) >= TASKS, progress  # by SQLite's own waiting, one had 1 and another 5,436

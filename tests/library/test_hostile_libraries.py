@@ -201,7 +201,7 @@ TOML = [
     toml("262145-bytes", ONE + "#" * (256 * KIB - len(ONE) + 1)),
     Case(
         "sparse-manifest",
-        lambda here, out: (write_library(here / "x", ONE, a="a"), sparse(here / "x" / "twig.toml", out)),
+        lambda here, out: sparse(write_library(here / "x", ONE, a="a") / "twig.toml", out),
     ),
     bomb("many-keys", ONE + "".join(f"k{n} = 0\n" for n in range(25_000))),
     bomb("many-tables", ONE + "".join(f"[t{n}]\n" for n in range(25_000))),

@@ -200,7 +200,7 @@ def test_every_result_is_what_its_revision_wants(method: str, revision: str) -> 
     params, result = RESULTS[method]
     if revision == NEWEST:
         [answer] = say(Connection(LOUD), modern(method, **params), result)
-        extra = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
+        extra: dict[str, Any] = {"resultType": "complete", "_meta": {f"{META}serverInfo": SERVER}}
         if method not in ("tools/call", "prompts/get", "completion/complete"):
             extra |= {"ttlMs": 0, "cacheScope": "private"}
         assert answer["result"] == result | extra

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from tests.support import official
 from tests.support.process import PATIENCE, TIMEOUT, HttpProcess
@@ -83,9 +83,6 @@ class HttpServer(HttpProcess):
         super().__init__(*arguments, environment=environment, command=command)
         self.token: str | None = None  # sent with each request from now on
         self._id = 0
-
-    def __enter__(self) -> "HttpServer":
-        return self
 
     def end(self, patience: float = TIMEOUT) -> int:
         """Stop the process and return its exit status."""
@@ -157,7 +154,7 @@ class HttpServer(HttpProcess):
             assert told.get("id", message["id"]) == message["id"] or "method" in told, told
         return answer
 
-    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
         """Call a tool and give its result, whole but for what the revision adds to every result."""
         where = {key: more.pop(key) for key in ("revision", "path", "headers") if key in more}
         return self.ask("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}}, **where).result
@@ -209,7 +206,7 @@ class Stream:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def __enter__(self) -> "Stream":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

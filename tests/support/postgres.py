@@ -106,7 +106,7 @@ class PostgresServer:
     def _runnable(self, binaries: Path) -> Path:
         """The binaries, or a copy where the other user cannot reach them (a checkout below /root)."""
         try:
-            command = [binaries / "postgres", "--version"]
+            command = [str(binaries / "postgres"), "--version"]
             subprocess.run(command, capture_output=True, check=True, user=self._user, cwd=self.folder)
             return binaries
         except (OSError, subprocess.CalledProcessError):

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 # The bound on every wait of the tests. It only decides how long a failure takes, so it is generous.
 TIMEOUT = 60.0
@@ -120,6 +121,9 @@ class HttpProcess(ServerProcess):
         command = [*(command or SERVE), "--transport", "http", *port, *arguments]
         super().__init__(command, environment, cwd=ROOT)  # some commands import `tests`
         self.port = int(self.said(READY)[1])
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:

@@ -5,7 +5,7 @@ import queue
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from tests.support import official
 from tests.support.process import PATIENCE, SERVE, TIMEOUT, ServerProcess
@@ -101,7 +101,7 @@ class Client:
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return answer
 
-    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
         """Call a tool and give its result, whole but for what the revision adds to every result."""
         answer = self.request("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}})
         assert "result" in answer, answer
@@ -130,7 +130,7 @@ class Server(ServerProcess, Client):
         self._reader = threading.Thread(target=self._read_lines, args=(self._stdout,))
         self._reader.start()
 
-    def __enter__(self) -> "Server":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

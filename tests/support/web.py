@@ -4,7 +4,7 @@ import json
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from tests.support.process import PATIENCE as PATIENCE
 from tests.support.process import SERVE, HttpProcess
@@ -28,9 +28,6 @@ class WebServer(HttpProcess):
     ) -> None:
         command = SERVE if command is None else [*command, "serve"]
         super().__init__(*arguments, command=command, environment=environment)
-
-    def __enter__(self) -> "WebServer":
-        return self
 
     def connect(self, patience: float = PATIENCE) -> "Wire":
         return Wire(self.port, patience)
@@ -91,7 +88,7 @@ class Wire:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = b""
 
-    def __enter__(self) -> "Wire":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

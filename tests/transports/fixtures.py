@@ -31,6 +31,7 @@ OFFER = Offer(
     ),
 )
 PROMPTS = [{"name": f"p{number}", "description": "A prompt"} for number in range(25)]
+server: stdio.StdioServer  # the one that runs
 SCHEMA = {"type": "object", "properties": {}}
 NAMES = ("print", "progress", "sleep", "until signalled", "announce", "flood")
 TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in NAMES]
@@ -98,11 +99,11 @@ def announce(times: int) -> None:
 if __name__ == "__main__":
     original = stdio.StdioServer
 
-    class Watched(original):  # type: ignore[valid-type, misc]
+    class Watched(original):
         def __init__(self, *arguments: Any) -> None:
             global server
             super().__init__(*arguments)
             server = self
 
-    stdio.StdioServer = Watched  # type: ignore[misc]
+    stdio.StdioServer = Watched  # type: ignore[assignment, misc]
     stdio.serve(stdio.Streams(), OFFER, answer)

@@ -338,7 +338,7 @@ def test_streams_that_do_not_block_are_served_too(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     command = [sys.executable, "-m", "satchel", "serve", "-c", "prompt-store", "-d", str(tmp_path / "s.db")]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL)
     theirs.close()
     long = json.dumps({"jsonrpc": "2.0", "id": "x" * 300_000, "method": "ping"}).encode() + b"\n"
     for _ in range(3):
