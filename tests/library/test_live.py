@@ -41,6 +41,7 @@ def server(root: Path) -> Iterator[Server]:
 
 
 def names(server: Server) -> list[str]:
+    """All names that are listed."""
     found: list[str] = []
     cursor: dict[str, Any] = {}
     while True:
@@ -48,6 +49,9 @@ def names(server: Server) -> list[str]:
         answer = server.read()
         while "method" in answer:  # a change of the disk may be announced at any time
             answer = server.read()
+        if cursor and "error" in answer:  # the list has become shorter meanwhile
+            found, cursor = [], {}
+            continue
         found += [prompt["name"] for prompt in answer["result"]["prompts"]]
         if "nextCursor" not in answer["result"]:
             return found
