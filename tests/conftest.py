@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from satchel.storage.database import Database, open_database
 from tests.support.in_process import InProcess
 from tests.support.postgres import PostgresServer, ReusedDatabase
-from tests.support.soak import IS_SOAK, amount
+from tests.support.soak import amount
 from tests.support.stdio import NEWEST, Client, Server
 
 Serve = Callable[..., Client]
@@ -53,12 +53,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs PostgreSQL, so that `make quick` can leave it out; leave what only soaks to `make soak`."""
-    if not IS_SOAK:
-        left_out = [item for item in items if item.get_closest_marker("soak")]
-        items[:] = [item for item in items if not item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=left_out)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs PostgreSQL, so that `make quick` can leave it out."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         if "postgres" in (*getattr(item, "fixturenames", ()), *map(str, parameters.values())):

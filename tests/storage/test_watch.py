@@ -211,11 +211,11 @@ def test_a_long_transaction_elsewhere_delays_nobody(store: str, database: Databa
                 projects.add(tx, "long")
             tx.all("select * from projects")
             opened.set()
-            leave.wait(20)
+            leave.wait(2 * PATIENCE)
 
     staying = threading.Thread(target=stay)
     staying.start()
-    assert opened.wait(10)
+    assert opened.wait(PATIENCE)
     with database.write() as tx:
         projects.add(tx, "short")
     try:

@@ -3,11 +3,9 @@
 import os
 from typing import TypeVar
 
-IS_SOAK = bool(os.environ.get("SATCHEL_SOAK"))
-
 Amount = TypeVar("Amount", int, float)
 
 
 def amount(quick: Amount, full: Amount) -> Amount:
     """How many rounds, clients or examples: the first in `make test`, the second in `make soak`."""
-    return full if IS_SOAK else quick
+    return full if os.environ.get("SATCHEL_SOAK") else quick
