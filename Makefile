@@ -1,7 +1,11 @@
-# Everything a newcomer needs is `make run` and `make test`; both set up what they need in .venv.
-.PHONY: help run test judges check format lint types docs docs-check bench lock clean
+# A newcomer needs `make run`, `make quick` and `make test`; each sets up what it needs in .venv.
+.PHONY: help run quick test soak judges check format lint types docs docs-check bench lock clean
 
 PY := .venv/bin/python
+PYTEST := $(PY) -m pytest -n auto --dist worksteal
+
+# Tests start many interpreters, and each would compile our code again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -10,14 +14,22 @@ run: ## serve everything over HTTP on this machine, and tell how to connect (set
 	@tools/setup run
 	@.venv/bin/satchel serve --transport http
 
-test: ## the tests, on SQLite and on a PostgreSQL that they start (set-up included; needs no Node)
+quick: ## in half a minute: protocol, rules, contracts in process on SQLite, house rules (set-up included)
 	@tools/setup dev
-	$(PY) -m pytest -m "not npm" -n auto --dist worksteal
+	$(PYTEST) -m "not npm and not postgres and not process" tests/protocol tests/services tests/contracts tests/test_house.py
+
+test: ## everything but the npm judges: SQLite files, a PostgreSQL that the tests start, real processes
+	@tools/setup dev
+	$(PYTEST) -m "not npm"
+
+soak: ## the same with the hostile, slow and fault programmes in full; takes its time
+	@tools/setup dev
+	SATCHEL_SOAK=1 $(PYTEST) -m "not npm" --timeout 600
 
 judges: ## the official npm clients drive the server (brings its own Node)
 	@tools/setup judges
 	@tools/judges
-	$(PY) -m pytest -m npm -n auto --dist worksteal
+	$(PYTEST) -m npm
 
 check: ## what CI runs: format, lint, types, docs, the budget of tools/list, tests, judges
 	@tools/setup dev

@@ -2,45 +2,108 @@
 
 import os
 import random
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg_pool.base
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from satchel.storage.database import Database, open_database
-from tests.support.postgres import PostgresServer
-from tests.support.stdio import NEWEST, Server
+from tests.support.in_process import InProcess
+from tests.support.postgres import PostgresServer, ReusedDatabase
+from tests.support.soak import amount
+from tests.support.stdio import NEWEST, Client, Server
 
-# A busy machine is no failure, and what a run says depends on the code alone; SATCHEL_EXPLORE looks further each time.
-settings.register_profile("satchel", deadline=None, derandomize=not os.environ.get("SATCHEL_EXPLORE"))
+Serve = Callable[..., Client]
+
+# The variables that are settings of the tests; all other SATCHEL_* are the user's.
+OF_TESTS = ("SATCHEL_SOAK", "SATCHEL_EXPLORE", "SATCHEL_RENEW", "SATCHEL_MCP_SCHEMAS")
+
+# The tests' own data folder: no test reads or writes the user's store, libraries or settings.
+HOME = tempfile.TemporaryDirectory(prefix="satchel-tests-")
+for name in [name for name in os.environ if name.startswith("SATCHEL_") and name not in OF_TESTS]:
+    del os.environ[name]
+os.environ["SATCHEL_HOME"] = os.environ["XDG_DATA_HOME"] = HOME.name
+
+# Servers and commands of the tests start from compiled code, whatever the caller of the tests wants for itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Examples are the same in every run, so that a run depends on the code alone and not on the speed of the machine;
+# SATCHEL_EXPLORE draws new ones.
+settings.register_profile(
+    "satchel",
+    deadline=None,
+    derandomize=not os.environ.get("SATCHEL_EXPLORE"),
+    max_examples=amount(50, 500),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 settings.load_profile("satchel")
 
-# The threads of a pool draw random numbers when they like. Hypothesis must not take that for the doing of a test.
+# The threads of a pool draw random numbers at any time. Hypothesis must not attribute them to a test.
 psycopg_pool.base.random = random.Random().random  # type: ignore[attr-defined]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """With `-n auto`: one more than there are processors, for tests wait nearly as long as they work."""
+    """With `-n auto`: one more than there are processors, because tests wait for nearly as long as they compute."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs PostgreSQL, so that `make quick` can leave it out."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if "postgres" in (*getattr(item, "fixturenames", ()), *map(str, parameters.values())):
+            item.add_marker("postgres")
+
+
+def pytest_unconfigure() -> None:
+    """Remove the data folder."""
+    HOME.cleanup()
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server that the tests start by themselves."""
+    """A PostgreSQL server that the tests start by themselves, one for each worker of the test run."""
     server = PostgresServer()
     yield server
     server.close()
 
 
+@pytest.fixture(scope="session")
+def reused_database(postgres: PostgresServer) -> ReusedDatabase:
+    """The PostgreSQL database that tests use one after the other."""
+    return ReusedDatabase(postgres, lambda address: open_database(address).close())
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with our schema, to be copied."""
+    file = tmp_path_factory.mktemp("template") / "satchel.db"
+    open_database(str(file)).close()
+    return file
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a new, empty store, on each engine in turn."""
+def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a new store without a schema, on each engine in turn."""
     if request.param == "postgres":
         server: PostgresServer = request.getfixturevalue("postgres")
         return server.fresh()
     return str(tmp_path / "satchel.db")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a new store with our schema and nothing in it, on each engine in turn."""
+    if request.param == "postgres":
+        reused: ReusedDatabase = request.getfixturevalue("reused_database")
+        return reused.emptied()
+    return str(shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "satchel.db"))
 
 
 @pytest.fixture
@@ -52,12 +115,22 @@ def database(store: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Server]]:
-    """Starts servers on a store and ends them: `serve("todo", store, revision)`."""
-    servers: list[Server] = []
+def serve() -> Iterator[Serve]:
+    """Starts servers in threads of this process and ends them: `serve("todo", store, revision)`."""
+    yield from _serving(InProcess)
 
-    def start(contract: str, store: str, revision: str = NEWEST, *more: str) -> Server:
-        server = Server("--contract", contract, "--database", store, *more)
+
+@pytest.fixture
+def serve_process() -> Iterator[Serve]:
+    """Starts servers in processes of their own, for what several processes do to one store."""
+    yield from _serving(Server)
+
+
+def _serving(kind: Callable[..., Client]) -> Iterator[Serve]:
+    servers: list[Client] = []
+
+    def start(contract: str, store: str, revision: str = NEWEST, *more: str) -> Client:
+        server = kind("--contract", contract, "--database", store, *more)
         servers.append(server)
         if revision != NEWEST:
             server.initialize(revision)

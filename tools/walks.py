@@ -1,9 +1,9 @@
 """Counts the files of ours that four requests walk through.
 
 A file is on the walk when it is on the call stack while data moves: bytes from the client or the disk, JSON into a
-value and back, a statement to the database, bytes to the client. Helpers that only compute something on the way (a rule, a
-slug, a counter) are counted apart, with every file in which a function is called. docs/architecture.md tells the walks
-step by step and quotes these counts.
+value and back, a statement to the database, bytes to the client. Helpers that only compute something on the way (a
+rule, a slug, a counter) are counted apart, with every file in which a function is called. docs/architecture.md tells
+the walks step by step and quotes these counts.
 
 Each walk is made by a real process that records its calls. What counts is between the question and its answer, from the
 loop of the server inwards.

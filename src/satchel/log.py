@@ -14,7 +14,10 @@ STDERR = 2
 
 def log(line: str) -> None:
     """Write one line, or drop it where stderr is a full pipe: a client that does not read it must not block us."""
-    raw = f"{clock.now()} {line}".encode("utf-8", "replace")[: select.PIPE_BUF - 1] + b"\n"
+    _write(f"{clock.now()} {line}".encode("utf-8", "replace")[: select.PIPE_BUF - 1] + b"\n")
+
+
+def _write(raw: bytes) -> None:
     try:
         if _never_blocks() or select.select([], [STDERR], [], 0)[1]:
             os.write(STDERR, raw)  # a writable pipe takes that many bytes at once

@@ -1,14 +1,13 @@
 """The commands about libraries, and the example library."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.contracts.test_twig import write
+from tests.support.command import run as run_command
 from tests.support.stdio import Server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,9 +15,8 @@ EXAMPLES = ROOT / "examples" / "libraries"
 
 
 def satchel(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SATCHEL_HOME": str(home)}
-    command = [sys.executable, "-m", "satchel", "library", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    ended = run_command("library", *words, environment={"SATCHEL_HOME": str(home)})
+    return subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
 def test_a_new_library_works_at_once(tmp_path: Path) -> None:

@@ -419,6 +419,7 @@ def test_a_project_deleted_while_serving_is_said_to_be_gone(project: str, either
         assert either.request(method, params)["error"] == {"code": -32603, "message": gone}
 
 
+@pytest.mark.process
 def test_a_project_that_does_not_exist_is_not_served(store: str) -> None:
     with_missing = Server("--contract", "mcpkg", "--database", store, "--project", "missing")
     assert with_missing.ended()

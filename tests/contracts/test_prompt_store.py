@@ -382,7 +382,7 @@ def test_a_tag_has_1_to_50_characters(client: Server) -> None:
     add(client, "T", tags=["x" * 50])
 
 
-WRONG = [
+WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("add_prompt", {"content": "x"}, "title"),
     ("add_prompt", {"title": "x"}, "content"),
     ("add_prompt", {}, "title"),

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts.prompt_store import format_snippet
 from satchel.model import PromptDraft, Scope
 from satchel.services import excerpts, projects, prompts
 from satchel.storage.database import Database
+from tests.support.soak import amount
 from tests.support.stdio import Server
 
 TEXTS = {
@@ -89,7 +90,7 @@ def decided_snippet(content: str, query: str) -> str:
     return ("..." if first > 0 else "") + full[first : first + 200] + ("..." if first + 200 < len(full) else "")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(20, 60))
 @given(
     contents=st.lists(st.text(ALPHABET, min_size=1, max_size=40).filter(str.strip), min_size=1, max_size=6),
     queries=st.lists(st.text(ALPHABET, max_size=5), min_size=1, max_size=8),
@@ -119,7 +120,7 @@ SPACED = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(30, 80))
 @given(pieces=SPACED, query=st.sampled_from(["needle", "NEEDLE ", "ss", " ", "word\n", "xneedle", "fi"]))
 def test_snippets_of_long_texts_are_as_decided(database: Database, pieces: list[str], query: str) -> None:
     content = "".join(pieces)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts import load
@@ -16,6 +16,7 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import HINT, ID, TIME, answered, check, make_library, ok, refusal, result_of, text
+from tests.support.soak import amount
 from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 MEND = "Ask the user to mend the file in the library."
@@ -59,7 +60,7 @@ def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
 
 
 def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
-    arguments = [
+    arguments: list[dict[str, Any]] = [
         {"name": "tone", "description": "How", "required": True, "values": ["warm", "dry"]},
         {"name": "to", "values": None},
     ]
@@ -1208,7 +1209,9 @@ values = st.recursive(
 
 def cursors(of: Any) -> st.SearchStrategy[str]:
     """Cursors of a list with keys that may be any."""
-    part = st.sampled_from(["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"])
+    part: st.SearchStrategy[Any] = st.sampled_from(
+        ["2026-11-16T05:48:00.123456Z", 1, 10**17, "2", "2027-01-01", "", "desk:letter", "~", "\0"]
+    )
     return st.lists(part, max_size=4).map(lambda key: encode_cursor(of, *key))
 
 
@@ -1258,7 +1261,7 @@ def fuzzed(client: Server) -> Iterator[Server]:
     yield client
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=amount(60, 250))
 @given(call=calls())
 def test_whatever_is_given_the_answer_has_its_form(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
     tool, arguments = call
@@ -1304,7 +1307,7 @@ METHODS = {
 }
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=amount(60, 200))
 @given(call=st.one_of([st.tuples(st.just(method), params) for method, params in METHODS.items()]))
 def test_whatever_is_asked_no_method_is_surprised(fuzzed: Server, call: tuple[str, dict[str, Any]]) -> None:
     answer = fuzzed.request(*call)

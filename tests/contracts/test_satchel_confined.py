@@ -13,6 +13,8 @@ from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.satchel import make_library, ok, refusal, text
 
+pytestmark = pytest.mark.process
+
 ANN = "11111111-1111-4111-8111-111111111111"
 HIDDEN, FIRST, WAITING, FREE = 1, 2, 3, 4
 ELSEWHERE = "a task of a project that is not open here"

@@ -25,7 +25,7 @@ def tools_of(*sets: str) -> list[str]:
 Ask = Callable[[str, dict[str, Any]], Any]
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(params=["stdio", pytest.param("http", marks=pytest.mark.process)])
 def start(request: pytest.FixtureRequest, store: str, serve: Callable[..., Server]) -> Any:
     """Starts a server one way or the other, and gives a way to ask it."""
     servers: list[HttpServer] = []
@@ -152,6 +152,7 @@ def test_both_at_once(start: Callable[..., Ask]) -> None:
     assert listed(ask) == ["list_tasks", "list_projects"]
 
 
+@pytest.mark.process
 def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None:
     with HttpServer("--database", store, "--user", ANN, "--read-only") as server:
         for contract in ("prompt-store", "mcpkg", "todo", "tasks"):
@@ -166,6 +167,7 @@ def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None
         assert ok(server, "list_tasks", status="all")["tasks"] == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "environment", "complaint"),
     [
@@ -194,6 +196,7 @@ def test_what_cannot_be_meant_is_refused(
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"satchel: {complaint}\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("said", "is_read_only"), [("1", True), ("On", True), ("0", False), ("off", False), ("", False)]
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts.contract import Context, Reply
@@ -30,6 +30,7 @@ from satchel.services import projects, prompts, resources, tasks
 from satchel.storage import prompt_pages, sqlite, task_pages
 from satchel.storage.database import Database, Tx
 from tests.support.satchel import make_library
+from tests.support.soak import amount
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 TOOLS: dict[str, tuple[Any, Any]] = {
@@ -280,7 +281,7 @@ def in_order(filter: str, known: list[TaskDetails]) -> list[TaskDetails]:
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(20, 60))
 @given(
     moments=st.lists(st.lists(TASKS, min_size=1, max_size=5), max_size=3),
     status=st.sampled_from(["ready", "ready", "pending", "completed", "all"]),
@@ -367,7 +368,7 @@ def change_prompt(tx: Tx, change: tuple[str, int], title: str) -> str | None:
     return name
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(20, 60))
 @given(
     moments=st.lists(st.lists(TAGS, min_size=1, max_size=5), max_size=3),
     shelf=st.sets(NAMES),

@@ -15,6 +15,8 @@ from tests.support.http import HttpServer
 from tests.support.satchel import ok, refusal
 from tests.support.stdio import Server
 
+pytestmark = pytest.mark.process
+
 ANN = "11111111-1111-4111-8111-111111111111"
 PROJECTS = ("default", "flagged", "told", "marked", "repo", "outer")
 

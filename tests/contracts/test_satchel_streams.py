@@ -4,7 +4,6 @@ Nothing here waits for silence: a change that must not be announced is followed 
 """
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,12 +20,14 @@ from satchel.storage.database import Database, open_database
 from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_line, name_of
 from tests.support.http import HttpServer, Stream
 from tests.support.postgres import PostgresServer
+from tests.support.process import TIMEOUT, eventually
 from tests.support.roles import two_roles
 from tests.support.satchel import answered, make_library
 from tests.support.stdio import NEWEST, Server
 
+pytestmark = pytest.mark.process
+
 ANN, BEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
-BOUND = 10.0  # seconds, which only a failure takes
 
 LISTENING = ["stdio, handshake", "stdio, listen", "http, listen"]
 WAYS = [*LISTENING, "http, GET"]
@@ -40,7 +41,7 @@ class Ear:
 
     def next(self, count: int = 1) -> list[str]:
         """What is heard next, sorted: changes of one moment come in no order that matters."""
-        return sorted(name_of(self._source.read(BOUND)) for _ in range(count))
+        return sorted(name_of(self._source.read(TIMEOUT)) for _ in range(count))
 
 
 @pytest.fixture
@@ -88,10 +89,7 @@ def streamed(server: HttpServer, way: str, wish: dict[str, Any], path: str) -> S
         assert stream.read()["params"]["notifications"] == wish
         return stream
     stream = server.open(path=path)
-    deadline = time.monotonic() + BOUND
-    while server.metric("satchel_streams") < 1:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    assert eventually(lambda: server.metric("satchel_streams") >= 1)
     return stream
 
 

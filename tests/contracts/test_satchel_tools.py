@@ -84,6 +84,7 @@ def test_an_answer_is_a_success_or_an_error_and_never_both(name: str) -> None:
     assert "project" in required
 
 
+@pytest.mark.process
 def test_all_of_it_fits_into_the_budget() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "budget.py"], capture_output=True, text=True, check=False, cwd=ROOT

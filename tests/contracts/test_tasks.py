@@ -198,6 +198,7 @@ def test_no_tool_lets_one_user_at_anothers_task(client: Server, store: str, serv
     assert {**absent, "details": None} == {**foreign, "details": None}
 
 
+@pytest.mark.process
 def test_without_a_user_the_local_one_is_meant(store: str, serve: Callable[..., Server], tmp_path: Path) -> None:
     environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
     first = Server("--contract", "tasks", environment=environment)

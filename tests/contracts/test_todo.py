@@ -181,6 +181,7 @@ def test_a_pinned_connection_acts_for_no_other_user(store: str, serve: Callable[
     assert call(client, "list_tasks", user_id=ADA)["count"] == 1
 
 
+@pytest.mark.process
 def test_a_user_that_is_no_uuid_is_refused_at_the_start(store: str) -> None:
     server = Server("--contract", "todo", "--database", store, "--user", "ada")
     assert server.ended() and server.close() == 2

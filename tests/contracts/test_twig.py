@@ -1,4 +1,4 @@
-"""The twig contract to the letter: whole replies over real stdio, on libraries on a real disk.
+"""The twig contract to the letter: whole replies, on libraries on a real disk.
 
 What the document prints is in twig.json beside this file and changes only when the document does.
 """
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.stdio import NEWEST, OLDEST, Server, plain
+from tests.support.in_process import InProcess
+from tests.support.stdio import NEWEST, OLDEST, Client, Server, plain
 
 PRINTED = json.loads((Path(__file__).parent / "twig.json").read_text())
 MANIFEST = """
@@ -71,10 +72,10 @@ Start = Callable[..., Server]
 
 @pytest.fixture
 def start() -> Any:
-    servers: list[Server] = []
+    servers: list[Client] = []
 
-    def run(root: Path, revision: str = NEWEST) -> Server:
-        server = Server("--contract", "twig", "--libraries", str(root))
+    def run(root: Path, revision: str = NEWEST) -> Client:
+        server = InProcess("--contract", "twig", "--libraries", str(root))
         servers.append(server)
         if revision != NEWEST:
             server.initialize(revision)
@@ -281,6 +282,7 @@ def test_order_is_by_library_and_then_as_the_manifest_has_it_in_pages_of_500(tmp
     assert server.request("prompts/list", {"cursor": "nope"})["error"]["code"] == -32602
 
 
+@pytest.mark.process
 def test_several_roots_are_one_catalogue(tmp_path: Path) -> None:
     write(tmp_path / "one", "a", "[prompts.p]\n", p="of one")
     write(tmp_path / "two", "a", "[prompts.p]\n", p="of two")

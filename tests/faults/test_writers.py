@@ -18,10 +18,14 @@ from satchel.model import Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
+from tests.support.process import eventually
+from tests.support.soak import amount
 from tests.support.stdio import Server, modern_meta
-from tests.support.web import eventually
 
 SCOPE = Scope()
+ADDS = amount(100, 500)
+TASKS = amount(60, 250)
+KILLS = amount(5, 20)
 
 
 def said(result: dict[str, Any]) -> Any:
@@ -46,19 +50,19 @@ def together(*works: Callable[[], None]) -> None:
     assert failures == []
 
 
-def test_two_processes_add_500_prompts_each_at_once(store: str, serve: Callable[..., Server]) -> None:
+def test_two_processes_add_prompts_at_once(store: str, serve_process: Callable[..., Server]) -> None:
     def work(client: Server, name: str) -> None:
-        for number in range(500):
+        for number in range(ADDS):
             result = client.call("add_prompt", title=f"{name}{number}", content="text", tags=["t"])
             assert result["isError"] is False, result
 
-    a, b = serve("prompt-store", store), serve("prompt-store", store)
+    a, b = serve_process("prompt-store", store), serve_process("prompt-store", store)
     together(lambda: work(a, "a"), lambda: work(b, "b"))
-    assert said(a.call("list_prompts"))["total"] == 1000
-    assert said(b.call("list_tags"))["tags"] == [{"name": "t", "prompt_count": 1000}]
+    assert said(a.call("list_prompts"))["total"] == 2 * ADDS
+    assert said(b.call("list_tags"))["tags"] == [{"name": "t", "prompt_count": 2 * ADDS}]
 
 
-def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve: Callable[..., Server]) -> None:
+def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve_process: Callable[..., Server]) -> None:
     outcomes: list[str] = []
 
     def work(client: Server) -> None:
@@ -66,36 +70,36 @@ def test_of_200_racing_adds_of_one_title_exactly_one_wins(store: str, serve: Cal
             body = said(client.call("add_prompt", title="The one", content="text"))
             outcomes.append(body["error"]["code"] if "error" in body else "won")
 
-    clients = [serve("prompt-store", store) for _ in range(4)]
-    together(*(lambda client=client: work(client) for client in clients))  # type: ignore[misc]
+    clients = [serve_process("prompt-store", store) for _ in range(4)]
+    together(*(lambda client=client: work(client) for client in clients))
     assert sorted(outcomes) == ["DUPLICATE_TITLE"] * 199 + ["won"]
 
 
 def test_crossing_updates_of_titles_are_refused_or_done_but_never_fail(
-    store: str, serve: Callable[..., Server]
+    store: str, serve_process: Callable[..., Server]
 ) -> None:
     codes: list[str] = []
 
     def work(client: Server, ids: list[str], offset: int) -> None:
-        for number in range(150):
+        for number in range(amount(60, 150)):
             title = f"T{(number + offset) % 2}"
             body = said(client.call("update_prompt", id=ids[number % 2], title=title, content=str(number)))
             codes.append(body["error"]["code"] if "error" in body else "done")
 
-    clients = [serve("prompt-store", store) for _ in range(2)]
+    clients = [serve_process("prompt-store", store) for _ in range(2)]
     ids = [said(clients[0].call("add_prompt", title=f"T{number}", content="x"))["id"] for number in range(2)]
     together(lambda: work(clients[0], ids, 0), lambda: work(clients[1], ids, 1))
     assert set(codes) <= {"done", "DUPLICATE_TITLE"}
 
 
-def test_racing_titles_with_one_slug_all_get_names(store: str, serve: Callable[..., Server]) -> None:
+def test_racing_titles_with_one_slug_all_get_names(store: str, serve_process: Callable[..., Server]) -> None:
     def work(client: Server, offset: int) -> None:
         for number in range(15):
             result = client.call("add_prompt", title="Hello" + "!" * (offset + number), content="x")
             assert result["isError"] is False, result
 
-    clients = [serve("prompt-store", store) for _ in range(3)]
-    together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))  # type: ignore[misc]
+    clients = [serve_process("prompt-store", store) for _ in range(3)]
+    together(*(lambda n=n, c=c: work(c, 15 * n) for n, c in enumerate(clients)))
     database = open_database(store)
     with database.read() as tx:
         names = [name for (name,) in tx.all("select name from prompts")]
@@ -113,11 +117,11 @@ def feed(stdin: IO[bytes], round: int) -> None:
             stdin.write(json.dumps(message).encode() + b"\n")
 
 
-def test_nothing_acknowledged_is_lost_over_20_kills_in_mid_write(tmp_path: Path) -> None:
+def test_nothing_acknowledged_is_lost_over_kills_in_mid_write(tmp_path: Path) -> None:
     store = str(tmp_path / "s.db")
     acknowledged: set[str] = set()
     dice = random.Random(7)
-    for round in range(20):
+    for round in range(KILLS):
         process = subprocess.Popen(
             [sys.executable, "-m", "satchel", "serve", "--contract", "prompt-store", "--database", store],
             stdin=subprocess.PIPE,
@@ -145,7 +149,7 @@ def test_nothing_acknowledged_is_lost_over_20_kills_in_mid_write(tmp_path: Path)
         untold = tx.all("select number from prompts where number not in (select prompt from prompt_texts)")
         assert prompts.search(tx, SCOPE, "few words", limit=1, offset=0).total == len(kept)
     database.close()
-    assert len(acknowledged) >= 20  # one in each round, and more where the disk is quick
+    assert len(acknowledged) >= KILLS  # one in each round, and more where the disk is quick
     assert acknowledged <= kept and torn == [] and untold == []
     raw = apsw.Connection(store)
     assert raw.execute("pragma integrity_check").fetchall() == [("ok",)]
@@ -173,23 +177,23 @@ def test_a_writer_that_is_stopped_holds_the_others_up_no_longer_than_it_is_stopp
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 
 
-def test_four_processes_add_250_tasks_each_and_none_is_starved(store: str, serve: Callable[..., Server]) -> None:
+def test_four_processes_add_tasks_and_none_is_starved(store: str, serve_process: Callable[..., Server]) -> None:
     """All go on until the slowest is done, so that one which is held up for a second is not taken for a starved one."""
     ids: list[str] = []
     progress = [0] * 4
 
     def work(number: int, client: Server) -> None:
-        while min(progress) < 250 and max(progress) < 2500:
+        while min(progress) < TASKS and max(progress) < 10 * TASKS:
             body = said(client.call("add_task", user_id=ADA, title=f"{number}/{progress[number]}"))
             assert body["success"] is True, body
             ids.append(body["task"]["id"])
             progress[number] += 1
 
-    clients = [serve("todo", store) for _ in range(4)]
-    together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))  # type: ignore[misc]
+    clients = [serve_process("todo", store) for _ in range(4)]
+    together(*(lambda n=n, c=c: work(n, c) for n, c in enumerate(clients)))
     assert len(set(ids)) == len(ids) == sum(progress)
     assert said(clients[0].call("list_tasks", user_id=ADA))["count"] == len(ids)
-    assert min(progress) >= 250, progress  # where it was SQLite's own waiting that decided, one had 1 and another 5,436
+    assert min(progress) >= TASKS, progress  # by SQLite's own waiting, one had 1 and another 5,436
 
 
 def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again() -> None:
@@ -198,7 +202,6 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
         store = postgres.fresh()
         acknowledged: set[str] = set()
         back = threading.Event()
-        recovered: list[float] = []
         with Server("--contract", "todo", "--database", store) as client:
             client.call("list_tasks", user_id=ADA)
 
@@ -207,7 +210,6 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
                 postgres.stop()
                 time.sleep(1.5)
                 postgres.start()
-                recovered.append(time.monotonic())
                 back.set()
 
             restarting = threading.Thread(target=restart)
@@ -229,7 +231,6 @@ def test_a_postgres_that_restarts_in_mid_load_loses_nothing_and_is_found_again()
                     time.sleep(0.02)
                 number += 1
             restarting.join()
-            assert time.monotonic() - recovered[0] < 15, "it took too long to come back"
             assert len(acknowledged) > 10
             listed = said(client.call("list_tasks", user_id=ADA))["tasks"]
             assert acknowledged <= {task["id"] for task in listed}
@@ -245,11 +246,11 @@ def has_somebody_waiting(store: str) -> bool:
 
 
 def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
-    postgres: PostgresServer, serve: Callable[..., Server]
+    postgres: PostgresServer, serve_process: Callable[..., Server]
 ) -> None:
     """The database is made to wait in the middle of a call, and what the call is about goes meanwhile."""
     store = postgres.fresh()
-    client = serve("mcpkg", store)
+    client = serve_process("mcpkg", store)
     for table, where, tool, arguments, expected in (
         (
             "prompts",
@@ -288,10 +289,10 @@ def test_on_postgres_what_goes_in_mid_call_is_called_by_its_name(
 
 
 def test_on_postgres_a_second_completion_changes_nothing(
-    postgres: PostgresServer, serve: Callable[..., Server]
+    postgres: PostgresServer, serve_process: Callable[..., Server]
 ) -> None:
     store = postgres.fresh()
-    client = serve("todo", store)
+    client = serve_process("todo", store)
     task = said(client.call("add_task", user_id=ADA, title="T"))["task"]["id"]
     with psycopg.connect(store) as first:
         first.execute("update tasks set completed_at = '2020-01-01T00:00:00.000000Z'")

@@ -3,20 +3,21 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.support.process import count_watches, eventually
 from tests.support.stdio import Server, plain
 
-# The promise is a second; what is above it is the noise of a busy machine. One that pauses does so now and then, and
-# what is slow is slow each time: whatever is late is tried so often.
-PROMPT = 1.5
-TRIES = 3
+# The promise is a second on a quiet machine; this bound is for a busy one, and no benchmark checks the promise itself.
+# It still shows a missing deadline: a dotted key of 100,000 parts takes tomllib more than a minute (10,000: 3 s).
+PROMPT = 20.0
+# A deadline of the server may pass because the machine is busy: what it took away is asked for again for so long.
+BUSY = 120.0
 SECRET = "canary-of-the-secret-file"
 ENVIRONMENT = "canary-of-the-environment"
 # Text of Python, of the system or of the environment that no template may bring to light.
@@ -24,6 +25,7 @@ FORBIDDEN = (
     *(SECRET, ENVIRONMENT, "root:x:", "<class ", "<module", "<function", "<built-in", "<bound", " object at 0x"),
     *("Traceback", "site-packages", "minijinja.Environment", "LANG", "C.UTF-8", "worker.py", sys.prefix),
 )
+Pages = tuple[list[Any], int]
 GOOD_TEXT = "Good day, {{ who }}.\n"
 
 
@@ -72,44 +74,50 @@ class Live:
     # -- asking --
 
     def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Ask, and hold the answer to its second and to silence about secrets."""
-        for _ in range(TRIES):
-            answer, took = self.asked(method, params)
-            if is_prompt(took):
-                return answer
-        raise AssertionError(f"{method} took {took:.2f} s: {str(answer)[:300]}")
-
-    def asked(self, method: str, params: dict[str, Any]) -> tuple[Any, float]:
-        """Ask once; the answer, and the seconds that it took."""
+        """Ask; the answer comes in time and says nothing of secrets."""
         started = time.monotonic()
         answer = self.server.request(method, params)
         took = time.monotonic() - started
         assert_no_leak(answer)
-        return answer, took
+        assert took < PROMPT, f"{method} took {took:.2f} s: {str(answer)[:300]}"
+        return answer
 
     def list(self) -> list[Any]:
-        """All pages of what is listed; from the beginning again when the list has become shorter meanwhile."""
+        """All pages of one moment. Each page may be of another moment, so several are read until they agree."""
+        found, page_count = self._pages()
+        while page_count > 1:
+            again, page_count = self._pages()
+            if again == found:
+                break
+            found = again
+        return found
+
+    def _pages(self) -> Pages:
+        """All entries, and the number of pages; from the beginning again when the list has become shorter meanwhile."""
         found: list[Any] = []
         params: dict[str, Any] = {}
+        page_count = 0
         while True:
+            page_count += 1
             answer = self.request("prompts/list", params)
             if params and "error" in answer:
                 assert answer["error"]["code"] == -32602, answer
-                found, params = [], {}
+                found, params, page_count = [], {}, 0
                 continue
             result = answer["result"]
             found += result["prompts"]
             if "nextCursor" not in result:
-                return found
+                return found, page_count
             params = {"cursor": result["nextCursor"]}
 
     def get(self, name: str, arguments: dict[str, Any] | None = None, *, is_quick: bool = False) -> Any:
-        """Ask for a prompt; for one that takes next to no time, again when it is said to have taken too much."""
-        for _ in range(TRIES):
+        """Ask for a prompt; for one that takes next to no time, again where a busy machine had none for it."""
+        deadline = time.monotonic() + BUSY
+        while True:
             answer = self.request("prompts/get", {"name": name, "arguments": arguments or {}})
-            if not is_quick or "it took longer than" not in str(answer.get("error")):
-                break
-        return answer
+            is_late = "it took longer than" in str(answer.get("error"))
+            if not (is_quick and is_late) or time.monotonic() > deadline:
+                return answer
 
     def text(self, name: str, arguments: dict[str, Any] | None = None) -> str:
         answer = self.get(name, arguments, is_quick=True)
@@ -127,9 +135,8 @@ class Live:
     def assert_unharmed(self, growth: int) -> None:
         """The process is the same, no larger than it may be, and has no more children than its two workers."""
         assert self.server.process.poll() is None and self.server.process.pid == self.pid
-        children = list(self.children())
-        assert not [state for state in children if state == "Z"], f"zombies: {children}"
-        assert len(children) <= 2, f"workers: {children}"
+        assert eventually(lambda: "Z" not in self.children()), "zombies"  # one that was just killed is waited for
+        assert eventually(lambda: len(list(self.children())) <= 2), f"workers: {list(self.children())}"
         grown = self.kilobytes() - self.memory
         assert grown < growth, f"grown by {grown} kB"
         assert SECRET not in self.server.stderr and "surprise in" not in self.server.stderr, self.server.stderr
@@ -146,11 +153,7 @@ class Live:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def watches(self) -> int:
-        """How many inotify watches it holds."""
-        count = 0
-        for file in Path(f"/proc/{self.pid}/fdinfo").iterdir():
-            count += file.read_text().count("inotify wd:")
-        return count
+        return count_watches(self.pid)
 
     def children(self) -> Iterator[str]:
         """The state of each child process."""
@@ -160,25 +163,7 @@ class Live:
                     yield Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def is_prompt(took: float) -> bool:
-    """Whether something took no longer than it may; on a busy machine that is more, by what its start-ups take now."""
-    if took < PROMPT:
-        return True
-    started = time.monotonic()
-    subprocess.run([sys.executable, "-I", "-c", "import json, tomllib"], check=True)
-    return took < PROMPT + 10 * (time.monotonic() - started)
-
-
 def assert_no_leak(answer: Any) -> None:
-    text = json.dumps(answer, ensure_ascii=False)
-    leaks = [word for word in FORBIDDEN if word in text]
-    assert not leaks, f"{leaks} in {text[:500]}"
-
-
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    until = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.03)
-    return True
+    told = json.dumps(answer, ensure_ascii=False)
+    leaks = [word for word in FORBIDDEN if word in told]
+    assert not leaks, f"{leaks} in {told[:500]}"

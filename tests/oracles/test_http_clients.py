@@ -164,7 +164,7 @@ def test_the_raw_client_is_answered_as_the_contracts_have_it(expected: dict[str,
 async def connected(server: HttpServer, contract: str, mode: str, **more: Any) -> AsyncIterator[Client]:
     """The official client, connected."""
     headers = {} if server.token is None else {"Authorization": f"Bearer {server.token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=20) as http_client:
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http_client:
         transport = streamable_http_client(f"{server.url}/mcp/{contract}", http_client=http_client)
         async with Client(transport, mode=mode, **more) as client:
             yield client

@@ -4,7 +4,7 @@ import threading
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.errors import NotFound, StoreConflict, WrongArgument
@@ -100,7 +100,7 @@ def test_two_updates_at_once_make_no_circle(database: Database) -> None:
         assert len(refused) == 1
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 5), st.sets(st.integers(0, 5), max_size=3)), max_size=12))
 def test_whatever_is_tried_no_circle_comes_of_it(database: Database, steps: list[tuple[int, set[int]]]) -> None:
     numbers = added(database, 6)

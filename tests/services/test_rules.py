@@ -248,7 +248,8 @@ def test_what_cannot_be_stored_has_no_suggestion_and_no_completion(
 ) -> None:
     database, _, _ = filled
     with database.write(ADA) as tx:
-        assert prompts.suggest(tx, ADA, text) == resources.suggest(tx, ADA, text) == tasks.suggest(tx, ADA, text) == ()
+        assert prompts.suggest(tx, ADA, text) == resources.suggest(tx, ADA, text) == ()
+        assert tasks.suggest(tx, ADA, text) == ()
         assert tasks.find_by_title(tx, ADA, text) == ((), False)
         for complete in (
             completion.projects,

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.model import PRIORITIES, Scope, TaskDetails, TaskDraft, TaskPatch, TaskQuery
@@ -103,7 +103,7 @@ def test_a_text_that_is_changed_is_found_by_what_it_says_now(filled: Database) -
     assert titles(filled, text="platz") == ["plain"]
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20)
 @given(
     st.lists(
         st.tuples(

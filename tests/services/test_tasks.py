@@ -243,12 +243,12 @@ def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database)
             assert keys(tx.changes) == told
 
 
-def test_tasks_of_an_older_store_are_found_by_their_text(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_an_older_store_are_found_by_their_text(empty_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from satchel.storage import postgres_schema, sqlite
 
     for engine in (postgres_schema, sqlite):
         monkeypatch.setattr(engine, "MIGRATIONS", (FIRST,))
-    old = open_database(store)
+    old = open_database(empty_store)
     with old.write() as tx:
         sql = """
             insert into tasks (id, owner, title, description, created_at, updated_at)
@@ -257,7 +257,7 @@ def test_tasks_of_an_older_store_are_found_by_their_text(store: str, monkeypatch
         tx.run(sql, owner=ADA.user, description=None)
     old.close()
     monkeypatch.undo()
-    database = open_database(store)
+    database = open_database(empty_store)
     with database.read() as tx:
         [found], _ = tasks.list_page(tx, ADA, TaskQuery(text="straße"), limit=5)
         assert (found.title, found.priority, found.is_ready) == ("Die STRASSE", "normal", True)

@@ -306,5 +306,5 @@ def test_opening_a_current_store_waits_for_nobody_who_migrates(postgres: Postgre
         busy.execute("select pg_advisory_lock(1396790339)")
         opened = threading.Thread(target=lambda: open_database(store).close(), daemon=True)
         opened.start()
-        opened.join(10)
+        opened.join(60)
         assert not opened.is_alive()

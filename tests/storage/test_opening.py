@@ -143,7 +143,7 @@ def test_an_interrupted_migration_leaves_nothing_and_is_done_at_the_next_start(
     from satchel.storage import sqlite
 
     file = tmp_path / "s.db"
-    good = sqlite.for_sqlite
+    good = sqlite.for_sqlite  # type: ignore[attr-defined]
     monkeypatch.setattr(sqlite, "for_sqlite", lambda migration: good(migration) + "; select no_such_function()")
     with pytest.raises(StoreUnusable):
         open_database(str(file))

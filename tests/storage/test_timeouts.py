@@ -1,7 +1,6 @@
 """PostgreSQL's time-outs: a statement or a lock that takes too long is a failure of the store, and the pool goes on."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,7 +10,7 @@ import pytest
 from satchel.errors import StoreConflict, StoreFailed
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
-from tests.support.web import eventually
+from tests.support.process import PATIENCE, eventually
 
 
 def with_options(store: str, options: str) -> str:
@@ -47,11 +46,10 @@ def shown(database: Database, name: str) -> str:
 def test_a_statement_beyond_its_time_is_a_failure_and_the_pool_goes_on(filled: str) -> None:
     with opened(filled, "-c statement_timeout=600ms") as impatient:
         for _ in range(12):  # more often than there are connections
-            started = time.monotonic()
             with pytest.raises(StoreFailed, match="statement timeout") as failure, impatient.write() as tx:
                 tx.run("insert into settings values ('lost', '')")
                 tx.run("select pg_sleep(15)")
-            assert time.monotonic() - started < 10 and not isinstance(failure.value, StoreConflict)
+            assert not isinstance(failure.value, StoreConflict)
         with impatient.read() as tx:
             assert tx.all("select name from settings") == [("a",)]
 
@@ -94,7 +92,7 @@ def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: Po
         try:
             with database.write() as tx:
                 tx.run("update settings set value = 'x' where name = :name", name=first)
-                both.wait(10)
+                both.wait(PATIENCE)
                 tx.run("update settings set value = 'x' where name = :name", name=second)
             outcomes.append("done")
         except StoreFailed as error:

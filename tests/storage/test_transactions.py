@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import StoreFailed
-from satchel.model import PromptDraft, PromptPatch, Scope
+from satchel.model import PromptDraft, PromptPatch, PromptQuery, Scope
 from satchel.services import projects, prompts
-from satchel.storage.database import Database, PromptQuery, Violation, open_database
+from satchel.storage import projects as project_rows
+from satchel.storage.database import Database, Violation, open_database
 from satchel.storage.write_lock import WriteLock
 
 SCOPE = Scope()
@@ -38,7 +39,7 @@ def test_a_reader_sees_one_moment(database: Database) -> None:
 
 def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> None:
     with database.write() as tx:
-        projects.rows.add(tx, "p")
+        project_rows.add(tx, "p")
     with pytest.raises(Violation) as clash, database.write() as tx:
         sql = "insert into projects (id, name, created_at, updated_at) values ('x', 'p', '', '')"
         tx.run(sql)

@@ -12,30 +12,24 @@ with HttpServer("--contract", "todo", "--database", store) as server:
 import base64
 import http.client
 import json
-import os
 import queue
 import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.support import official
-from tests.support.stdio import CLIENT, META, NEWEST, PATIENCE, REVISIONS, modern_meta, plain
+from tests.support.process import PATIENCE, TIMEOUT, HttpProcess
+from tests.support.stdio import CLIENT, META, NEWEST, REVISIONS, modern_meta, plain
 
 BOTH = "application/json, text/event-stream"
 NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 # A header of None is left out, one of several values is sent several times.
 Headers = Mapping[str, str | Sequence[str] | None]
-
-ROOT = Path(__file__).resolve().parents[2]
 
 _END = object()
 
@@ -80,62 +74,19 @@ class Answer:
         return self.json["error"]
 
 
-class HttpServer:
-    """A server process, spoken to by HTTP."""
+class HttpServer(HttpProcess):
+    """A server process, spoken to in MCP over HTTP."""
 
     def __init__(
         self, *arguments: str, environment: Mapping[str, str] | None = None, command: Sequence[str] | None = None
     ) -> None:
-        command = command or [sys.executable, "-m", "satchel", "serve"]
-        self.process = subprocess.Popen(
-            [*command, "--transport", "http", "--port", "0", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
-            cwd=ROOT,  # where `tests` is found, for servers made of fixtures
-        )
+        super().__init__(*arguments, environment=environment, command=command)
         self.token: str | None = None  # sent with each request from now on
-        self._errors: list[bytes] = []
         self._id = 0
-        self._greeted: queue.Queue[int | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read_errors, daemon=True)
-        self._reader.start()
-        port = self._greeted.get(timeout=PATIENCE)
-        if port is None:
-            self.end()
-            raise AssertionError(f"the server has not started: {self.stderr}")
-        self.port = port
 
-    def __enter__(self) -> "HttpServer":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        status = self.end()
-        assert kind is not None or status == 0, self.stderr
-        assert kind is not None or "surprise in" not in self.stderr, self.stderr
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def stderr(self) -> str:
-        return b"".join(self._errors).decode("utf-8", "replace")
-
-    def end(self, patience: float = PATIENCE) -> int:
-        """Tell it to leave, and give its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        self._reader.join(patience)
-        assert self.process.stderr is not None
-        self.process.stderr.close()
-        return status
+    def end(self, patience: float = TIMEOUT) -> int:
+        """Stop the process and return its exit status."""
+        return self.stop(patience)
 
     # -- any request ------------------------------------------------------------------------------------------
 
@@ -203,7 +154,7 @@ class HttpServer:
             assert told.get("id", message["id"]) == message["id"] or "method" in told, told
         return answer
 
-    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
         """Call a tool and give its result, whole but for what the revision adds to every result."""
         where = {key: more.pop(key) for key in ("revision", "path", "headers") if key in more}
         return self.ask("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}}, **where).result
@@ -237,15 +188,6 @@ class HttpServer:
         headers = {"Accept": accept, "MCP-Protocol-Version": revision}
         return Stream(self.send("GET", path, headers=headers), {}, revision)
 
-    def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self._errors.append(line)
-            greeting = re.match(rb"satchel: serving .* at http://.*:(\d+)/mcp", line)
-            if greeting:
-                self._greeted.put(int(greeting[1]))
-        self._greeted.put(None)
-
 
 class Stream:
     """An open stream of events, read while it runs."""
@@ -264,7 +206,7 @@ class Stream:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def __enter__(self) -> "Stream":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,24 +1,21 @@
 """A raw MCP client over stdio: sends what a test says, holds every answer against the official judges."""
 
 import json
-import os
 import queue
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any, Self
 
 from tests.support import official
+from tests.support.process import PATIENCE, SERVE, TIMEOUT, ServerProcess
+
+__all__ = ["CLIENT", "META", "NEWEST", "OLDEST", "PATIENCE", "REVISIONS", "Client", "Server", "modern_meta", "plain"]
 
 NEWEST, OLDEST = "2026-07-28", "2024-11-05"
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 META = "io.modelcontextprotocol/"
 CLIENT = {"name": "satchel-tests", "version": "1"}
-
-# What a silent server costs a test before it fails.
-PATIENCE = 20.0
 
 _END = object()
 
@@ -28,44 +25,27 @@ def modern_meta(version: str = NEWEST) -> dict[str, Any]:
     return {f"{META}protocolVersion": version, f"{META}clientInfo": CLIENT, f"{META}clientCapabilities": {}}
 
 
-class Server:
-    """A server process, spoken to in lines."""
+class Client:
+    """A raw client: numbers its requests and checks every message it reads. Subclasses move the lines."""
 
-    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, command: list[str] | None = None):
-        command = command or [sys.executable, "-m", "satchel", "serve"]
-        self.process = subprocess.Popen(
-            [*command, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
-        )
+    def __init__(self) -> None:
         self.methods: dict[object, tuple[str, str]] = {}  # id → method and revision of what we asked
         self.revision: str | None = None
         self._arrived: queue.Queue[object] = queue.Queue()
-        self._errors: list[bytes] = []
         self._id = 0
-        self._readers = [threading.Thread(target=self._read_out), threading.Thread(target=self._read_errors)]
-        for reader in self._readers:
-            reader.start()
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self.process.kill()
-        status = self.close()
-        assert kind is not None or status == 0, self.stderr
 
     @property
     def stderr(self) -> str:
-        return b"".join(self._errors).decode("utf-8", "replace")
+        """What the server has logged so far."""
+        raise NotImplementedError
 
     def send_line(self, line: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
+        """Send one line, exactly these bytes."""
+        raise NotImplementedError
+
+    def close(self, patience: float = TIMEOUT) -> int:
+        """Close the server's input and return its exit status."""
+        raise NotImplementedError
 
     def send(self, message: object) -> None:
         self.send_line(json.dumps(message).encode())
@@ -121,25 +101,11 @@ class Server:
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return answer
 
-    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
         """Call a tool and give its result, whole but for what the revision adds to every result."""
         answer = self.request("tools/call", {"name": tool, "arguments": {**(arguments or {}), **more}})
         assert "result" in answer, answer
         return plain(answer["result"])
-
-    def close(self, patience: float = PATIENCE) -> int:
-        """Close its stdin, and give its exit status."""
-        assert self.process.stdin is not None
-        if not self.process.stdin.closed:
-            with suppress(BrokenPipeError):
-                self.process.stdin.close()
-        status = self.process.wait(patience)
-        for reader in self._readers:
-            reader.join(patience)
-        for stream in (self.process.stdout, self.process.stderr):
-            assert stream is not None
-            stream.close()
-        return status
 
     def _judge(self, message: dict[str, Any]) -> None:
         method, revision = self.methods.get(message.get("id"), (None, self.revision or NEWEST))
@@ -147,16 +113,44 @@ class Server:
             revision = NEWEST
         official.check(message, method, revision)
 
-    def _read_out(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+    def _read_lines(self, stream: IO[bytes]) -> None:
+        for line in stream:
             self._arrived.put(line)
         self._arrived.put(_END)
 
-    def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self._errors.append(line)
+
+class Server(ServerProcess, Client):
+    """A server in a process of its own, spoken to over its stdin and stdout."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None, command: list[str] | None = None):
+        Client.__init__(self)
+        ServerProcess.__init__(self, [*(command or SERVE), *arguments], environment, has_pipes=True)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self._stdin, self._stdout = self.process.stdin, self.process.stdout
+        self._reader = threading.Thread(target=self._read_lines, args=(self._stdout,))
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.process.kill()
+        status = self.close()
+        assert kind is not None or status == 0, self.stderr
+
+    def send_line(self, line: bytes) -> None:
+        self._stdin.write(line + b"\n")
+        self._stdin.flush()
+
+    def close(self, patience: float = TIMEOUT) -> int:
+        if not self._stdin.closed:
+            with suppress(BrokenPipeError):
+                self._stdin.close()
+        status = self.wait(patience)
+        self._reader.join(patience)
+        self._stdout.close()
+        return status
 
 
 def plain(result: dict[str, Any]) -> dict[str, Any]:

@@ -1,74 +1,33 @@
-"""A server over HTTP in a process of its own, and a raw client that sends exactly the bytes a test says."""
+"""A raw HTTP client, which sends exactly the bytes that a test gives, and the server process it talks to."""
 
 import json
-import os
-import re
-import signal
 import socket
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from tests.support.process import PATIENCE as PATIENCE
+from tests.support.process import SERVE, HttpProcess
+from tests.support.process import children as children
+from tests.support.process import eventually as eventually
+from tests.support.process import is_running as is_running
+from tests.support.process import memory_mb as memory_mb
+from tests.support.process import open_sockets as open_sockets
 from tests.support.stdio import NEWEST, modern_meta
 
-PATIENCE = 20.0
 HANDSHAKE = "2025-11-25"
 
 Headers = Iterable[tuple[str, str]]
 
 
-class WebServer:
-    """A process that serves over HTTP: `--port 0`, the real port from what it says on stderr."""
+class WebServer(HttpProcess):
+    """A server process, spoken to in raw bytes. A command of its own is given without `serve`."""
 
-    def __init__(self, *arguments: str, command: list[str] | None = None, environment: Mapping[str, str] | None = None):
-        command = command or [sys.executable, "-m", "satchel"]
-        port = () if "--port" in arguments else ("--port", "0")
-        self.process = subprocess.Popen(
-            [*command, "serve", "--transport", "http", *port, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
-        )
-        self._lines: list[bytes] = []
-        self._spoke = threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        self.port = int(self.said(r"serving \S+ at https?://\S+:(\d+)/mcp")[1])
-
-    def __enter__(self) -> "WebServer":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self.kill()
-            return
-        assert self.stop() == 0, self.stderr
-        assert "surprise in" not in self.stderr, self.stderr
-        assert "Traceback" not in self.stderr, self.stderr
-
-    @property
-    def stderr(self) -> str:
-        return b"".join(self._lines).decode("utf-8", "replace")
-
-    def said(self, pattern: str, patience: float = PATIENCE) -> re.Match[str]:
-        """Wait until stderr has something that matches."""
-        found: re.Match[str] | None = None
-
-        def look() -> bool:
-            nonlocal found
-            found = re.search(pattern, self.stderr)
-            return found is not None or not self._reader.is_alive()
-
-        with self._spoke:
-            assert self._spoke.wait_for(look, patience) and found is not None, f"{pattern!r} not in {self.stderr}"
-        return found
+    def __init__(
+        self, *arguments: str, command: Sequence[str] | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
+        command = SERVE if command is None else [*command, "serve"]
+        super().__init__(*arguments, command=command, environment=environment)
 
     def connect(self, patience: float = PATIENCE) -> "Wire":
         return Wire(self.port, patience)
@@ -85,36 +44,6 @@ class WebServer:
         return sum(
             float(line.split()[-1]) for line in page.text.splitlines() if line.startswith("satchel_requests_total")
         )
-
-    def children(self) -> list[int]:
-        """The processes of its workers."""
-        return children(self.process.pid)
-
-    def stop(self, patience: float = PATIENCE) -> int:
-        """End it as an operator does; its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(patience)
-        self._reader.join(patience)
-        return status
-
-    def kill(self) -> None:
-        """End it as the kernel does when there is no memory."""
-        for child in self.children():
-            os.kill(child, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        with self.process.stderr as stream:
-            for line in stream:
-                with self._spoke:
-                    self._lines.append(line)
-                    self._spoke.notify_all()
-        with self._spoke:
-            self._spoke.notify_all()
 
 
 @dataclass(frozen=True)
@@ -159,7 +88,7 @@ class Wire:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = b""
 
-    def __enter__(self) -> "Wire":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -284,40 +213,3 @@ def refusal(route: str, status: int, field: str, message: str, id: int | None = 
         known = {} if id is None else {"id": id}
         return {"jsonrpc": "2.0", **known, "error": {"code": -32600, "message": message}}
     return {"error": message}
-
-
-def children(pid: int) -> list[int]:
-    """The children of a process; none once it is gone."""
-    try:
-        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        # multiprocessing starts a process of its own beside those that we mean.
-        return [one for one in found if b"resource_tracker" not in Path(f"/proc/{one}/cmdline").read_bytes()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-
-
-def memory_mb(pid: int) -> float:
-    """The resident memory of a process."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise AssertionError("no VmRSS")
-
-
-def open_sockets(pid: int) -> int:
-    """How many sockets a process has open; of files, a store opens more when there is more to do."""
-    count = 0
-    for number in os.listdir(f"/proc/{pid}/fd"):
-        with suppress(FileNotFoundError):
-            count += os.readlink(f"/proc/{pid}/fd/{number}").startswith("socket:")
-    return count
-
-
-def eventually(claim: Any, patience: float = PATIENCE) -> bool:
-    """Whether something becomes true in time."""
-    deadline = time.monotonic() + patience
-    while not claim():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True

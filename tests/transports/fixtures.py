@@ -31,6 +31,7 @@ OFFER = Offer(
     ),
 )
 PROMPTS = [{"name": f"p{number}", "description": "A prompt"} for number in range(25)]
+server: stdio.StdioServer  # the one that runs
 SCHEMA = {"type": "object", "properties": {}}
 NAMES = ("print", "progress", "sleep", "until signalled", "announce", "flood")
 TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in NAMES]

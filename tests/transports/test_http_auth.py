@@ -315,8 +315,8 @@ def test_a_token_acts_for_its_user_only_in_todo(served: tuple[WebServer, Secrets
                 body = todo(secret, tool.name, user_id=user, **arguments)
                 assert body["success"] is False and body["message"] == NOT_YOURS, (tool.name, arguments, body)
     # Bob as himself, with Ada's task.
-    for tool, more in (("complete_task", {}), ("delete_task", {}), ("update_task", {"title": "mine now"})):
-        assert todo(secrets.bob, tool, user_id=BOB, task_id=task["id"], **more)["message"] == NOT_YOURS
+    for name, more in (("complete_task", {}), ("delete_task", {}), ("update_task", {"title": "mine now"})):
+        assert todo(secrets.bob, name, user_id=BOB, task_id=task["id"], **more)["message"] == NOT_YOURS
     assert todo(secrets.bob, "list_tasks", user_id=BOB)["tasks"] == []
     mine = todo(secrets.good, "list_tasks", user_id=ADA.upper())["tasks"]
     assert [found for found in mine if found["id"] == task["id"]] == [task]

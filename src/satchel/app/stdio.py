@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from satchel.library.catalog import Libraries
 
 
-def serve(settings: Settings) -> int:
-    """Serve a contract until the client leaves; returns the exit status."""
-    streams = Streams()
+def serve(settings: Settings, streams: Streams | None = None) -> int:
+    """Serve a contract on the streams of the process, or on others, until the client leaves; the exit status."""
+    streams = streams or Streams()
+    closing = ExitStack()
     contract = load(settings.contract)
     if settings.toolsets or settings.is_read_only:
         contract = contract.narrow(settings.toolsets, is_read_only=settings.is_read_only)
@@ -40,24 +42,38 @@ def serve(settings: Settings) -> int:
     libraries: Libraries | None = None
     if contract.reads_store:
         database = open_store(settings, scope, needs_project=contract.uses_project)
+        closing.callback(database.close)
         scope = _complete_scope(scope, contract, database, settings)
     if contract.reads_libraries:
         from satchel.library import catalog  # 8 ms, and most contracts read no libraries
 
         libraries = catalog.Libraries(settings.libraries)
+        closing.callback(libraries.renderer.close)
     if os.isatty(streams.reader):
         print_message(f"serving {contract.name} on stdin and stdout, for an MCP client. End with Ctrl-D.")
     runner = Runner(contract, database, libraries)
-    StdioServer(
-        streams,
-        runner.offer,
-        lambda call, report: runner.answer(call, scope, report),
-        lambda announce: _watch(contract, scope, database, libraries, announce),
-    ).run()
-    if database is not None:
-        database.close()
-    if libraries is not None:
-        libraries.renderer.close()
+
+    def watch(announce: Callable[[ClientChange], None]) -> None:
+        """Watch the store and the libraries, and announce changes, where the contract announces any."""
+        if not any(capability.get("listChanged") for capability in contract.capabilities.values()):
+            return
+
+        def announce_all(changes: list[StoreChange]) -> None:
+            for change in contract.client_changes(changes, scope):
+                announce(change)
+
+        try:
+            if database is not None:
+                database.watch(announce_all)
+        except StoreError as error:  # calls are still answered
+            log(f"changes of the store will not be announced: {error}")
+        if libraries is not None:
+            from satchel.library import watch  # 8 ms with the catalog, which most contracts do not read
+
+            closing.callback(watch.start(libraries, announce_all).set)
+
+    with closing:
+        StdioServer(streams, runner.offer, lambda call, report: runner.answer(call, scope, report), watch).run()
     return 0
 
 
@@ -74,29 +90,3 @@ def _complete_scope(scope: Scope, contract: Contract, database: Database, settin
         return scope
     except StoreError as error:
         raise CannotStart(f"cannot use the store: {error}", 1) from error
-
-
-def _watch(
-    contract: Contract,
-    scope: Scope,
-    database: Database | None,
-    libraries: "Libraries | None",
-    announce: Callable[[ClientChange], None],
-) -> None:
-    """Watch the store and the libraries, and announce changes, where the contract announces any."""
-    if not any(capability.get("listChanged") for capability in contract.capabilities.values()):
-        return
-
-    def announce_all(changes: list[StoreChange]) -> None:
-        for change in contract.client_changes(changes, scope):
-            announce(change)
-
-    try:
-        if database is not None:
-            database.watch(announce_all)
-    except StoreError as error:  # calls are still answered
-        log(f"changes of the store will not be announced: {error}")
-    if libraries is not None:
-        from satchel.library import watch  # 8 ms with the catalog, which most contracts do not read
-
-        watch.start(libraries, announce_all)

@@ -46,6 +46,7 @@ class Renderer:
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
         self._spare: _Worker | None = None
+        self._is_closed = False
 
     def render(self, template: str, values: dict[str, str]) -> str:
         """Render a template.
@@ -74,8 +75,9 @@ class Renderer:
         return parsed
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers; what is asked from now on fails, so that no worker is started again."""
         with self._lock:
+            self._is_closed = True
             for worker in (self._worker, self._spare):
                 if worker is not None:
                     _end(worker)
@@ -99,6 +101,8 @@ class Renderer:
         return answer
 
     def _get_worker(self) -> _Worker:
+        if self._is_closed:
+            raise RenderFailed("the server is stopping", is_exhausted=True)
         for _ in range(3):
             worker = self._worker or self._spare or _start()
             if worker is self._spare:

@@ -1,7 +1,10 @@
 """Changes on a PostgreSQL server: a thread with a connection that listens, and reconnects when it is lost."""
 
+import os
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -22,15 +25,25 @@ class Watcher:
         self._connect = connect
         self._listen = listen
         self._stopped = threading.Event()
-        connection = self._connect_and_listen()  # before the thread starts: nothing committed from now on is missed
-        self._thread = threading.Thread(target=self._run, args=(connection,), name="satchel-watch", daemon=True)
+        self._connection: psycopg.Connection[Any] | None = None
+        self._connect_and_listen()  # before the thread starts: nothing committed from now on is missed
+        self._thread = threading.Thread(target=self._run, name="satchel-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """End the thread, and close the connection."""
         self._stopped.set()
+        self._wake()
         if threading.current_thread() is not self._thread:
             self._thread.join(2 * _WAIT)
+
+    def _wake(self) -> None:
+        """End the thread's wait for notifications: shutting the socket down makes libpq see its end."""
+        connection = self._connection
+        with suppress(psycopg.Error, OSError):
+            if connection is not None:
+                with socket.socket(fileno=os.dup(connection.fileno())) as duplicate:
+                    duplicate.shutdown(socket.SHUT_RDWR)
 
     def _connect_and_listen(self) -> psycopg.Connection[Any]:
         connection = self._connect()
@@ -39,12 +52,14 @@ class Watcher:
         except BaseException:
             connection.close()
             raise
+        self._connection = connection
         return connection
 
-    def _run(self, connection: psycopg.Connection[Any] | None) -> None:
+    def _run(self) -> None:
         complaint = ""
         while not self._stopped.is_set():
             try:
+                connection = self._connection
                 if connection is None:
                     connection = self._connect_and_listen()
                     log("watching the store again")
@@ -55,13 +70,17 @@ class Watcher:
                     texts += [one.payload for one in connection.notifies(timeout=_GATHER)]
                     self._pass_on([change for text in texts for change in decode(text)])
             except psycopg.Error as error:
-                if connection is not None:
-                    connection.close()
-                    connection = None
+                self._disconnect()
+                if self._stopped.is_set():
+                    return
                 if str(error) != complaint:  # once, not with every attempt
                     complaint = str(error)
                     log(f"watching the store: {complaint.strip()}")
                 self._stopped.wait(_WAIT)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 

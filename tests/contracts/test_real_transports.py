@@ -1,0 +1,152 @@
+"""Every contract in every revision over stdio and HTTP, in processes: the replies are those of the server in process.
+
+The other tests of the contracts run in process. This one keeps that honest.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.contracts import CONTRACTS
+from tests.support.http import HttpServer
+from tests.support.in_process import InProcess
+from tests.support.satchel import make_library
+from tests.support.stdio import NEWEST, REVISIONS, Server
+
+pytestmark = pytest.mark.process
+
+ANN = "11111111-1111-4111-8111-111111111111"
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+Ask = Callable[[str, dict[str, Any]], Any]  # method and parameters → the whole answer
+
+
+def tool(name: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    return "tools/call", {"name": name, "arguments": arguments}
+
+
+# Requests of each contract: lists, a write, what it wrote, and what is refused in its words.
+CONVERSATIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "satchel": [
+        ("tools/list", {}),
+        tool("add_prompt", title="Tea", content="Boil {{ what }}", arguments=[{"name": "what", "required": True}]),
+        tool("render_prompt", prompt="tea", arguments={"what": "water"}),
+        tool("get_prompt", prompt="te"),
+        tool("add_task", title=""),
+        ("prompts/list", {}),
+        ("prompts/get", {"name": "tea", "arguments": {"what": "water"}}),
+        ("resources/templates/list", {}),
+        ("resources/read", {"uri": "satchel://prompt/tea"}),
+        ("completion/complete", {"ref": {"type": "ref/prompt", "name": "tea"}, "argument": {"name": "x", "value": ""}}),
+    ],
+    "prompt-store": [
+        ("tools/list", {}),
+        tool("add_prompt", title="T", content="needle", tags=["t"]),
+        tool("add_prompt", title="T", content="again"),
+        tool("search_prompts", query="NEEDLE"),
+        tool("get_prompt", id=NOWHERE),
+    ],
+    "mcpkg": [
+        ("tools/list", {}),
+        tool("create_prompt", name="n", content="c"),
+        tool("create_prompt", name="n", content="c"),
+        ("prompts/list", {}),
+        ("prompts/get", {"name": "n"}),
+        ("prompts/get", {"name": "nowhere"}),
+        tool("create_resource", name="r", uri="x:r", content="text"),
+        ("resources/read", {"uri": "x:r"}),
+    ],
+    "twig": [
+        ("prompts/list", {}),
+        ("prompts/get", {"name": "desk:letter", "arguments": {"to": "Ben"}}),
+        ("prompts/get", {"name": "desk:letter", "arguments": {}}),
+        ("prompts/get", {"name": "desk:nothing"}),
+    ],
+    "todo": [
+        ("tools/list", {}),
+        tool("add_task", user_id=ANN, title="Milk"),
+        tool("list_tasks", user_id=ANN),
+        tool("complete_task", user_id=ANN, task_id=NOWHERE),
+        tool("add_task", user_id=ANN),
+    ],
+    "tasks": [
+        ("tools/list", {}),
+        tool("add_task", title="Bread"),
+        tool("list_tasks"),
+        tool("delete_task", task_id=99),
+        tool("no_such_tool"),
+    ],
+}
+
+
+def answers(ask: Ask, contract: str) -> list[Any]:
+    """The answers of a conversation, with ids and times replaced by their order of appearance."""
+    known: dict[str, str] = {}
+    return [stable(ask(method, params), known) for method, params in CONVERSATIONS[contract]]
+
+
+def stable(value: Any, known: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: stable(item, known) for key, item in value.items() if key not in ("id", "jsonrpc")}
+    if isinstance(value, list):
+        return [stable(item, known) for item in value]
+    if not isinstance(value, str):
+        return value
+    pattern = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"
+    return re.sub(pattern, lambda found: known.setdefault(found[0], f"<{len(known)}>"), value)
+
+
+@pytest.fixture
+def options(sqlite_template: Path, tmp_path: Path) -> Iterator[Callable[[], list[str]]]:
+    """Options of `serve` for a new store and one library."""
+    make_library(tmp_path / "libraries", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
+    numbers = iter(range(9))
+
+    def made() -> list[str]:
+        store = shutil.copy(sqlite_template, tmp_path / f"{next(numbers)}.db")
+        return ["--database", str(store), "--user", ANN, "--libraries", str(tmp_path / "libraries")]
+
+    yield made
+
+
+def converse(kind: type[InProcess] | type[Server], options: list[str], revision: str) -> dict[str, list[Any]]:
+    """The answers of all contracts, each by a server of its own on one store."""
+    said = {}
+    for contract in CONTRACTS:
+        client = kind("--contract", contract, *options)
+        if revision != NEWEST:
+            client.initialize(revision)
+        said[contract] = answers(lambda method, params: settled(client, method, params), contract)  # noqa: B023
+        assert client.close() == 0, client.stderr
+        assert "surprise in" not in client.stderr, client.stderr
+    return said
+
+
+def settled(client: InProcess | Server, method: str, params: dict[str, Any]) -> Any:
+    """The answer to a request; notifications of changes may come before it."""
+    identity = client.ask(method, params)
+    while (message := client.read()).get("id") != identity:
+        assert message["method"].startswith("notifications/"), message
+    return message
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_contract_answers_the_same_over_every_transport(options: Callable[[], list[str]], revision: str) -> None:
+    in_process = converse(InProcess, options(), revision)
+    over_stdio = converse(Server, options(), revision)
+    with HttpServer(*options()) as server:
+        over_http = {
+            contract: answers(
+                lambda method, params: server.ask(method, params, revision=revision, path=f"/mcp/{contract}").json,  # noqa: B023
+                contract,
+            )
+            for contract in CONTRACTS
+        }
+    assert over_stdio == in_process
+    assert over_http == in_process
+    assert set(CONVERSATIONS) == set(CONTRACTS)
+    assert "Internal error" not in str(in_process)

@@ -1,0 +1,79 @@
+"""The command `satchel` in the test process, which saves the start of an interpreter for each command.
+
+`run` gives what `subprocess.run` would. Commands that take over the process (`serve`), that need a terminal or depend
+on how the interpreter was started are run as processes by the tests themselves.
+"""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from unittest import mock
+
+from satchel.__main__ import main
+
+
+def run(
+    *arguments: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None, input: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run one command with the variables of an environment added to ours; its status and what it wrote."""
+    assert arguments[:1] != ("serve",), "serving takes over the process's streams and signals"
+    command = ["satchel", *arguments]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with (
+            mock.patch.dict(os.environ, environment or {}),
+            mock.patch.object(sys, "argv", command),
+            _working_directory(cwd),
+            _redirected(1, out),
+            _redirected(2, err),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(input), encoding="utf-8")),
+            _text_stream("stdout", 1),
+            _text_stream("stderr", 2),
+        ):
+            status = _status(main)
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(command, status, out.read(), err.read())
+
+
+def _status(call: Callable[[], int | None]) -> int:
+    try:
+        return call() or 0
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+
+
+@contextmanager
+def _working_directory(folder: Path | None) -> Iterator[None]:
+    before = os.getcwd()
+    os.chdir(folder or before)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def _redirected(descriptor: int, file: IO[bytes]) -> Iterator[None]:
+    """Let a file descriptor be a file, for what is written to its number."""
+    kept = os.dup(descriptor)
+    os.dup2(file.fileno(), descriptor)
+    try:
+        yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+
+
+@contextmanager
+def _text_stream(name: str, descriptor: int) -> Iterator[None]:
+    with (
+        open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream,
+        mock.patch.object(sys, name, stream),
+    ):
+        yield

@@ -1,0 +1,105 @@
+"""`satchel serve` in a thread of the test process: settings, store, runner and the stdio loop are the real ones.
+
+It saves the start of an interpreter, so the contract tests use it. What only a process shows (signals, exit statuses,
+stdout purity, kills) is tested with `stdio.Server`, and `tests/contracts/test_real_transports.py` checks that a process
+and an HTTP server answer the same.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from satchel import config, log
+from satchel.app import stdio as app_stdio
+from satchel.cli.serve import parse
+from satchel.transports import stdio
+from tests.support.process import TIMEOUT
+from tests.support.stdio import Client
+
+
+class _NoShutdown:
+    """Stands in for `Shutdown`, whose signal handlers need the main thread. The end of the input ends the server."""
+
+    is_stopping = False
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        yield
+
+    def is_at_work(self) -> None:
+        pass
+
+
+class _PipeStreams(stdio.Streams):
+    """A pair of pipes instead of the process's stdin and stdout."""
+
+    def __init__(self) -> None:
+        self.reader, self.from_client = os.pipe()
+        self.to_client, self.writer = os.pipe()
+        self.shutdown = _NoShutdown()  # type: ignore[assignment]
+
+
+class InProcess(Client):
+    """A server in a thread of this process, spoken to as `stdio.Server` is."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        flags = parse(arguments)
+        assert flags is not None, arguments
+        settings = config.load(flags, {**os.environ, **(environment or {})})
+        self._streams = _PipeStreams()
+        self._input = open(self._streams.from_client, "wb", buffering=0)  # noqa: SIM115 - closed by close()
+        self._status = 1
+        self._lines: list[bytes] = []
+        self._reader = threading.Thread(target=self._read)
+        self._thread = threading.Thread(target=self._serve, args=(settings,))
+        _logs[self._thread] = self._lines
+        self._reader.start()
+        self._thread.start()
+
+    @property
+    def stderr(self) -> str:
+        """What the server's thread has logged so far."""
+        return b"".join(self._lines).decode("utf-8", "replace")
+
+    def send_line(self, line: bytes) -> None:
+        rest = memoryview(line + b"\n")
+        while rest:
+            rest = rest[self._input.write(rest) :]
+
+    def close(self, patience: float = TIMEOUT) -> int:
+        self._input.close()
+        for thread in (self._thread, self._reader):
+            thread.join(patience)
+            assert not thread.is_alive(), "the server does not end"
+        _logs.pop(self._thread, None)
+        return self._status
+
+    def _serve(self, settings: config.Settings) -> None:
+        try:
+            self._status = app_stdio.serve(settings, self._streams)
+        finally:
+            os.close(self._streams.writer)
+            os.close(self._streams.reader)
+
+    def _read(self) -> None:
+        with open(self._streams.to_client, "rb") as stream:
+            self._read_lines(stream)
+
+
+# What each running server has logged, by its thread.
+_logs: dict[threading.Thread, list[bytes]] = {}
+_write_to_stderr = log._write
+
+
+def _write(raw: bytes) -> None:
+    """Give a log line to the server whose thread wrote it; a watcher's line, to every server."""
+    own = _logs.get(threading.current_thread())
+    for lines in [own] if own is not None else list(_logs.values()):
+        lines.append(raw)
+    if not _logs:
+        _write_to_stderr(raw)
+
+
+log._write = _write

@@ -1,0 +1,11 @@
+"""How much the long programmes do: a little in `make test`, everything in `make soak` (SATCHEL_SOAK=1)."""
+
+import os
+from typing import TypeVar
+
+Amount = TypeVar("Amount", int, float)
+
+
+def amount(quick: Amount, full: Amount) -> Amount:
+    """How many rounds, clients or examples: the first in `make test`, the second in `make soak`."""
+    return full if os.environ.get("SATCHEL_SOAK") else quick
