@@ -57,7 +57,7 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/tasks.py
 	$(PY) bench/libraries.py
 	$(PY) bench/web_calls.py
-	$(PY) bench/own.py
+	$(PY) bench/satchel_contract.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock

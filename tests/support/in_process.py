@@ -24,10 +24,10 @@ class _NoShutdown:
     is_stopping = False
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def idle(self) -> Iterator[None]:
         yield
 
-    def is_at_work(self) -> None:
+    def mark_progress(self) -> None:
         pass
 
 

@@ -21,7 +21,7 @@ PATIENCE = TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVE = (sys.executable, "-m", "satchel", "serve")
-READY = r"satchel: serving .* at http://\S+:(\d+)/mcp"
+READY = r"satchel: serving .* at https?://\S+:(\d+)/mcp"
 
 
 class ServerProcess:
@@ -141,7 +141,9 @@ class HttpProcess(ServerProcess):
 def children(pid: int) -> list[int]:
     """The children of a process; none once it has ended."""
     try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        # multiprocessing starts a process of its own beside the workers.
+        return [one for one in found if b"resource_tracker" not in Path(f"/proc/{one}/cmdline").read_bytes()]
     except (FileNotFoundError, ProcessLookupError):
         return []
 

@@ -4,11 +4,9 @@ server     the serving process, or several: uvicorn with our bounds, signals, ex
 bounds     time limits and bounds of one connection, around uvicorn's protocol
 routes     the ASGI application: which path is answered by what
 guard      the one check in front of every request: Host, Origin, size of the head; refusals as responses
-callers    who is calling, and what they may do
 messages   requests and responses as ASGI carries them
 endpoint   MCP: a POST is a call, a GET opens a stream of changes
 tasks_api  the tools of `tasks` as plain HTTP
-listeners  open streams, and the changes that wait for each
 health     whether the database answers
 metrics    counters for Prometheus
 """
