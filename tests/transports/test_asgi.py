@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import ssl
 import subprocess
 import sys
@@ -79,6 +80,18 @@ def test_a_mounted_satchel_serves_every_contract(tmp_path: Path, mount: Any) -> 
         assert ask(port, "GET", "/satchel/nothing") == (404, nothing)
         assert ask(port, "GET", "/satchel/health", {"Host": "evil.example.com"})[0] == 421
     satchel.close()
+
+
+@pytest.mark.parametrize("name", ["starlette", "fastapi"])
+def test_the_examples_of_the_docs_are_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "embedding.md").read_text()
+    [code] = re.findall(rf"<!-- example: {name} -->\n```python\n(.*?)```", text, re.S)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    with served(names["app"]) as port:
+        status, answer = ask(port, "POST", "/satchel/mcp", *rpc("tools/list"))
+        assert status == 200 and answer["result"]["tools"]
 
 
 def test_a_stream_of_a_mounted_satchel_tells_of_changes(tmp_path: Path) -> None:
