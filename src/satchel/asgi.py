@@ -6,13 +6,10 @@ MCP is then served at /satchel/mcp. See docs/embedding.md.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from satchel import config
 from satchel.app import http
-
-if TYPE_CHECKING:
-    from satchel.transports.http.guard import Guard
+from satchel.transports.http.guard import Guard
 
 
 def create_app(
@@ -32,7 +29,7 @@ def create_app(
     oauth_audience: str | None = None,
     oauth_algorithm: str | None = None,
     oauth_keys: str | None = None,
-) -> "Guard":
+) -> Guard:
     """The ASGI application of a store, opened now; the arguments are the options of `satchel serve`.
 
     `public_url` is the address that clients reach it by, with the path that it is mounted at. What is left out comes

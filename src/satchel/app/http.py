@@ -6,11 +6,11 @@ import ssl
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
+from satchel.auth.callers import Callers
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract
@@ -21,10 +21,14 @@ from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
-
-if TYPE_CHECKING:
-    from satchel.transports.http.guard import Guard
-    from satchel.transports.http.server import Timeouts
+from satchel.transports.http.endpoint import Endpoint
+from satchel.transports.http.guard import Guard, allow
+from satchel.transports.http.health import Health
+from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.routes import build_app
+from satchel.transports.http.server import Timeouts, run
+from satchel.transports.http.tasks_api import TasksApi
+from satchel.transports.listeners import Listeners
 
 HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
 
@@ -47,7 +51,7 @@ serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
 Stop with Ctrl-C."""
 
 
-def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, heartbeat: float = HEARTBEAT) -> int:
+def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, heartbeat: float = HEARTBEAT) -> int:
     """Serve until a signal comes; the exit status."""
     wrong = find_wrong_setting(http)
     if wrong is not None:
@@ -62,8 +66,6 @@ def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, he
         raise CannotStart(f"cannot use the store: {error}", 1) from error
     finally:
         store.close()  # each process that serves opens its own
-    from satchel.transports.http import server
-
     tls = None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key)
     try:
         if tls is not None:
@@ -81,37 +83,29 @@ def serve(settings: Settings, http: Http, timeouts: "Timeouts | None" = None, he
     url = (
         http.public_url or f"{'http' if tls is None else 'https'}://{_written(http.host)}:{listening.getsockname()[1]}"
     )
-    return server.run(
+    return run(
         partial(make_app, settings, http, url, heartbeat),
         listening,
         workers=http.workers,
         max_connections=http.connections,
         tls=tls,
-        timeouts=timeouts or server.Timeouts(),
+        timeouts=timeouts or Timeouts(),
         greet=lambda: _greet(settings, http, url),
     )
 
 
-def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTBEAT) -> "Guard":
+def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTBEAT) -> Guard:
     """The ASGI application of one process: its own store and libraries, an endpoint for each contract.
 
     Raises:
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """
-    from satchel.auth.callers import Callers
-    from satchel.transports.http import guard, routes
-    from satchel.transports.http.endpoint import Endpoint
-    from satchel.transports.http.health import Health
-    from satchel.transports.http.metrics import Metrics
-    from satchel.transports.http.tasks_api import TasksApi
-    from satchel.transports.listeners import Listeners
-
     database = open_database(settings.database)
     projects.require(database, Scope(project=settings.project))
     libraries = Libraries(settings.libraries)
     listeners, metrics = Listeners(), Metrics()
-    watched = _Watch(database, listeners.publish)
+    store_watch = _StoreWatch(database, listeners.publish)
     why = settings.why_project or "the default"
     callers = Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
@@ -126,7 +120,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
             if contract.reads_libraries:
                 _ = libraries.catalog  # a change before the first look at the disk would not be noticed
             if contract.reads_store:
-                watched.begin()
+                store_watch.begin()
 
         return Endpoint(
             contract,
@@ -155,8 +149,8 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         libraries.renderer.close()
         database.close()
 
-    return routes.build_app(
-        allowed=guard.allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
+    return build_app(
+        allowed=allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
         callers=callers,
         endpoints=endpoints,
         tasks=TasksApi(Runner(contracts["tasks"], database), callers, metrics),
@@ -168,25 +162,25 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     )
 
 
-class _Watch:
-    """Watches the store from the moment that somebody wants to be told."""
+class _StoreWatch:
+    """Watches the store from the first stream on."""
 
-    def __init__(self, database: Database, tell: Callable[[list[StoreChange]], None]) -> None:
+    def __init__(self, database: Database, publish: Callable[[list[StoreChange]], None]) -> None:
         self._database = database
-        self._tell = tell
+        self._publish = publish
         self._is_watching = False
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Watch, unless we do already."""
+        """Start watching, unless that has begun."""
         with self._lock:
             if not self._is_watching:
-                self._database.watch(self._tell)
+                self._database.watch(self._publish)
                 self._is_watching = True
 
 
 def find_wrong_setting(http: Http, *, is_mounted: bool = False) -> str | None:
-    """Why these settings cannot be served."""
+    """Why a server cannot run with these settings; None where it can."""
     if http.auth == "none" and not is_mounted and not _is_loopback(http.host):
         return NO_AUTH.format(host=http.host)
     if http.auth == "oauth" and http.oauth_issuer is None:
@@ -200,7 +194,7 @@ def find_wrong_setting(http: Http, *, is_mounted: bool = False) -> str | None:
 
 
 def _is_origin(url: str, *, has_path: bool = False) -> bool:
-    """Whether this is what a browser says of where a page is from: a scheme and a host, perhaps with a port."""
+    """Whether a URL is an origin as browsers send it: a scheme and a host, perhaps with a port."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - raises where it is none
@@ -236,7 +230,7 @@ def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Ide
 
 
 def _own_names(http: Http) -> list[str]:
-    """The names under which we are reached besides the usual ones of this machine."""
+    """The host names of this server, besides those that every machine has."""
     listening = [_written(http.host)] if _is_loopback(http.host) else []
     return listening if http.public_url is None else [*listening, urlsplit(http.public_url).netloc]
 

@@ -81,7 +81,7 @@ def run(
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's supervisor, which lets nobody connect while the workers shut down."""
+    """uvicorn's supervisor, which refuses connections while the workers shut down."""
 
     def terminate_all(self) -> None:
         for listening in self.sockets:
