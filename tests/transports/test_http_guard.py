@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from satchel.transports.http.guard import allow
+from satchel.auth.allowed_names import allow
 from tests.support.web import HANDSHAKE, JSON, Answer, Closed, WebServer, Wire, call, refusal, request, rpc
 
 ALLOWED_HOSTS = ("Api.Example.com", "exact.example.com:8443")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
+from satchel.auth.allowed_names import allow
 from satchel.auth.callers import Callers
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
@@ -22,7 +23,7 @@ from satchel.model import Identity, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.endpoint import Endpoint
-from satchel.transports.http.guard import Guard, allow
+from satchel.transports.http.guard import Guard
 from satchel.transports.http.health import Health
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.routes import build_app

@@ -1,9 +1,10 @@
 """Authentication over HTTP: tokens of our own, and access tokens of an OAuth issuer.
 
-callers  the caller of a request, and what they may do
-tokens   bearer tokens that the store keeps as hashes
-oauth    verifies the signature and claims of access tokens
-issuer   finds, fetches and caches the keys of an issuer
-jwks     parses public keys: JWK sets and PEM
-fetch    fetches small documents over https
+allowed_names  host names and origins that are served
+callers        the caller of a request, and what they may do
+tokens         bearer tokens that the store keeps as hashes
+oauth          verifies the signature and claims of access tokens
+issuer         finds, fetches and caches the keys of an issuer
+jwks           parses public keys: JWK sets and PEM
+fetch          fetches small documents over https
 """

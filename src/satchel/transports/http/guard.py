@@ -1,15 +1,11 @@
-"""The one guard in front of every request: Host, Origin, sizes, tokens; and refusals as responses.
+"""The one guard in front of every request: Host, Origin, sizes, tokens; and refusals as responses."""
 
-A web page in a browser on this machine can send requests here, also under a name of its own that it points at us (DNS
-rebinding). It cannot choose the Host and Origin that the browser sends, so both are compared with lists, exactly.
-"""
-
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from anyio.to_thread import run_sync
-from msgspec import Struct
 
+from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.log import log_surprise
 from satchel.model import Scope as CallScope
@@ -27,31 +23,8 @@ from satchel.transports.http.messages import (
     Send,
 )
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MAX_FIELDS = 100
 MAX_HEAD_BYTES = 64 * 1024
-_MAX_HOST = 300  # characters: a name has at most 253, and there is the port
-
-
-class AllowedNames(Struct, frozen=True):
-    """The host names and origins of one server."""
-
-    hosts: frozenset[str]  # names, with the port where only that one is allowed
-    origins: frozenset[str]  # besides those of this machine
-
-    def has_host(self, host: str) -> bool:
-        """Whether a Host is ours: one of the names with any port, or one that was allowed with exactly this port."""
-        folded = host[:_MAX_HOST].lower()
-        name, port = _split_port(folded)
-        return folded in self.hosts or (name in self.hosts and _is_port(port))
-
-    def has_origin(self, origin: str) -> bool:
-        """Whether an Origin is allowed, or is a page of this machine."""
-        if origin in self.origins:
-            return True
-        scheme, separator, host = origin.partition("://")
-        name, port = _split_port(host.lower())
-        return scheme in ("http", "https") and bool(separator) and name in LOOPBACK and _is_port(port)
 
 
 class Guard:
@@ -133,12 +106,6 @@ class Guard:
             raise Refusal(403, "origin", "Requests from this origin are not taken. Add it with --allow-origin.")
 
 
-def allow(hosts: Iterable[str], origins: Iterable[str]) -> AllowedNames:
-    """The names of this machine and those given; empty ones, which a comma too many makes, are left out."""
-    named = (host.lower() for host in hosts if host)
-    return AllowedNames(frozenset({*LOOPBACK, *named}), frozenset(origin for origin in origins if origin))
-
-
 def check_body(headers: Headers) -> None:
     """Look at what a request says of its body, before the body is read.
 
@@ -182,15 +149,3 @@ def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
         (b"access-control-expose-headers", b"www-authenticate"),
         (b"vary", b"origin"),
     ]
-
-
-def _split_port(host: str) -> tuple[str, str | None]:
-    """A host as name and port; the colons inside the brackets of an IPv6 address separate no port."""
-    name, separator, port = host.rpartition(":")
-    if not separator or (host.startswith("[") and host.endswith("]")):
-        return host, None
-    return name, port
-
-
-def _is_port(port: str | None) -> bool:
-    return port is None or (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65535)

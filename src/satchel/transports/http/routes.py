@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 from anyio.to_thread import run_sync
 from starlette.routing import Route, Router
 
+from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import SCOPES, Callers
 from satchel.protocol import INVALID_REQUEST
 from satchel.transports.http import tasks_api
 from satchel.transports.http.endpoint import Endpoint
-from satchel.transports.http.guard import AllowedNames, Guard, enter
+from satchel.transports.http.guard import Guard, enter
 from satchel.transports.http.health import Health
 from satchel.transports.http.messages import Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
