@@ -6,6 +6,11 @@ from typing import Any
 from satchel.model import Resource
 
 
+def join_lines(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.splitlines())
+
+
 def with_description(value: dict[str, Any], description: str | None) -> dict[str, Any]:
     """A value with a description, where there is one; MCP forbids null there."""
     return value if description is None else {**value, "description": description}

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from satchel.contracts.contract import Body, Reply
-from satchel.contracts.satchel.shared import join_lines
+from satchel.contracts.content import join_lines
+from satchel.contracts.contract import Body, Context, Reply
 from satchel.errors import (
     Forbidden,
     NotFound,
@@ -17,7 +17,9 @@ from satchel.errors import (
 )
 from satchel.model import Scope
 from satchel.protocol import INVALID_PARAMS, ProtocolError
+from satchel.services import projects
 from satchel.services.rules import MAX_TEMPLATE_BYTES
+from satchel.services.suggestions import closest_names
 
 
 class UnknownName(NotFound):
@@ -63,6 +65,25 @@ def name_in_errors(name: str) -> Iterator[None]:
         raise VersionConflict(clash.kind, name, expected=clash.expected, actual=clash.actual) from clash
     except NotFound as missing:
         raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
+
+
+def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
+    """Have a tool suggest projects with similar names, and refer only to tools that the caller may use."""
+
+    def runwith_suggestions(context: Context, arguments: Any) -> Body:
+        try:
+            return run(context, arguments)
+        except NotFound as missing:
+            if isinstance(missing, AmbiguousTitle) or (isinstance(missing, UnknownName) and missing.suggestions):
+                raise
+            if missing.kind != "project":
+                if f"list_{missing.kind}s" in context.tools:
+                    raise
+                raise UnknownName(missing, (), hint="Look at what was named once more.") from missing
+            known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
+            raise UnknownName(missing, closest_names(missing.key, known)) from missing
+
+    return runwith_suggestions
 
 
 def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, reply
+from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, make_tool, reply
 from satchel.services import projects
 
 PROJECT_LIST = answer_with(why=STRING, projects=array_of(COUNTED))
@@ -29,3 +29,6 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     )
     text = "\n".join([f"{current} ({why}).", *lines])
     return reply(text, {"project": context.scope.project, "why": why, "projects": entries})
+
+
+TOOLS = (make_tool("", list_projects, "Projects, and which is current", ListProjects, PROJECT_LIST),)

@@ -1,5 +1,6 @@
 """Prompts: the tools for stored prompts and for those of libraries, and how answers describe one."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -16,11 +17,14 @@ from satchel.contracts.satchel.rendering import (
     read_template,
 )
 from satchel.contracts.satchel.shared import (
+    ADDS,
     COUNTED,
+    DELETES,
     INTEGER,
     LINE,
     QUERY,
     STRING,
+    UPDATES,
     Cursor,
     Limit,
     Match,
@@ -30,6 +34,7 @@ from satchel.contracts.satchel.shared import (
     Version,
     answer_with,
     array_of,
+    make_tool,
     none_if_empty,
     reply,
     reply_page,
@@ -350,3 +355,27 @@ def format_facts(prompt: PromptAnswer) -> str:
 
 def _describe_arguments(arguments: tuple[Argument, ...]) -> tuple[ArgumentAnswer, ...]:
     return tuple(ArgumentAnswer(one.name, one.description, one.is_required, one.values) for one in arguments)
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_tool = partial(make_tool, "prompts")
+
+TOOLS = (
+    _tool(add_prompt, "Save a prompt for later use", AddPrompt, ONE_PROMPT, ADDS),
+    _tool(
+        list_prompts, "Find saved and library prompts, newest first, without their content", ListPrompts, PROMPT_PAGE
+    ),
+    _tool(get_prompt, "Read a prompt as saved, with the arguments it takes", GetPrompt, ONE_PROMPT),
+    _tool(render_prompt, "Fill in a saved or library prompt and get the text to follow", RenderPrompt, RENDERED_PROMPT),
+    _tool(
+        update_prompt,
+        "Change the given fields of a prompt; empty clears",
+        UpdatePrompt,
+        ONE_PROMPT,
+        UPDATES,
+        at_least_one=("title", "content", "description", "tags", "arguments"),
+    ),
+    _tool(delete_prompt, "Delete a prompt for good", DeletePrompt, DELETED_PROMPT, DELETES),
+    _tool(list_tags, "Tags of prompts with counts", ListTags, TAG_LIST),
+)

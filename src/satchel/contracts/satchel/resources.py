@@ -1,5 +1,6 @@
 """Resources: the tools and MCP methods for the documents of a project, and how answers describe one."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -10,10 +11,13 @@ from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, protocol_error
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
 from satchel.contracts.satchel.shared import (
+    ADDS,
+    DELETES,
     INTEGER,
     LINE,
     QUERY,
     STRING,
+    UPDATES,
     Cursor,
     Limit,
     Project,
@@ -22,6 +26,7 @@ from satchel.contracts.satchel.shared import (
     answer_with,
     array_of,
     format_count,
+    make_tool,
     reply,
     reply_page,
     shorten,
@@ -276,3 +281,23 @@ def _reply_page(uri: str, page: GeneratedPage) -> Body:
     size = len(page.text.encode())
     answer = ResourceAnswer(uri, uri, page.mime_type, size, page.version, text=page.text)
     return reply(page.text, {"project": page.project, "resource": answer}, format_facts(answer))
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_tool = partial(make_tool, "resources")
+
+TOOLS = (
+    _tool(add_resource, "Save a document with the project", AddResource, ONE_RESOURCE, ADDS),
+    _tool(list_resources, "Find documents of the project", ListResources, RESOURCE_PAGE),
+    _tool(read_resource, "Read a document", ReadResource, ONE_RESOURCE),
+    _tool(
+        update_resource,
+        "Change the given fields of a document; empty clears",
+        UpdateResource,
+        ONE_RESOURCE,
+        UPDATES,
+        at_least_one=("content", "mime_type", "description"),
+    ),
+    _tool(delete_resource, "Delete a document for good", DeleteResource, DELETED_RESOURCE, DELETES),
+)

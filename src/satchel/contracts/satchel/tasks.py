@@ -1,18 +1,24 @@
 """Tasks: the tools to add, list, update, complete and delete them, and how answers describe one."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel.cursors import List, decode_cursor, encode_cursor
 from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName
 from satchel.contracts.satchel.shared import (
+    ADDS,
+    COMPLETES,
+    DELETES,
     INTEGER,
     LINE,
     NAME,
     QUERY,
     STRING,
+    UPDATES,
     Cursor,
     Limit,
     Match,
@@ -22,7 +28,7 @@ from satchel.contracts.satchel.shared import (
     Version,
     answer_with,
     array_of,
-    join_lines,
+    make_tool,
     none_if_empty,
     reply,
     reply_page,
@@ -316,3 +322,23 @@ def list_blockers(task: TaskDetails) -> list[str]:
     """The open tasks that block a task."""
     numbers = [f"#{number}" for number in task.open_blockers]
     return [*numbers, HIDDEN_BLOCKER] if task.waits_elsewhere else numbers
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_tool = partial(make_tool, "tasks")
+
+TOOLS = (
+    _tool(add_task, "Note something to do, now or later", AddTask, ONE_TASK, ADDS),
+    _tool(list_tasks, "Find tasks; by default what can be done now, most urgent first", ListTasks, TASK_PAGE),
+    _tool(
+        update_task,
+        "Change the given fields of a task; empty clears",
+        UpdateTask,
+        ONE_TASK,
+        UPDATES,
+        at_least_one=("title", "description", "status", "tags", "priority", "due", "blocked_by", "project"),
+    ),
+    _tool(complete_task, "Mark a task as done", CompleteTask, ONE_TASK, COMPLETES),
+    _tool(delete_task, "Delete a task for good", DeleteTask, DELETED_TASK, DELETES),
+)
