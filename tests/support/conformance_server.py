@@ -18,7 +18,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel.contracts import CONTRACTS
 from satchel.contracts.contract import Context, Contract, Reply, Result, Tool
 from satchel.errors import Refused
-from satchel.model import Scope, StoreChange
+from satchel.model import PromptDraft, Scope, StoreChange
 from satchel.protocol import INVALID_PARAMS, ClientChange, ProtocolError
 from satchel.services import prompts as stored
 
@@ -99,9 +99,8 @@ def silent(_context: Context, _: Nothing) -> str:
 
 
 def trigger_prompt_change(context: Context, _: Nothing) -> str:
-    stored.add(
-        context.tx, context.scope, title=f"Change {context.tx.new_id()}", content="Something else is stored now."
-    )
+    draft = PromptDraft(title=f"Change {context.tx.new_id()}", content="Something else is stored now.")
+    stored.add(context.tx, context.scope, draft)
     return "Changed."
 
 

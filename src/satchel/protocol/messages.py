@@ -1,4 +1,4 @@
-"""The form of JSON-RPC messages: requests, notifications and responses; calls, errors, error codes."""
+"""The form of JSON-RPC messages: requests, notifications and responses; errors, error codes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import Struct
 
 from satchel.protocol.codec import has_surrogates
-from satchel.protocol.revisions import Revision
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -45,17 +44,6 @@ def invalid_params(details: str) -> ProtocolError:
 def invalid_request(details: str) -> ProtocolError:
     """The error for a message that is not a JSON-RPC 2.0 request."""
     return ProtocolError(INVALID_REQUEST, "Invalid request", {"details": details})
-
-
-class Call(Struct, kw_only=True, eq=False):
-    """One request for the application to answer; the parameters that MCP defines are checked."""
-
-    id: Id
-    method: str
-    params: Json
-    revision: Revision
-    progress_token: Id | None = None
-    is_cancelled: bool = False
 
 
 class Message(Struct, frozen=True):

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.satchel import projects, prompts, resources, tasks
 from satchel.contracts.satchel.completions import answer_completion
-from satchel.contracts.satchel.failures import FAILURES
+from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_prompts_get, answer_prompts_list
 from satchel.model import Scope, StoreChange
@@ -95,4 +95,5 @@ CONTRACT = Contract(
         "completion/complete": answer_completion,
     },
     failures=FAILURES,
+    method_failures=METHOD_FAILURES,
 )

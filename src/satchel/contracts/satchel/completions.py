@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.satchel.failures import protocol_error
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI
 from satchel.contracts.satchel.prompt_methods import offers_start_task
 from satchel.contracts.satchel.rendering import START_TASK, find_prompt, history_key
-from satchel.errors import Forbidden, NotFound
 from satchel.protocol import invalid_params
 from satchel.services import argument_history, completion
 from satchel.services.completion import Completion
@@ -19,13 +17,10 @@ _MOST = 100
 def answer_completion(context: Context, params: dict[str, Any]) -> Result:
     """Answer completion/complete."""
     reference, argument, text = params["ref"], params["argument"]["name"], params["argument"]["value"]
-    try:
-        if reference["type"] == "ref/resource":
-            found = _complete_template(context, reference["uri"], argument, text)
-        else:
-            found = _complete_prompt(context, reference["name"], argument, text)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
+    if reference["type"] == "ref/resource":
+        found = _complete_template(context, reference["uri"], argument, text)
+    else:
+        found = _complete_prompt(context, reference["name"], argument, text)
     return {"completion": {"values": list(found.values), "hasMore": found.has_more}}
 
 

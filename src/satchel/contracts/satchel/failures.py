@@ -16,7 +16,7 @@ from satchel.errors import (
     WrongArgument,
 )
 from satchel.model import Scope
-from satchel.protocol import INVALID_PARAMS, ProtocolError
+from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services import projects
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.suggestions import closest_names
@@ -97,6 +97,14 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
         return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
     return ProtocolError(INVALID_PARAMS, message, data)
+
+
+METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+    NotFound: protocol_error,
+    Forbidden: protocol_error,
+    WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
+    TemplateFailed: lambda failed: invalid_params(failed.message),
+}
 
 
 # -- errors of tools --------------------------------------------------------------------------------------------

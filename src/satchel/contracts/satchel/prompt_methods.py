@@ -4,11 +4,9 @@ from typing import Any
 
 from satchel.contracts.content import with_description
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.satchel.failures import TemplateFailed, protocol_error
 from satchel.contracts.satchel.pages import write_start_page
 from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, fill_in, find_prompt
 from satchel.contracts.satchel.tasks import find_task
-from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Argument
 from satchel.protocol import invalid_params
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor
@@ -43,17 +41,10 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
 def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     """Answer prompts/get."""
     name, given = params["name"], params["arguments"]
-    try:
-        if name == START_TASK and offers_start_task(context):
-            return _start_task(context, given)
-        found = find_prompt(context, name)
-        text = fill_in(context, found, given)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
-    except WrongArgument as wrong:
-        raise invalid_params(f"Missing required argument: {wrong.field}") from None
-    except TemplateFailed as failed:
-        raise invalid_params(failed.message) from None
+    if name == START_TASK and offers_start_task(context):
+        return _start_task(context, given)
+    found = find_prompt(context, name)
+    text = fill_in(context, found, given)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
     return with_description({"messages": [_user_message(text)]}, description)
 
@@ -64,10 +55,7 @@ def offers_start_task(context: Context) -> bool:
 
 
 def _list_stored(context: Context, entries: list[Result], after: int) -> Result:
-    try:
-        found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=after)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
+    found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=after)
     # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
     entries += [
         _entry(one.name, one.description or one.title, one.arguments)

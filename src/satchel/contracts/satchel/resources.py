@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
-from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, protocol_error
+from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
 from satchel.contracts.satchel.shared import (
     ADDS,
@@ -174,10 +174,7 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
-    try:
-        found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
+    found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
     entries = [
         with_description(
             {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}, one.description

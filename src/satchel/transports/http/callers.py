@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from satchel.errors import AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope
-from satchel.transports.http.messages import Headers, Refusal, Request
+from satchel.protocol.streamable_http import Headers
+from satchel.transports.http.messages import Refusal, Request
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")

@@ -11,9 +11,9 @@ from satchel.clock import new_id
 from satchel.contracts.contract import Contract
 from satchel.contracts.runner import Runner
 from satchel.model import Scope, StoreChange
-from satchel.protocol import REVISIONS, Call, ClientChange, Connection, ProtocolError
+from satchel.protocol import Call, ClientChange, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
-from satchel.protocol.streamable_http import DEFAULT_REVISION, VERSION_HEADER, Post
+from satchel.protocol.streamable_http import Post, find_handshake_revision
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.callers import Callers
 from satchel.transports.http.guard import check_body
@@ -44,7 +44,7 @@ class Endpoint:
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
         self.has_stream = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
-        self._mirrored = runner.header_arguments
+        self._header_arguments = runner.header_arguments
         self._callers = callers
         self._listeners = listeners
         self._metrics = metrics
@@ -69,8 +69,7 @@ class Endpoint:
         return await self._answer(request, post, scope)
 
     def _read(self, request: Request, raw: bytes) -> Post:
-        headers = request.headers
-        return Post(self._offer, headers.last, raw, repeated=headers.repeated, mirrored=self._mirrored)
+        return Post(self._offer, request.headers, raw, self._header_arguments)
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -169,9 +168,8 @@ class Endpoint:
 
     async def _open_stream(self, request: Request, scope: Scope) -> None:
         """Open the stream on which clients of the handshake generation hear of changed lists."""
-        date = request.headers.last.get(VERSION_HEADER)
-        revision = DEFAULT_REVISION if date is None else REVISIONS.get(date)
-        if revision is None or not revision.is_handshake or not self.has_stream:
+        revision = find_handshake_revision(request.headers)
+        if revision is None or not self.has_stream:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
         if not _accepts_events(request.headers.all("accept")):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")

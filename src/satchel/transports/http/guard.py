@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from satchel.log import log_surprise
 from satchel.protocol import MAX_MESSAGE_BYTES
+from satchel.protocol.streamable_http import Headers
 from satchel.transports.http.messages import (
     Disconnected,
-    Headers,
     Receive,
     Refusal,
     Request,
