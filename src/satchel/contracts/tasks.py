@@ -41,11 +41,7 @@ class UpdateTask(Struct):
     description: Description | UnsetType | None = UNSET
 
 
-class CompleteTask(Struct):
-    task_id: TaskId
-
-
-class DeleteTask(Struct):
+class TaskReference(Struct):
     task_id: TaskId
 
 
@@ -108,14 +104,14 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return OneTask(True, describe_task(task), "Task updated successfully")
 
 
-def complete_task(context: Context, args: CompleteTask) -> Body:
+def complete_task(context: Context, args: TaskReference) -> Body:
     task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, renews=True)
     return OneTask(
         True, describe_task(task), "Task is already completed" if was_completed else "Task marked as completed"
     )
 
 
-def delete_task(context: Context, args: DeleteTask) -> Body:
+def delete_task(context: Context, args: TaskReference) -> Body:
     task = tasks.delete(context.tx, context.scope, args.task_id)
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
 
@@ -208,8 +204,8 @@ CONTRACT = Contract(
             writes=True,
             at_least_one=("title", "description"),
         ),
-        Tool("complete_task", "Mark complete", CompleteTask, complete_task, OneTask, writes=True),
-        Tool("delete_task", "Remove task", DeleteTask, delete_task, DeletedTask, writes=True),
+        Tool("complete_task", "Mark complete", TaskReference, complete_task, OneTask, writes=True),
+        Tool("delete_task", "Remove task", TaskReference, delete_task, DeletedTask, writes=True),
     ),
     failures={
         WrongArgument: explain_wrong_argument,

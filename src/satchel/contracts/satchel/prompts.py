@@ -34,6 +34,7 @@ from satchel.contracts.satchel.shared import (
     Version,
     answer_with,
     array_of,
+    copy_members,
     make_tool,
     none_if_empty,
     reply,
@@ -94,7 +95,7 @@ class ListPrompts(Struct):
     project: Project | UnsetType = UNSET
 
 
-class GetPrompt(Struct):
+class OnePrompt(Struct):
     prompt: Reference
     project: Project | UnsetType = UNSET
 
@@ -113,11 +114,6 @@ class UpdatePrompt(Struct):
     tags: Tags | UnsetType = UNSET
     arguments: Arguments | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
-
-
-class DeletePrompt(Struct):
-    prompt: Reference
     project: Project | UnsetType = UNSET
 
 
@@ -173,7 +169,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     )
 
 
-def get_prompt(context: Context, args: GetPrompt) -> Body:
+def get_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     found = find_prompt(context, args.prompt)
     if isinstance(found, LibraryTemplate):
@@ -213,7 +209,7 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
-def delete_prompt(context: Context, args: DeletePrompt) -> Body:
+def delete_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
     prompts.delete(context.tx, context.scope, prompt.id)
@@ -312,32 +308,14 @@ class PromptAnswer(Struct, omit_defaults=True):
 
 def describe_prompt(prompt: Prompt) -> PromptAnswer:
     """A stored prompt without its content, which a caller who has just written it knows."""
-    return PromptAnswer(
-        name=prompt.name,
-        title=prompt.title,
-        version=prompt.version,
-        id=prompt.id,
-        description=prompt.description,
-        tags=prompt.tags,
-        arguments=_describe_arguments(prompt.arguments),
-        created_at=prompt.created_at,
-        updated_at=prompt.updated_at,
-    )
+    return copy_members(prompt, PromptAnswer, arguments=_describe_arguments(prompt.arguments), content=None)
 
 
 def summarize_prompt(prompt: PromptSummary) -> PromptAnswer:
     """A stored prompt in a list."""
-    return PromptAnswer(
-        name=prompt.name,
-        title=prompt.title,
-        version=prompt.version,
-        id=prompt.id,
-        description=prompt.description,
-        tags=prompt.tags,
-        arguments=_describe_arguments(prompt.arguments),
-        excerpt=f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text,
-        updated_at=prompt.updated_at,
-    )
+    excerpt = f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text
+    arguments = _describe_arguments(prompt.arguments)
+    return copy_members(prompt, PromptAnswer, arguments=arguments, excerpt=excerpt, created_at=None)
 
 
 def describe_library_prompt(name: str, prompt: LibraryPrompt) -> PromptAnswer:
@@ -366,7 +344,7 @@ TOOLS = (
     _tool(
         list_prompts, "Find saved and library prompts, newest first, without their content", ListPrompts, PROMPT_PAGE
     ),
-    _tool(get_prompt, "Read a prompt as saved, with the arguments it takes", GetPrompt, ONE_PROMPT),
+    _tool(get_prompt, "Read a prompt as saved, with the arguments it takes", OnePrompt, ONE_PROMPT),
     _tool(render_prompt, "Fill in a saved or library prompt and get the text to follow", RenderPrompt, RENDERED_PROMPT),
     _tool(
         update_prompt,
@@ -376,6 +354,6 @@ TOOLS = (
         UPDATES,
         at_least_one=("title", "content", "description", "tags", "arguments"),
     ),
-    _tool(delete_prompt, "Delete a prompt for good", DeletePrompt, DELETED_PROMPT, DELETES),
+    _tool(delete_prompt, "Delete a prompt for good", OnePrompt, DELETED_PROMPT, DELETES),
     _tool(list_tags, "Tags of prompts with counts", ListTags, TAG_LIST),
 )

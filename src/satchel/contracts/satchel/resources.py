@@ -25,6 +25,7 @@ from satchel.contracts.satchel.shared import (
     Version,
     answer_with,
     array_of,
+    copy_members,
     format_count,
     make_tool,
     reply,
@@ -63,7 +64,7 @@ class ListResources(Struct):
     project: Project | UnsetType = UNSET
 
 
-class ReadResource(Struct):
+class OneResource(Struct):
     resource: Reference
     project: Project | UnsetType = UNSET
 
@@ -74,11 +75,6 @@ class UpdateResource(Struct):
     mime_type: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
     expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
-
-
-class DeleteResource(Struct):
-    resource: Reference
     project: Project | UnsetType = UNSET
 
 
@@ -122,7 +118,7 @@ def list_resources(context: Context, args: ListResources) -> Body:
     )
 
 
-def read_resource(context: Context, args: ReadResource) -> Body:
+def read_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
     try:
         resource = find_resource(context, args.resource)
@@ -157,7 +153,7 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
     return reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
 
 
-def delete_resource(context: Context, args: DeleteResource) -> Body:
+def delete_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
     resource = find_resource(context, args.resource)
     resources.delete(context.tx, context.scope, resource.name)
@@ -256,16 +252,7 @@ class ResourceAnswer(Struct, omit_defaults=True):
 
 
 def describe_resource(resource: Resource) -> ResourceAnswer:
-    return ResourceAnswer(
-        name=resource.name,
-        uri=resource.uri,
-        mime_type=resource.mime_type,
-        size=resource.size,
-        version=resource.version,
-        description=resource.description,
-        created_at=resource.created_at,
-        updated_at=resource.updated_at,
-    )
+    return copy_members(resource, ResourceAnswer)
 
 
 def format_facts(resource: ResourceAnswer) -> str:
@@ -287,7 +274,7 @@ _tool = partial(make_tool, "resources")
 TOOLS = (
     _tool(add_resource, "Save a document with the project", AddResource, ONE_RESOURCE, ADDS),
     _tool(list_resources, "Find documents of the project", ListResources, RESOURCE_PAGE),
-    _tool(read_resource, "Read a document", ReadResource, ONE_RESOURCE),
+    _tool(read_resource, "Read a document", OneResource, ONE_RESOURCE),
     _tool(
         update_resource,
         "Change the given fields of a document; empty clears",
@@ -296,5 +283,5 @@ TOOLS = (
         UPDATES,
         at_least_one=("content", "mime_type", "description"),
     ),
-    _tool(delete_resource, "Delete a document for good", DeleteResource, DELETED_RESOURCE, DELETES),
+    _tool(delete_resource, "Delete a document for good", OneResource, DELETED_RESOURCE, DELETES),
 )

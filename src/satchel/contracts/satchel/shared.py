@@ -1,7 +1,7 @@
 """What the tools of several nouns share: types of arguments, the form of an answer, pieces of text and of schemas."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, UnsetType
 
@@ -9,6 +9,8 @@ from satchel.contracts.contract import Body, Context, Reply, Tool
 from satchel.contracts.satchel.failures import with_suggestions
 from satchel.contracts.schema import Schema, hidden
 from satchel.services.rules import MAX_NAME
+
+Answer = TypeVar("Answer", bound=Struct)
 
 _SHORT = 200  # characters of a description that a list shows
 
@@ -45,6 +47,12 @@ def reply(text: str, structured: dict[str, Any], facts: str = "") -> Reply:
     Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs.
     """
     return Reply([{"type": "text", "text": one} for one in (text, facts) if one or one is text], structured)
+
+
+def copy_members(value: Struct, answer: type[Answer], **others: Any) -> Answer:
+    """An answer with the members that a value has under the same names, and with others."""
+    names = [name for name in answer.__struct_fields__ if name not in others and hasattr(value, name)]
+    return answer(**{name: getattr(value, name) for name in names}, **others)
 
 
 def reply_page(

@@ -28,6 +28,7 @@ from satchel.contracts.satchel.shared import (
     Version,
     answer_with,
     array_of,
+    copy_members,
     make_tool,
     none_if_empty,
     reply,
@@ -98,11 +99,7 @@ class UpdateTask(Struct):
     project: Annotated[str, Meta(description="Where to move it", extra=NAME)] | UnsetType = UNSET
 
 
-class CompleteTask(Struct):
-    task: Reference
-
-
-class DeleteTask(Struct):
+class OneTask(Struct):
     task: Reference
 
 
@@ -176,14 +173,14 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return _reply_task("Updated", context.scope, task)
 
 
-def complete_task(context: Context, args: CompleteTask) -> Body:
+def complete_task(context: Context, args: OneTask) -> Body:
     number = find_task(context, args.task).number
     _, was_completed = tasks.complete(context.tx, context.scope, number, renews=False)
     done = "Already completed" if was_completed else "Completed"
     return _reply_task(done, context.scope, find_task(context, str(number)))
 
 
-def delete_task(context: Context, args: DeleteTask) -> Body:
+def delete_task(context: Context, args: OneTask) -> Body:
     task = find_task(context, args.task)
     tasks.delete(context.tx, context.scope, task.number)
     structured = {"project": task.project or context.scope.project, "deleted": task.number}
@@ -276,23 +273,8 @@ def _reply_task(done: str, scope: Scope, task: TaskDetails) -> Body:
 
 
 def describe_task(task: TaskDetails) -> TaskAnswer:
-    return TaskAnswer(
-        number=task.number,
-        id=task.id,
-        title=task.title,
-        status="completed" if task.is_completed else "pending",
-        ready=task.is_ready,
-        priority=task.priority,
-        version=task.version,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
-        description=task.description,
-        project=task.project,
-        tags=task.tags,
-        due=task.due,
-        blocked_by=task.blocked_by,
-        completed_at=task.completed_at,
-    )
+    status = "completed" if task.is_completed else "pending"
+    return copy_members(task, TaskAnswer, status=status, ready=task.is_ready)
 
 
 def format_entry(task: TaskDetails) -> str:
@@ -339,6 +321,6 @@ TOOLS = (
         UPDATES,
         at_least_one=("title", "description", "status", "tags", "priority", "due", "blocked_by", "project"),
     ),
-    _tool(complete_task, "Mark a task as done", CompleteTask, ONE_TASK, COMPLETES),
-    _tool(delete_task, "Delete a task for good", DeleteTask, DELETED_TASK, DELETES),
+    _tool(complete_task, "Mark a task as done", OneTask, ONE_TASK, COMPLETES),
+    _tool(delete_task, "Delete a task for good", OneTask, DELETED_TASK, DELETES),
 )
