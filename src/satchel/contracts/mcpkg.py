@@ -179,10 +179,6 @@ def explain_taken(clash: Taken) -> Body:
     return f"Error: {clash.kind.capitalize()} '{clash.key}' already exists in project '{project}'"
 
 
-def explain_wrong_argument(wrong: WrongArgument) -> Body:
-    return f"Error: {describe_wrong_argument(wrong)}"
-
-
 def describe_wrong_argument(wrong: WrongArgument) -> str:
     if wrong.rule == "required":
         return f"Missing required argument: {wrong.field}"
@@ -259,7 +255,7 @@ CONTRACT = Contract(
         ),
     ),
     failures={
-        WrongArgument: explain_wrong_argument,
+        WrongArgument: lambda wrong: f"Error: {describe_wrong_argument(wrong)}",
         NotFound: explain_not_found,
         Taken: explain_taken,
         Exception: lambda _: "Error: Unable to complete request. Please try again.",

@@ -1,6 +1,7 @@
 """The form of JSON-RPC messages: requests, notifications and responses; errors, error codes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -80,9 +81,7 @@ def parse_message(value: object) -> Message:
     method = value.get("method")
     if not isinstance(method, str):
         raise invalid_request("method must be a string")
-    params = value.get("params")
-    if params is None:
-        params = {}
+    params = {} if value.get("params") is None else value["params"]
     if not isinstance(params, dict):
         raise invalid_request("params must be an object")
     return Message(identity, method, params)
@@ -113,10 +112,6 @@ def _check_prompt(params: Json) -> None:
     for name, value in params["arguments"].items():
         if not isinstance(value, str) or not _is_storable(value) or not _is_storable(name):
             raise invalid_params(f"Argument '{name}' must be a string")
-
-
-def _check_uri(params: Json) -> None:
-    _check_text(params, "uri")
 
 
 def _check_cursor(params: Json) -> None:
@@ -154,8 +149,8 @@ _CHECKS: dict[str, Callable[[Json], None]] = {
     "prompts/get": _check_prompt,
     "resources/list": _check_cursor,
     "resources/templates/list": _check_cursor,
-    "resources/read": _check_uri,
-    "resources/subscribe": _check_uri,
-    "resources/unsubscribe": _check_uri,
+    "resources/read": partial(_check_text, name="uri"),
+    "resources/subscribe": partial(_check_text, name="uri"),
+    "resources/unsubscribe": partial(_check_text, name="uri"),
     "completion/complete": _check_completion,
 }

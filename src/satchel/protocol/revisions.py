@@ -28,16 +28,10 @@ REVISIONS = {
 NEWEST_HANDSHAKE = REVISIONS["2025-11-25"]
 PER_REQUEST_DATES = [revision.date for revision in REVISIONS.values() if not revision.is_handshake]
 
-CACHEABLE = frozenset(
-    {
-        "server/discover",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-    }
-)
+CACHEABLE = {
+    *("server/discover", "tools/list", "prompts/list"),
+    *("resources/list", "resources/templates/list", "resources/read"),
+}
 
 # Members of `_meta`.
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -52,9 +46,7 @@ def find_revision(method: str, params: Json, agreed: Revision | None) -> Revisio
     Raises:
         ProtocolError: the revision is unknown, its metadata is incomplete, or there was no handshake.
     """
-    meta = params.get("_meta")
-    if meta is None:
-        meta = {}
+    meta = {} if params.get("_meta") is None else params["_meta"]
     if not isinstance(meta, dict):
         raise invalid_params("_meta must be an object")
     if VERSION_KEY in meta:

@@ -68,21 +68,14 @@ _STATUSES = {
 class Headers:
     """The headers of a request, by names in lower case."""
 
-    __slots__ = ("_lines", "last", "repeated")
-
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._lines = [(name.decode("latin-1"), value.decode("latin-1").strip(" \t")) for name, value in raw]
         self.last = dict(self._lines)  # the last value of a name that occurs several times
-        self.repeated: frozenset[str] = frozenset()
-        if len(self.last) != len(self._lines):
-            self.repeated = frozenset(
-                name for name, count in Counter(name for name, _ in self._lines).items() if count > 1
-            )
+        counts = Counter(name for name, _ in self._lines) if len(self.last) < len(self._lines) else Counter[str]()
+        self.repeated = {name for name, count in counts.items() if count > 1}
 
     def all(self, name: str) -> list[str]:
         """Every value of a header."""
-        if name not in self.repeated:
-            return [self.last[name]] if name in self.last else []
         return [value for key, value in self._lines if key == name]
 
 

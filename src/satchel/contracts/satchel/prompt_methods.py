@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from satchel.contracts.content import with_description
+from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Result
 from satchel.contracts.satchel.pages import write_start_page
 from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, fill_in, find_prompt
@@ -89,7 +89,5 @@ def _user_message(text: str) -> Result:
 def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:
     entry = with_description({"name": name}, description)
     if arguments:  # one client passes over prompts with an empty list
-        entry["arguments"] = [
-            with_description({"name": one.name, "required": one.is_required}, one.description) for one in arguments
-        ]
+        entry["arguments"] = encode_arguments(arguments)
     return entry

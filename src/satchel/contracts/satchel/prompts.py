@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.failures import name_in_errors
 from satchel.contracts.satchel.rendering import (
     START_TASK,
@@ -16,35 +17,11 @@ from satchel.contracts.satchel.rendering import (
     find_stored,
     read_template,
 )
-from satchel.contracts.satchel.shared import (
-    ADDS,
-    COUNTED,
-    DELETES,
-    INTEGER,
-    LINE,
-    QUERY,
-    STRING,
-    UPDATES,
-    Cursor,
-    Limit,
-    Match,
-    Project,
-    Tags,
-    Text,
-    Version,
-    answer_with,
-    array_of,
-    copy_members,
-    make_tool,
-    none_if_empty,
-    reply,
-    reply_page,
-    shorten,
-)
 from satchel.contracts.schema import Schema, hidden
 from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects, prompts
 from satchel.services.rules import MAX_TITLE
 
@@ -79,46 +56,46 @@ Values = Annotated[dict[str, str], Meta(description="Values by name", extra=hidd
 class AddPrompt(Struct):
     title: Title
     content: Content
-    name: Annotated[str, Meta(description="Default: from the title", extra=LINE)] | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    name: Annotated[str, Meta(description="Default: from the title", extra=shared.LINE)] | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     arguments: Arguments | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class ListPrompts(Struct):
-    query: Annotated[str, Meta(description="Text in title or content", extra=QUERY)] | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    match: Match = "any"
-    limit: Limit = 50
-    cursor: Cursor | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    query: Annotated[str, Meta(description="Text in title or content", extra=shared.QUERY)] | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
+    match: shared.Match = "any"
+    limit: shared.Limit = 50
+    cursor: shared.Cursor | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class OnePrompt(Struct):
     prompt: Reference
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class RenderPrompt(Struct):
     prompt: Reference
     arguments: Values | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class UpdatePrompt(Struct):
     prompt: Reference
     title: Title | UnsetType = UNSET
     content: Content | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     arguments: Arguments | UnsetType = UNSET
-    expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    expected_version: shared.Version | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class ListTags(Struct):
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -142,7 +119,7 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
         avoiding=START_TASK,
     )
     text = f"Added prompt '{prompt.name}' to project '{context.scope.project}'."
-    return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
+    return shared.reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
@@ -158,10 +135,10 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
         items += taken
         has_more = len(taken) < len(rest)
         next_cursor = encode_cursor("l", taken[-1].name) if taken else next_cursor
-    return reply_page(
+    return shared.reply_page(
         "prompts",
         context.scope.project,
-        [f"- {item.name}: {shorten(item.description or item.title)}" for item in items],
+        [f"- {item.name}: {shared.shorten(item.description or item.title)}" for item in items],
         {"project": context.scope.project, "prompts": items},
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
@@ -177,7 +154,7 @@ def get_prompt(context: Context, args: OnePrompt) -> Body:
     else:
         answer = describe_prompt(found)
     answer.content = read_template(context, found)
-    return reply(answer.content, {"project": context.scope.project, "prompt": answer}, format_facts(answer))
+    return shared.reply(answer.content, {"project": context.scope.project, "prompt": answer}, format_facts(answer))
 
 
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
@@ -185,7 +162,7 @@ def render_prompt(context: Context, args: RenderPrompt) -> Body:
     found = find_prompt(context, args.prompt)
     given = {name: value for name, value in (args.arguments or {}).items() if value is not None}  # null is absent
     text = fill_in(context, found, given)
-    return reply(text, {"project": context.scope.project, "name": found.name, "text": text})
+    return shared.reply(text, {"project": context.scope.project, "name": found.name, "text": text})
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
@@ -199,14 +176,14 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
             PromptPatch(
                 title=args.title,
                 content=args.content,
-                description=none_if_empty(args.description),
+                description=shared.none_if_empty(args.description),
                 tags=args.tags,
                 arguments=UNSET if args.arguments is UNSET else read_arguments(args.arguments),
             ),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated prompt '{prompt.name}' in project '{context.scope.project}' to version {prompt.version}."
-    return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
+    return shared.reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
@@ -214,7 +191,7 @@ def delete_prompt(context: Context, args: OnePrompt) -> Body:
     prompt = find_stored(context, args.prompt)
     prompts.delete(context.tx, context.scope, prompt.id)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return reply(text, {"project": context.scope.project, "deleted": prompt.name})
+    return shared.reply(text, {"project": context.scope.project, "deleted": prompt.name})
 
 
 def list_tags(context: Context, args: ListTags) -> Body:
@@ -222,7 +199,7 @@ def list_tags(context: Context, args: ListTags) -> Body:
     tags = prompts.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
-    return reply(text, {"project": context.scope.project, "tags": entries})
+    return shared.reply(text, {"project": context.scope.project, "tags": entries})
 
 
 # -- parts of tools ----------------------------------------------------------------------------------------------------
@@ -271,14 +248,20 @@ def read_arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
 
 PROMPT: Schema = {
     "type": "object",
-    "properties": {"name": STRING, "title": STRING, "version": INTEGER, "content": STRING, "tags": array_of(STRING)},
+    "properties": {
+        "name": shared.STRING,
+        "title": shared.STRING,
+        "version": shared.INTEGER,
+        "content": shared.STRING,
+        "tags": shared.array_of(shared.STRING),
+    },
     "required": ["name", "title"],
 }
-ONE_PROMPT = answer_with(prompt=PROMPT)
-PROMPT_PAGE = answer_with(prompts=array_of(PROMPT), next_cursor=STRING)
-RENDERED_PROMPT = answer_with(name=STRING, text=STRING)
-DELETED_PROMPT = answer_with(deleted=STRING)
-TAG_LIST = answer_with(tags=array_of(COUNTED))
+ONE_PROMPT = shared.answer_with(prompt=PROMPT)
+PROMPT_PAGE = shared.answer_with(prompts=shared.array_of(PROMPT), next_cursor=shared.STRING)
+RENDERED_PROMPT = shared.answer_with(name=shared.STRING, text=shared.STRING)
+DELETED_PROMPT = shared.answer_with(deleted=shared.STRING)
+TAG_LIST = shared.answer_with(tags=shared.array_of(shared.COUNTED))
 
 
 class ArgumentAnswer(Struct, omit_defaults=True):
@@ -308,14 +291,14 @@ class PromptAnswer(Struct, omit_defaults=True):
 
 def describe_prompt(prompt: Prompt) -> PromptAnswer:
     """A stored prompt without its content, which a caller who has just written it knows."""
-    return copy_members(prompt, PromptAnswer, arguments=_describe_arguments(prompt.arguments), content=None)
+    return shared.copy_members(prompt, PromptAnswer, arguments=_describe_arguments(prompt.arguments), content=None)
 
 
 def summarize_prompt(prompt: PromptSummary) -> PromptAnswer:
     """A stored prompt in a list."""
     excerpt = f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text
     arguments = _describe_arguments(prompt.arguments)
-    return copy_members(prompt, PromptAnswer, arguments=arguments, excerpt=excerpt, created_at=None)
+    return shared.copy_members(prompt, PromptAnswer, arguments=arguments, excerpt=excerpt, created_at=None)
 
 
 def describe_library_prompt(name: str, prompt: LibraryPrompt) -> PromptAnswer:
@@ -337,10 +320,10 @@ def _describe_arguments(arguments: tuple[Argument, ...]) -> tuple[ArgumentAnswer
 
 # -- table -----------------------------------------------------------------------------------------------------
 
-_tool = partial(make_tool, "prompts")
+_tool = partial(shared.make_tool, "prompts")
 
 TOOLS = (
-    _tool(add_prompt, "Save a prompt for later use", AddPrompt, ONE_PROMPT, ADDS),
+    _tool(add_prompt, "Save a prompt for later use", AddPrompt, ONE_PROMPT, shared.ADDS),
     _tool(
         list_prompts, "Find saved and library prompts, newest first, without their content", ListPrompts, PROMPT_PAGE
     ),
@@ -351,9 +334,9 @@ TOOLS = (
         "Change the given fields of a prompt; empty clears",
         UpdatePrompt,
         ONE_PROMPT,
-        UPDATES,
+        shared.UPDATES,
         at_least_one=("title", "content", "description", "tags", "arguments"),
     ),
-    _tool(delete_prompt, "Delete a prompt for good", OnePrompt, DELETED_PROMPT, DELETES),
+    _tool(delete_prompt, "Delete a prompt for good", OnePrompt, DELETED_PROMPT, shared.DELETES),
     _tool(list_tags, "Tags of prompts with counts", ListTags, TAG_LIST),
 )
