@@ -79,6 +79,7 @@ class Setting(Struct, frozen=True):
 
 
 _http = partial(Setting, is_http=True)
+_http_list = partial(_http, kind="list", is_repeated=True, default=())
 
 SETTINGS = (
     Setting("contract", "NAME", "The contract to serve", short_flag="-c", default=DEFAULT_CONTRACT),
@@ -135,22 +136,8 @@ SETTINGS = (
         choices=("none", "token", "oauth"),
         default="none",
     ),
-    _http(
-        "allow_host",
-        "NAME",
-        "another host name by which clients reach the server",
-        kind="list",
-        is_repeated=True,
-        default=(),
-    ),
-    _http(
-        "allow_origin",
-        "ORIGIN",
-        "an origin whose web pages may call the server",
-        kind="list",
-        is_repeated=True,
-        default=(),
-    ),
+    _http_list("allow_host", "NAME", "another host name by which clients reach the server"),
+    _http_list("allow_origin", "ORIGIN", "an origin whose web pages may call the server"),
     _http("public_url", "URL", "the address by which clients reach the server behind a proxy"),
     _http("oauth_issuer", "URL", "the OAuth issuer whose tokens are accepted"),
     _http(

@@ -131,16 +131,15 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     def describe_tool(self, tool: Tool) -> dict[str, Any]:
         """The entry of a tool in `tools/list`."""
-        entry: dict[str, Any] = {"name": tool.name}
-        if tool.title is not None:
-            entry["title"] = tool.title
-        entry["description"] = tool.description
-        entry["inputSchema"] = json_schema(tool.input, is_strict=self.is_strict)
-        if tool.output_schema is not None:
-            entry["outputSchema"] = tool.output_schema
-        if tool.annotations is not None:
-            entry["annotations"] = tool.annotations
-        return entry
+        entry = {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": json_schema(tool.input, is_strict=self.is_strict),
+            "outputSchema": tool.output_schema,
+            "annotations": tool.annotations,
+        }
+        return {name: value for name, value in entry.items() if value is not None}
 
     def publish_schema(self, tool: Tool) -> Schema:
         """The JSON Schema of a tool's input and output, in the format of the tasks document."""

@@ -31,8 +31,8 @@ class Runner:
         self._contract = contract
         self._database = database
         self._libraries = libraries
-        self._tools = {tool.name: tool for tool in contract.tools}
-        self._names = frozenset(self._tools)
+        self.tools = {tool.name: tool for tool in contract.tools}
+        self._names = frozenset(self.tools)
         self._reading_names = frozenset(tool.name for tool in contract.tools if not tool.writes)
         self._entries: list[dict[str, Any]] | None = None
 
@@ -40,7 +40,7 @@ class Runner:
     def offer(self) -> Offer:
         """What this server offers to clients."""
         methods, instructions = set(self._contract.methods), self._contract.instructions
-        if self._tools:
+        if self.tools:
             methods |= {"tools/list", "tools/call"}
         return Offer(
             server={"name": self._contract.server_name, "version": __version__},
@@ -63,11 +63,7 @@ class Runner:
 
     def tool(self, call: Call) -> Tool | None:
         """The tool that a call is for; None for a call of another method."""
-        return self._tools.get(call.params["name"]) if call.method == "tools/call" else None
-
-    def tool_named(self, name: str) -> Tool | None:
-        """The tool of that name."""
-        return self._tools.get(name)
+        return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report) -> Result:
         """The result of a call.
@@ -89,7 +85,7 @@ class Runner:
         Raises:
             ProtocolError: there is no such tool.
         """
-        tool = self._tools.get(name)
+        tool = self.tools.get(name)
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
         contract, run, started, outcome = self._contract, tool.run, time.perf_counter(), "ok"

@@ -18,11 +18,10 @@ from satchel.protocol.messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    PARSE_ERROR,
     ProtocolError,
     invalid_params,
 )
-from satchel.protocol.revisions import REVISIONS, Revision
+from satchel.protocol.revisions import REVISIONS
 from satchel.protocol.subscriptions import ClientChange
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "INVALID_REQUEST",
     "MAX_MESSAGE_BYTES",
     "METHOD_NOT_FOUND",
-    "PARSE_ERROR",
     "REVISIONS",
     "Call",
     "ClientChange",
@@ -39,6 +37,5 @@ __all__ = [
     "Exchange",
     "Offer",
     "ProtocolError",
-    "Revision",
     "invalid_params",
 ]

@@ -183,9 +183,10 @@ class Connection:
 
     def close(self) -> list[bytes]:
         """The final responses of all open subscriptions."""
-        ended = list(self._subscriptions)
+        ended, newest = list(self._subscriptions), REVISIONS[PER_REQUEST_DATES[-1]]
         self._subscriptions.clear()
-        return [encode(self._make_end_of_subscription(request_id)) for request_id in ended]
+        results = [(id, {"_meta": {SUBSCRIPTION_KEY: id}}) for id in ended]
+        return [encode(self._make_success(id, "subscriptions/listen", newest, result)) for id, result in results]
 
     # -- receiving ------------------------------------------------------------------------------------------
 
@@ -293,10 +294,6 @@ class Connection:
         completed = complete_result(revision, method, result, self.offer.server)
         return {"jsonrpc": "2.0", "id": request_id, "result": completed}
 
-    def _make_end_of_subscription(self, request_id: Id) -> Json:
-        result = {"_meta": {SUBSCRIPTION_KEY: request_id}}
-        return self._make_success(request_id, "subscriptions/listen", REVISIONS[PER_REQUEST_DATES[-1]], result)
-
     def _make_rejection(self, error: ProtocolError, request_id: Id | None) -> Json:
         if request_id is not None:
             return _make_error(error, request_id)
@@ -309,12 +306,8 @@ class Connection:
         uris = set(self._watched_uris)
         for subscription in self._subscriptions.values():
             uris.update(subscription.uris or ())
-        return [
-            ClientChange("tools"),
-            ClientChange("prompts"),
-            ClientChange("resources"),
-            *(ClientChange("resource", uri) for uri in uris),
-        ]
+        lists = [ClientChange("tools"), ClientChange("prompts"), ClientChange("resources")]
+        return [*lists, *(ClientChange("resource", uri) for uri in uris)]
 
     def _announces_by_handshake(self, change: ClientChange) -> bool:
         if change.what == "resource":

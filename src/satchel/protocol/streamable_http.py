@@ -90,11 +90,7 @@ class Post:
     """One POST: its calls to settle, then its response to send."""
 
     def __init__(
-        self,
-        offer: Offer,
-        headers: Headers,
-        raw: bytes,
-        header_arguments: HeaderArguments | None = None,
+        self, offer: Offer, headers: Headers, raw: bytes, header_arguments: HeaderArguments | None = None
     ) -> None:
         self.method: object = None
         self.is_per_request = False

@@ -1,13 +1,12 @@
 """The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
 
 prompts          the tools for prompts
-prompt_methods   prompts/list and prompts/get
+prompt_methods   prompts/list, prompts/get and completion/complete
 rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
 tasks            the tools for tasks
 projects         the tool for projects
 pages            the pages behind satchel:// URIs
-completions      completion/complete
 failures         errors: their codes, sentences and hints
 cursors          where the next page of a tool that lists begins
 shared           arguments, answers and schemas that several of these use
@@ -17,10 +16,9 @@ from collections.abc import Sequence
 
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.satchel import projects, prompts, resources, tasks
-from satchel.contracts.satchel.completions import answer_completion
 from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
-from satchel.contracts.satchel.prompt_methods import answer_prompts_get, answer_prompts_list
+from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 

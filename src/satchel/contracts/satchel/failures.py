@@ -6,16 +6,7 @@ from typing import Any
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.errors import (
-    Forbidden,
-    NotFound,
-    Refused,
-    StoreError,
-    Taken,
-    VersionConflict,
-    WrongArgument,
-)
-from satchel.model import Scope
+from satchel.errors import Forbidden, NotFound, Refused, StoreError, Taken, VersionConflict, WrongArgument
 from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services import projects
 from satchel.services.rules import MAX_TEMPLATE_BYTES
@@ -26,11 +17,7 @@ class UnknownName(NotFound):
     """Nothing has that name, and similar names are known or a special hint is needed."""
 
     def __init__(
-        self,
-        missing: NotFound,
-        suggestions: tuple[str, ...],
-        titles: tuple[str, ...] = (),
-        hint: str | None = None,
+        self, missing: NotFound, suggestions: tuple[str, ...], titles: tuple[str, ...] = (), hint: str | None = None
     ) -> None:
         super().__init__(missing.kind, missing.key, missing.scope)
         self.suggestions = suggestions  # each can be given instead
@@ -184,8 +171,7 @@ def _what(kind: str, key: str) -> str:
 
 
 def _where(error: NotFound | Taken) -> str:
-    scope: Scope = error.scope
-    return f" in project '{scope.project}'" if error.kind in ("prompt", "resource") else ""
+    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "resource") else ""
 
 
 def _describe_ambiguity(ambiguous: AmbiguousTitle) -> str:

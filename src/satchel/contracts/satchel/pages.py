@@ -85,15 +85,15 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
 
 def write_task_page(context: Context, task: TaskDetails) -> str:
     """A task in Markdown: all its fields, the tasks that block it, and the documents of its project."""
-    facts = [f"Status: {'completed' if task.is_completed else 'ready' if task.is_ready else 'blocked'}"]
-    facts.append(f"Priority: {task.priority}")
-    if task.due is not None:
-        facts.append(f"Due: {task.due}")
-    if task.project is not None:
-        facts.append(f"Project: {task.project}")
-    if task.tags:
-        facts.append(f"Tags: {', '.join(task.tags)}")
-    page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(f"- {fact}" for fact in facts)]
+    facts = {
+        "Status": "completed" if task.is_completed else "ready" if task.is_ready else "blocked",
+        "Priority": task.priority,
+        "Due": task.due,
+        "Project": task.project,
+        "Tags": ", ".join(task.tags),
+    }
+    lines = [f"- {name}: {fact}" for name, fact in facts.items() if fact]
+    page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(lines)]
     if task.description is not None:
         page.append(task.description)
     lines = [format_task(one) for number in task.blocked_by[:_MOST] if (one := _find_blocker(context, number))]

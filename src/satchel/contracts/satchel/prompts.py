@@ -17,7 +17,7 @@ from satchel.contracts.satchel.rendering import (
     find_stored,
     read_template,
 )
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import hidden
 from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
@@ -28,16 +28,13 @@ from satchel.services.rules import MAX_TITLE
 # -- inputs -----------------------------------------------------------------------------------------------------
 
 _REFERENCE = hidden(max_length=500, is_blank_refused=True)
-_ARGUMENT = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "description": {"type": "string"},
-        "required": {"type": "boolean"},
-        "values": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["name"],
-}
+_ARGUMENT = shared.object_with(
+    ("name",),
+    name=shared.STRING,
+    description=shared.STRING,
+    required=shared.BOOLEAN,
+    values=shared.array_of(shared.STRING),
+)
 
 Title = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 Content = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
@@ -246,17 +243,14 @@ def read_arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-PROMPT: Schema = {
-    "type": "object",
-    "properties": {
-        "name": shared.STRING,
-        "title": shared.STRING,
-        "version": shared.INTEGER,
-        "content": shared.STRING,
-        "tags": shared.array_of(shared.STRING),
-    },
-    "required": ["name", "title"],
-}
+PROMPT = shared.object_with(
+    ("name", "title"),
+    name=shared.STRING,
+    title=shared.STRING,
+    version=shared.INTEGER,
+    content=shared.STRING,
+    tags=shared.array_of(shared.STRING),
+)
 ONE_PROMPT = shared.answer_with(prompt=PROMPT)
 PROMPT_PAGE = shared.answer_with(prompts=shared.array_of(PROMPT), next_cursor=shared.STRING)
 RENDERED_PROMPT = shared.answer_with(name=shared.STRING, text=shared.STRING)

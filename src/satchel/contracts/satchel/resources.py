@@ -11,7 +11,7 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
@@ -202,11 +202,13 @@ def find_resource(context: Context, reference: str) -> Resource:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-RESOURCE: Schema = {
-    "type": "object",
-    "properties": {"name": shared.STRING, "uri": shared.STRING, "version": shared.INTEGER, "text": shared.STRING},
-    "required": ["name", "uri", "mime_type", "size", "version"],
-}
+RESOURCE = shared.object_with(
+    ("name", "uri", "mime_type", "size", "version"),
+    name=shared.STRING,
+    uri=shared.STRING,
+    version=shared.INTEGER,
+    text=shared.STRING,
+)
 ONE_RESOURCE = shared.answer_with(resource=RESOURCE)
 RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(RESOURCE), next_cursor=shared.STRING)
 DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)

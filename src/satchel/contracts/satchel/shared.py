@@ -93,11 +93,15 @@ def format_count(count: int, what: str) -> str:
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
 COUNTED: Schema = {"type": "object", "required": ["name"]}  # with how much there is of it
-_ERROR: Schema = {
-    "type": "object",
-    "properties": {"code": STRING, "message": STRING, "hint": STRING},
-    "required": ["code", "message"],
-}
+BOOLEAN: Schema = {"type": "boolean"}
+
+
+def object_with(required: tuple[str, ...], /, **members: Schema) -> Schema:
+    """The schema of an object with these members, and perhaps others."""
+    return {"type": "object", "properties": members, "required": list(required)}
+
+
+_ERROR = object_with(("code", "message"), code=STRING, message=STRING, hint=STRING)
 
 
 def answer_with(**members: Schema) -> Schema:

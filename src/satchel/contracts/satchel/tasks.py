@@ -10,7 +10,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import List, decode_cursor
 from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Scope, TaskDetails, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
@@ -30,8 +30,7 @@ Priority = Annotated[
     Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}),  # in this order
 ]
 Blockers = Annotated[
-    list[str],
-    Meta(description="Tasks to be done first", extra=hidden(max_items=100, takes_numbers=True)),
+    list[str], Meta(description="Tasks to be done first", extra=hidden(max_items=100, takes_numbers=True))
 ]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=shared.LINE)]
 
@@ -207,17 +206,14 @@ def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-TASK: Schema = {
-    "type": "object",
-    "properties": {
-        "number": shared.INTEGER,
-        "title": shared.STRING,
-        "status": shared.STRING,
-        "ready": {"type": "boolean"},
-        "version": shared.INTEGER,
-    },
-    "required": ["number", "id", "title", "status", "ready", "priority", "version"],
-}
+TASK = shared.object_with(
+    ("number", "id", "title", "status", "ready", "priority", "version"),
+    number=shared.INTEGER,
+    title=shared.STRING,
+    status=shared.STRING,
+    ready=shared.BOOLEAN,
+    version=shared.INTEGER,
+)
 ONE_TASK = shared.answer_with(task=TASK)
 TASK_PAGE = shared.answer_with(tasks=shared.array_of(TASK), next_cursor=shared.STRING)
 DELETED_TASK = shared.answer_with(deleted=shared.INTEGER)
@@ -262,20 +258,15 @@ def format_entry(task: TaskDetails) -> str:
 
 def format_task(task: TaskDetails) -> str:
     """A task in one line."""
-    parts = [f"#{task.number}", join_lines(task.title)]
-    if task.is_completed:
-        parts.append("(done)")
-    if task.priority != "normal":
-        parts.append(f"!{task.priority}")
-    if task.due is not None:
-        parts.append(f"due {task.due}")
-    if task.project is not None:
-        parts.append(f"@{task.project}")
-    if task.tags:
-        parts.append(f"[{', '.join(task.tags)}]")
-    if list_blockers(task):
-        parts.append("blocked by " + ", ".join(list_blockers(task)))
-    return " ".join(parts)
+    facts = (
+        "(done)" if task.is_completed else "",
+        f"!{task.priority}" if task.priority != "normal" else "",
+        f"due {task.due}" if task.due else "",
+        f"@{task.project}" if task.project else "",
+        f"[{', '.join(task.tags)}]" if task.tags else "",
+        f"blocked by {', '.join(list_blockers(task))}" if list_blockers(task) else "",
+    )
+    return " ".join([f"#{task.number}", join_lines(task.title), *filter(None, facts)])
 
 
 def list_blockers(task: TaskDetails) -> list[str]:

@@ -32,7 +32,7 @@ class TasksApi:
         """Carry out one call."""
         scope = await self._callers.enter(request)
         name = request.path.removeprefix(PREFIX)
-        tool = self._runner.tool_named(name)
+        tool = self._runner.tools.get(name)
         if tool is None:
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
