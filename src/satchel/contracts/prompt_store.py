@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import answer_schema, hidden
+from satchel.contracts.schema import Id, Time, Yes, answer_schema, hidden
 from satchel.errors import NotFound, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptDraft, PromptPatch, PromptSummary, Scope
 from satchel.services import prompts
@@ -73,9 +73,6 @@ class ListTags(Struct):
 
 # -- outputs ----------------------------------------------------------------------------------------------------
 
-Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-
 
 class AddedPrompt(Struct):
     id: Id
@@ -124,7 +121,7 @@ class UpdatedPrompt(Struct):
 
 
 class DeletedPrompt(Struct):
-    deleted: Annotated[bool, Meta(extra_json_schema={"const": True})]
+    deleted: Yes
     id: Id
 
 

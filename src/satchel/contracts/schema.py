@@ -7,9 +7,9 @@ published schema lacks. All contracts check in one order: missing arguments, typ
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import NODEFAULT, UNSET, Struct, to_builtins
+from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
@@ -17,6 +17,12 @@ from satchel.errors import WrongArgument
 from satchel.services.rules import is_storable
 
 Schema = dict[str, Any]
+
+
+# Members of answers.
+Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
 class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import hidden
+from satchel.contracts.schema import Time, Yes, hidden
 from satchel.errors import Forbidden, NotFound, StoreError, WrongArgument
 from satchel.model import Task, TaskDraft, TaskPatch
 from satchel.services import tasks
@@ -46,9 +46,6 @@ class TaskReference(Struct):
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------
-
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
 class TaskData(Struct):

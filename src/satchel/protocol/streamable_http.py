@@ -55,14 +55,8 @@ DEFAULT_REVISION = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 # A message with any of these in its _meta is of the per-request generation.
 _PER_REQUEST_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))
 
-_STATUSES = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_PROTOCOL_VERSION: 400,
-    METHOD_NOT_FOUND: 404,
-}  # any other error has 200: MCP defines no status for it
+# The errors with status 400; a method that is not found has 404, and any other error 200: MCP defines no status for it.
+_BAD_REQUESTS = (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
 
 
 class Headers:
@@ -121,12 +115,10 @@ class Post:
     def status(self) -> int:
         """The status of the response, once every call is settled."""
         code = self.exchange.error_code()
-        if code is None:
-            return 200
         # A client of the handshake generation reads errors from the body; another status is a transport error to it.
-        if self.is_per_request or self._is_rejected or code in (PARSE_ERROR, INVALID_REQUEST):
-            return _STATUSES.get(code, 200)
-        return 200
+        if not (self.is_per_request or self._is_rejected or code in (PARSE_ERROR, INVALID_REQUEST)):
+            return 200
+        return 400 if code in _BAD_REQUESTS else 404 if code == METHOD_NOT_FOUND else 200
 
 
 def _find_meta(value: object) -> Json | None:
