@@ -25,10 +25,6 @@ Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
 
-def ignore_report(_progress: float, _total: float | None = None, _message: str | None = None) -> None:
-    """Drop a progress report, for a client that did not ask for any."""
-
-
 class Context(Struct, frozen=True):
     """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 
@@ -36,7 +32,7 @@ class Context(Struct, frozen=True):
     tx: Tx  # only where the contract says reads_store
     libraries: Libraries  # only where the contract says reads_libraries
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
-    report: Report = ignore_report  # tells the client how far the call has come
+    report: Report = lambda *_: None  # tells the client how far the call has come
     followups: list[Callable[[Tx], None]] = []
 
     def after_commit(self, act: Callable[[Tx], None]) -> None:

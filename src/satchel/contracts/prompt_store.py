@@ -10,11 +10,10 @@ from satchel.contracts.schema import Id, Time, Yes, answer_schema, hidden
 from satchel.errors import NotFound, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptDraft, PromptPatch, PromptSummary, Scope
 from satchel.services import prompts
+from satchel.services.rules import MAX_QUERY, MAX_TAGS
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
-MAX_TAGS = 100
-MAX_QUERY = 1000
 _TITLE = hidden(is_trimmed=True)
 _CONTENT = hidden(is_blank_refused=True, max_bytes=MAX_CONTENT_BYTES)
 _TAGS = hidden(max_items=MAX_TAGS)

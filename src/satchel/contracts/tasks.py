@@ -17,6 +17,11 @@ _TRIMMED = hidden(is_trimmed=True)
 Title = Annotated[str, Meta(min_length=1, max_length=255, description="Task title", extra=_TRIMMED)]
 Description = Annotated[str, Meta(max_length=1000, description="Task description", extra=_TRIMMED)]
 TaskId = Annotated[int, Meta(ge=1, description="ID of the task")]
+Status = Annotated[
+    Literal["pending", "completed"],
+    # Repeated because msgspec does not keep the order.
+    Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
+]
 
 
 class AddTask(Struct):
@@ -25,14 +30,7 @@ class AddTask(Struct):
 
 
 class ListTasks(Struct):
-    status: (
-        Annotated[
-            Literal["pending", "completed"],
-            # Repeated because msgspec does not keep the order.
-            Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
-        ]
-        | None
-    ) = None
+    status: Status | None = None
 
 
 class UpdateTask(Struct):
@@ -103,9 +101,8 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 def complete_task(context: Context, args: TaskReference) -> Body:
     task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, renews=True)
-    return OneTask(
-        True, describe_task(task), "Task is already completed" if was_completed else "Task marked as completed"
-    )
+    message = "Task is already completed" if was_completed else "Task marked as completed"
+    return OneTask(True, describe_task(task), message)
 
 
 def delete_task(context: Context, args: TaskReference) -> Body:

@@ -22,12 +22,8 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     ]
     exists = any(project.name == context.scope.project for project, _ in found)
     why = context.scope.why if exists else f"{context.scope.why}, which names no project"
-    current = (
-        f"The current project is '{context.scope.project}'"
-        if exists
-        else f"There is no project '{context.scope.project}'"
-    )
-    text = "\n".join([f"{current} ({why}).", *lines])
+    current = "The current project is" if exists else "There is no project"
+    text = "\n".join([f"{current} '{context.scope.project}' ({why}).", *lines])
     return reply(text, {"project": context.scope.project, "why": why, "projects": entries})
 
 
