@@ -121,19 +121,25 @@ def _find(
 
 def _parse(setting: Setting, value: object, source: str) -> Value:
     """Turn a text, or a value of TOML, into a value of the setting's type."""
-    parsed = _PARSERS[setting.kind](setting, value)
+    parsed = _PARSERS.get(setting.kind, _parse_text)(setting, value)
     if parsed is None:
         shown = f"'{value}'" if isinstance(value, str) else str(value)
         raise SettingsError(f"{source} must be {setting.takes}, not {shown}.")
     return parsed
 
 
-def _parse_text(setting: Setting, value: object) -> str | None:
-    is_allowed = not setting.choices or value in setting.choices
-    return value if isinstance(value, str) and is_allowed else None
+def _parse_text(setting: Setting, value: object) -> Value:
+    if not isinstance(value, str):
+        return value if setting.kind == "yes/no" and isinstance(value, bool) else None
+    if setting.kind == "yes/no":
+        # A typing mistake is an error, never "no": the server would be less protected than it was asked to be.
+        return YES_OR_NO.get(value.lower())
+    if setting.kind == "uuid":
+        return clock.parse_id(value)
+    return value if not setting.choices or value in setting.choices else None
 
 
-def _parse_number(setting: Setting, value: object) -> int | None:
+def _parse_number(setting: Setting, value: object) -> Value:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
@@ -141,16 +147,7 @@ def _parse_number(setting: Setting, value: object) -> int | None:
     return value if isinstance(value, int) and is_number and least <= value <= most else None
 
 
-def _parse_yes_or_no(_: Setting, value: object) -> bool | None:
-    # A typing mistake is an error, never "no": the server would be less protected than it was asked to be.
-    return YES_OR_NO.get(value.lower()) if isinstance(value, str) else value if isinstance(value, bool) else None
-
-
-def _parse_uuid(_: Setting, value: object) -> str | None:
-    return clock.parse_id(value) if isinstance(value, str) else None
-
-
-def _parse_list(setting: Setting, value: object) -> tuple[str, ...] | None:
+def _parse_list(setting: Setting, value: object) -> Value:
     if isinstance(value, str):
         parts = value.split(setting.separator)
         value = [part.strip() for part in parts] if setting.separator == "," else parts
@@ -160,13 +157,7 @@ def _parse_list(setting: Setting, value: object) -> tuple[str, ...] | None:
     return tuple(value) if is_allowed else None
 
 
-_PARSERS: dict[str, Callable[[Setting, object], Value]] = {
-    "text": _parse_text,
-    "number": _parse_number,
-    "yes/no": _parse_yes_or_no,
-    "uuid": _parse_uuid,
-    "list": _parse_list,
-}
+_PARSERS: dict[str, Callable[[Setting, object], Value]] = {"number": _parse_number, "list": _parse_list}
 
 
 def _default_home() -> str:

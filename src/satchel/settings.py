@@ -5,6 +5,7 @@ come from SETTINGS.
 """
 
 import os
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct
@@ -77,6 +78,9 @@ class Setting(Struct, frozen=True):
         return f"{'HTTP: ' if self.is_http else ''}{self.help}{repeated}{default}. [env: {self.variable}]"
 
 
+_http = partial(Setting, is_http=True)
+_http_list = partial(_http, kind="list", is_repeated=True, default=())
+
 SETTINGS = (
     Setting("contract", "NAME", "The contract to serve", short_flag="-c", default=DEFAULT_CONTRACT),
     Setting(
@@ -117,70 +121,37 @@ SETTINGS = (
     ),
     Setting("read_only", "", "Change nothing", kind="yes/no", default=False),
     Setting("transport", "stdio|http", "How clients connect", short_flag="-t", choices=TRANSPORTS, default="stdio"),
-    Setting("host", "ADDRESS", "the address to listen on", default="127.0.0.1", is_http=True),
-    Setting(
-        "port",
-        "NUMBER",
-        "the port to listen on; 0: any free one",
-        kind="number",
-        bounds=(0, 65535),
-        default=8000,
-        is_http=True,
+    _http("host", "ADDRESS", "the address to listen on", default="127.0.0.1"),
+    _http("port", "NUMBER", "the port to listen on; 0: any free one", kind="number", bounds=(0, 65535), default=8000),
+    _http("tls_cert", "FILE", "serve https with this certificate chain in PEM; needs --tls-key"),
+    _http("tls_key", "FILE", "the private key of the certificate, in PEM"),
+    _http("workers", "NUMBER", "the number of processes", kind="number", bounds=(1, 64), default=1),
+    _http(
+        "connections", "NUMBER", "the most connections of one process", kind="number", bounds=(1, 100_000), default=1000
     ),
-    Setting("tls_cert", "FILE", "serve https with this certificate chain in PEM; needs --tls-key", is_http=True),
-    Setting("tls_key", "FILE", "the private key of the certificate, in PEM", is_http=True),
-    Setting("workers", "NUMBER", "the number of processes", kind="number", bounds=(1, 64), default=1, is_http=True),
-    Setting(
-        "connections",
-        "NUMBER",
-        "the most connections of one process",
-        kind="number",
-        bounds=(1, 100_000),
-        default=1000,
-        is_http=True,
-    ),
-    Setting(
+    _http(
         "auth",
         "none|token|oauth",
         "how callers prove who they are; none serves this machine only",
         choices=("none", "token", "oauth"),
         default="none",
-        is_http=True,
     ),
-    Setting(
-        "allow_host",
-        "NAME",
-        "another host name by which clients reach the server",
-        kind="list",
-        is_repeated=True,
-        default=(),
-        is_http=True,
-    ),
-    Setting(
-        "allow_origin",
-        "ORIGIN",
-        "an origin whose web pages may call the server",
-        kind="list",
-        is_repeated=True,
-        default=(),
-        is_http=True,
-    ),
-    Setting("public_url", "URL", "the address by which clients reach the server behind a proxy", is_http=True),
-    Setting("oauth_issuer", "URL", "the OAuth issuer whose tokens are accepted", is_http=True),
-    Setting(
+    _http_list("allow_host", "NAME", "another host name by which clients reach the server"),
+    _http_list("allow_origin", "ORIGIN", "an origin whose web pages may call the server"),
+    _http("public_url", "URL", "the address by which clients reach the server behind a proxy"),
+    _http("oauth_issuer", "URL", "the OAuth issuer whose tokens are accepted"),
+    _http(
         "oauth_audience",
         "TEXT",
         "the audience that OAuth tokens must name",
         default_note="the public URL with a path of the server",
-        is_http=True,
     ),
-    Setting("oauth_algorithm", "NAME", "the signature algorithm of OAuth tokens", default="RS256", is_http=True),
-    Setting(
+    _http("oauth_algorithm", "NAME", "the signature algorithm of OAuth tokens", default="RS256"),
+    _http(
         "oauth_keys",
         "URL|FILE",
         "the keys of the OAuth issuer, as JWKS or PEM",
         default_note="what the issuer's metadata names",
-        is_http=True,
     ),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct, structs
 
 from satchel.contracts import load
-from satchel.contracts.contract import Context, Contract, Tool, ignore_report
+from satchel.contracts.contract import Context, Contract, Tool
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreFailed
 from satchel.model import Scope
@@ -76,8 +76,8 @@ def test_a_tool_reports_how_far_it_has_come() -> None:
 
 def test_a_contract_may_answer_tools_list_itself() -> None:
     listing = structs.replace(TOY, methods={"tools/list": lambda _context, _params: {"tools": []}})
-    assert Runner(listing, None).answer(call("tools/list"), Scope(), ignore_report) == {"tools": []}
-    [entry] = Runner(TOY, None).answer(call("tools/list"), Scope(), ignore_report)["tools"]
+    assert Runner(listing, None).answer(call("tools/list"), Scope(), lambda *_: None) == {"tools": []}
+    [entry] = Runner(TOY, None).answer(call("tools/list"), Scope(), lambda *_: None)["tools"]
     assert entry == {
         "name": "count_to_two",
         "description": "Count",

@@ -6,7 +6,7 @@ import pytest
 
 from satchel.protocol import Offer
 from satchel.protocol.codec import decode, encode
-from satchel.protocol.streamable_http import Post, decode_header
+from satchel.protocol.streamable_http import Headers, Post, decode_header
 from tests.support.stdio import NEWEST, modern_meta
 
 
@@ -43,6 +43,7 @@ def test_a_header_that_is_not_printable_ascii_has_no_value(value: str) -> None:
 
 OFFER = Offer(server={"name": "s", "version": "1"}, capabilities={"tools": {}}, methods=frozenset({"tools/call"}))
 MIRRORED = {"run": {"region": "Mcp-Param-Region", "amount": "Mcp-Param-Amount", "is_dry": "Mcp-Param-Dry-Run"}}
+ONLY_VERSION = Headers([(b"mcp-protocol-version", NEWEST.encode())])
 
 
 def mismatch(arguments: object, *headers: tuple[str, str]) -> str | None:
@@ -50,9 +51,8 @@ def mismatch(arguments: object, *headers: tuple[str, str]) -> str | None:
     params = {"name": "run", "arguments": arguments, "_meta": modern_meta()}
     raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     standard = [("mcp-protocol-version", NEWEST), ("mcp-method", "tools/call"), ("mcp-name", "run")]
-    names = [name for name, _ in headers]
-    repeated = {name for name in names if names.count(name) > 1}
-    post = Post(OFFER, dict([*standard, *headers]), raw, repeated=repeated, mirrored=MIRRORED)
+    lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*standard, *headers)]
+    post = Post(OFFER, Headers(lines), raw, MIRRORED)
     if post.exchange.calls:
         return None
     error = decode(post.exchange.output()[0])["error"]
@@ -111,11 +111,11 @@ def test_a_malformed_request_is_rejected_before_its_headers_are_checked() -> Non
     for broken in ({"id": 1.5}, {"jsonrpc": "1.0"}):
         params = {"name": "run", "arguments": {"region": "here"}, "_meta": modern_meta()}
         raw = encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params, **broken})
-        post = Post(OFFER, {"mcp-protocol-version": NEWEST}, raw, mirrored=MIRRORED)
+        post = Post(OFFER, ONLY_VERSION, raw, MIRRORED)
         assert (post.status(), decode(post.exchange.output()[0])["error"]["code"]) == (400, -32600)
 
 
 def test_a_notification_needs_no_matching_headers() -> None:
     raw = encode({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run", "arguments": {"region": "here"}}})
-    post = Post(OFFER, {"mcp-protocol-version": NEWEST}, raw, mirrored=MIRRORED)
+    post = Post(OFFER, ONLY_VERSION, raw, MIRRORED)
     assert not post.exchange.is_answered

@@ -51,12 +51,13 @@ def parse_keys(document: bytes, algorithm: str) -> tuple[Key, ...]:
         ValueError: the document is neither.
     """
     if document.lstrip().startswith(b"-----BEGIN"):
-        return _select_fitting([Key(None, _parse_pem(document))], algorithm)
-    try:
-        found = msgspec.json.decode(document, type=_Jwks).keys
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError("neither a JWK set nor a public key in PEM") from error
-    return _select_fitting([key for raw in found if (key := _parse_jwk(raw, algorithm)) is not None], algorithm)
+        keys: list[Key | None] = [Key(None, _parse_pem(document))]
+    else:
+        try:
+            keys = [_parse_jwk(raw, algorithm) for raw in msgspec.json.decode(document, type=_Jwks).keys]
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ValueError("neither a JWK set nor a public key in PEM") from error
+    return tuple(key for key in keys if key is not None and _fits(key.public, algorithm))
 
 
 def _parse_pem(document: bytes) -> Any:
@@ -77,10 +78,6 @@ def _parse_jwk(raw: msgspec.Raw, algorithm: str) -> Key | None:
         return Key(jwk.kid, jwt.PyJWS([algorithm]).get_algorithm_by_name(algorithm).from_jwk(fields))
     except (msgspec.DecodeError, jwt.PyJWTError, ValueError, UnsupportedAlgorithm):
         return None
-
-
-def _select_fitting(keys: list[Key], algorithm: str) -> tuple[Key, ...]:
-    return tuple(key for key in keys if _fits(key.public, algorithm))
 
 
 def _fits(public: object, algorithm: str) -> bool:

@@ -5,7 +5,7 @@ Imported only with `--auth oauth`, because it needs the oauth extra.
 
 import time
 from collections.abc import Collection
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
@@ -72,7 +72,11 @@ class OAuth:
         """
         if len(token) > MAX_TOKEN:
             raise Unauthorized("the token is too long")
-        claims = _parse_claims(self._verify(token))
+        payload = self._verify(token)
+        try:
+            claims = msgspec.json.decode(payload, type=_Claims)
+        except (msgspec.DecodeError, RecursionError):
+            raise Unauthorized("the claims of the token are malformed") from None
         self._check_claims(claims)
         if not claims.sub:
             raise Unauthorized("the token names no subject")
@@ -84,7 +88,10 @@ class OAuth:
 
     def _verify(self, token: str) -> bytes:
         """Check that one of the issuer's keys signed a token, and return its payload."""
-        header = self._read_header(token)
+        try:
+            header = self._jws.get_unverified_header(token)
+        except (jwt.InvalidTokenError, UnicodeEncodeError):
+            raise Unauthorized("the token is malformed") from None
         if header.get("alg") != self._algorithm:
             raise Unauthorized("the token is signed with another algorithm")
         candidates = self._keys.find(header.get("kid"))
@@ -98,12 +105,6 @@ class OAuth:
             return payload
         raise Unauthorized("the signature of the token is wrong")
 
-    def _read_header(self, token: str) -> dict[str, Any]:
-        try:
-            return self._jws.get_unverified_header(token)
-        except (jwt.InvalidTokenError, UnicodeEncodeError):
-            raise Unauthorized("the token is malformed") from None
-
     def _check_claims(self, claims: _Claims) -> None:
         now = time.time()
         if claims.iss != self._issuer:
@@ -116,13 +117,6 @@ class OAuth:
             raise Unauthorized("the token has expired")
         if max(claims.nbf or 0, claims.iat or 0) > now + _CLOCK_LEEWAY:
             raise Unauthorized("the token is not valid yet")
-
-
-def _parse_claims(payload: bytes) -> _Claims:
-    try:
-        return msgspec.json.decode(payload, type=_Claims)
-    except (msgspec.DecodeError, RecursionError):
-        raise Unauthorized("the claims of the token are malformed") from None
 
 
 def _split_scopes(scopes: str | list[str] | None) -> set[str]:

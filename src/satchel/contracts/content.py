@@ -3,12 +3,22 @@
 from binascii import b2a_base64
 from typing import Any
 
-from satchel.model import Resource
+from satchel.model import Argument, Resource
+
+
+def join_lines(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.splitlines())
 
 
 def with_description(value: dict[str, Any], description: str | None) -> dict[str, Any]:
     """A value with a description, where there is one; MCP forbids null there."""
     return value if description is None else {**value, "description": description}
+
+
+def encode_arguments(arguments: tuple[Argument, ...]) -> list[dict[str, Any]]:
+    """The arguments of a prompt as `prompts/list` answers them."""
+    return [with_description({"name": one.name, "required": one.is_required}, one.description) for one in arguments]
 
 
 def encode_resource(resource: Resource) -> dict[str, Any]:

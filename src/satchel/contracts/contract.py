@@ -1,14 +1,14 @@
 """What a contract is: one literal table of tools, methods and failures. The runner reads it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.library.catalog import Libraries
 from satchel.model import Scope, StoreChange
-from satchel.protocol import ClientChange
+from satchel.protocol import ClientChange, ProtocolError
 from satchel.storage.database import Tx
 
 
@@ -21,34 +21,19 @@ class Reply(Struct, frozen=True):
 
 Body = Struct | dict[str, Any] | str | Reply  # what a tool answers, in the contract's own words
 Result = dict[str, Any]  # what a method answers, as MCP defines it
+Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
-
-
-def ignore_report(_progress: float, _total: float | None = None, _message: str | None = None) -> None:
-    """Drop a progress report, for a client that did not ask for any."""
 
 
 class Context(Struct, frozen=True):
     """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 
     scope: Scope
-    transaction: Tx | None = None  # None: the contract says reads_store=False
-    open_libraries: Libraries | None = None  # None: the contract says reads_libraries=False
+    tx: Tx  # only where the contract says reads_store
+    libraries: Libraries  # only where the contract says reads_libraries
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
-    report: Report = ignore_report  # tells the client how far the call has come
+    report: Report = lambda *_: None  # tells the client how far the call has come
     followups: list[Callable[[Tx], None]] = []
-
-    @property
-    def tx(self) -> Tx:
-        """The transaction of this call."""
-        assert self.transaction is not None, "the contract says reads_store=False"
-        return self.transaction
-
-    @property
-    def libraries(self) -> Libraries:
-        """The libraries that this server reads."""
-        assert self.open_libraries is not None, "the contract says reads_libraries=False"
-        return self.open_libraries
 
     def after_commit(self, act: Callable[[Tx], None]) -> None:
         """Run something in a transaction of its own once this call has succeeded; a failure there is only logged."""
@@ -83,6 +68,11 @@ class Tool(Struct, frozen=True):
 Method = Callable[[Context, dict[str, Any]], Result]
 
 
+def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
+    """The row of an error in a table of failures: the one of its most specific type."""
+    return next((failures[kind] for kind in type(error).__mro__ if kind in failures), None)
+
+
 class Contract(Struct, frozen=True, kw_only=True):
     """One exact wire surface."""
 
@@ -92,7 +82,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     methods: Mapping[str, Method] = {}
     failures: Mapping[type[Exception], Callable[[Any], Body]] = {}  # of tools; the row of the most specific type counts
-    shape_failure: Callable[[Tool, Body], Body] = lambda _tool, body: body  # where its form depends on the tool
+    method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # any other is an internal error
+    shape_failure: Callable[[Tool, Body], Body] | None = None  # where its form depends on the tool
     failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # of what a failed tool answers
     instructions: Callable[[Sequence[Tool]], str] | None = None  # for a client that may call these tools
     reads_store: bool = True
@@ -102,15 +93,15 @@ class Contract(Struct, frozen=True, kw_only=True):
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
-    resolve_scope: Callable[[Scope, dict[str, Any]], Scope] = lambda scope, _arguments: scope
-    translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] = lambda _change, _scope: ()
+    resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None
+    translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] | None = None
 
     def explain_failure(self, tool: Tool, error: Exception) -> Body:
         """An error in the words of this contract."""
-        for kind in type(error).__mro__:
-            if kind in self.failures:
-                return self.shape_failure(tool, self.failures[kind](error))
-        raise LookupError(f"{self.name} has no words for {type(error).__name__}")
+        explain = find_row(self.failures, error)
+        assert explain is not None, f"{self.name} has no words for {type(error).__name__}"
+        body: Body = explain(error)
+        return body if self.shape_failure is None else self.shape_failure(tool, body)
 
     def client_changes(self, changes: Iterable[StoreChange], scope: Scope) -> list[ClientChange]:
         """Changes of the store as a client of a scope sees them, without those of other users and closed projects."""
@@ -121,7 +112,8 @@ class Contract(Struct, frozen=True, kw_only=True):
                 continue
             if change.what == "everything" and self.reads_store:
                 return [ClientChange("everything")]
-            found.update(dict.fromkeys(self.translate_change(change, scope)))
+            if self.translate_change is not None:
+                found.update(dict.fromkeys(self.translate_change(change, scope)))
         return list(found)
 
     def narrow(self, toolsets: Sequence[str], *, is_read_only: bool) -> "Contract":
@@ -135,16 +127,15 @@ class Contract(Struct, frozen=True, kw_only=True):
 
     def describe_tool(self, tool: Tool) -> dict[str, Any]:
         """The entry of a tool in `tools/list`."""
-        entry: dict[str, Any] = {"name": tool.name}
-        if tool.title is not None:
-            entry["title"] = tool.title
-        entry["description"] = tool.description
-        entry["inputSchema"] = json_schema(tool.input, is_strict=self.is_strict)
-        if tool.output_schema is not None:
-            entry["outputSchema"] = tool.output_schema
-        if tool.annotations is not None:
-            entry["annotations"] = tool.annotations
-        return entry
+        entry = {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": json_schema(tool.input, is_strict=self.is_strict),
+            "outputSchema": tool.output_schema,
+            "annotations": tool.annotations,
+        }
+        return {name: value for name, value in entry.items() if value is not None}
 
     def publish_schema(self, tool: Tool) -> Schema:
         """The JSON Schema of a tool's input and output, in the format of the tasks document."""

@@ -58,34 +58,23 @@ class DeleteResource(Struct):
 
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
-    try:
-        named = prompts.list_names(context.tx, context.scope)
-    except NotFound as missing:
-        raise protocol_error(missing) from None
+    named = prompts.list_names(context.tx, context.scope)
     return {"prompts": [with_description({"name": name}, description) for name, description in named]}
 
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:
-    try:
-        prompt = prompts.get_by_name(context.tx, context.scope, params["name"])
-    except NotFound as missing:
-        raise protocol_error(missing) from None
+    prompt = prompts.get_by_name(context.tx, context.scope, params["name"])
     content = {"type": "text", "text": prompt.content}
     return with_description({"messages": [{"role": "user", "content": content}]}, prompt.description)
 
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
-    try:
-        listed = resources.list_all(context.tx, context.scope)
-    except NotFound as missing:
-        raise protocol_error(missing) from None
-    return {
-        "resources": [
-            with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
-            for one in listed
-        ]
-    }
+    entries = [
+        with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
+        for one in resources.list_all(context.tx, context.scope)
+    ]
+    return {"resources": entries}
 
 
 def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result:
@@ -95,10 +84,7 @@ def list_resource_templates(_context: Context, params: dict[str, Any]) -> Result
 
 
 def read_resource(context: Context, params: dict[str, Any]) -> Result:
-    try:
-        return {"contents": [encode_resource(resources.get_by_uri(context.tx, context.scope, params["uri"]))]}
-    except NotFound as missing:
-        raise protocol_error(missing) from None
+    return {"contents": [encode_resource(resources.get_by_uri(context.tx, context.scope, params["uri"]))]}
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -193,10 +179,6 @@ def explain_taken(clash: Taken) -> Body:
     return f"Error: {clash.kind.capitalize()} '{clash.key}' already exists in project '{project}'"
 
 
-def explain_wrong_argument(wrong: WrongArgument) -> Body:
-    return f"Error: {describe_wrong_argument(wrong)}"
-
-
 def describe_wrong_argument(wrong: WrongArgument) -> str:
     if wrong.rule == "required":
         return f"Missing required argument: {wrong.field}"
@@ -273,10 +255,11 @@ CONTRACT = Contract(
         ),
     ),
     failures={
-        WrongArgument: explain_wrong_argument,
+        WrongArgument: lambda wrong: f"Error: {describe_wrong_argument(wrong)}",
         NotFound: explain_not_found,
         Taken: explain_taken,
         Exception: lambda _: "Error: Unable to complete request. Please try again.",
     },
+    method_failures={NotFound: protocol_error},
     failure_schema=lambda _: {"type": "string", "pattern": "^Error: "},
 )

@@ -6,15 +6,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import answer_schema, hidden
+from satchel.contracts.schema import Id, Time, Yes, answer_schema, hidden
 from satchel.errors import NotFound, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptDraft, PromptPatch, PromptSummary, Scope
 from satchel.services import prompts
+from satchel.services.rules import MAX_QUERY, MAX_TAGS
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
-MAX_TAGS = 100
-MAX_QUERY = 1000
 _TITLE = hidden(is_trimmed=True)
 _CONTENT = hidden(is_blank_refused=True, max_bytes=MAX_CONTENT_BYTES)
 _TAGS = hidden(max_items=MAX_TAGS)
@@ -73,9 +72,6 @@ class ListTags(Struct):
 
 # -- outputs ----------------------------------------------------------------------------------------------------
 
-Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-
 
 class AddedPrompt(Struct):
     id: Id
@@ -124,7 +120,7 @@ class UpdatedPrompt(Struct):
 
 
 class DeletedPrompt(Struct):
-    deleted: Annotated[bool, Meta(extra_json_schema={"const": True})]
+    deleted: Yes
     id: Id
 
 

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec import Raw
 
 from satchel import __version__
-from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool
-from satchel.contracts.schema import parse
+from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool, find_row
+from satchel.contracts.schema import fields_of, parse
 from satchel.errors import SatchelError, StoreConflict, StoreError
 from satchel.library.catalog import Libraries
 from satchel.log import log, log_surprise
@@ -17,7 +17,7 @@ from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
-from satchel.storage.database import Database
+from satchel.storage.database import Database, Tx
 
 Value = TypeVar("Value")
 
@@ -31,8 +31,8 @@ class Runner:
         self._contract = contract
         self._database = database
         self._libraries = libraries
-        self._tools = {tool.name: tool for tool in contract.tools}
-        self._names = frozenset(self._tools)
+        self.tools = {tool.name: tool for tool in contract.tools}
+        self._names = frozenset(self.tools)
         self._reading_names = frozenset(tool.name for tool in contract.tools if not tool.writes)
         self._entries: list[dict[str, Any]] | None = None
 
@@ -40,7 +40,7 @@ class Runner:
     def offer(self) -> Offer:
         """What this server offers to clients."""
         methods, instructions = set(self._contract.methods), self._contract.instructions
-        if self._tools:
+        if self.tools:
             methods |= {"tools/list", "tools/call"}
         return Offer(
             server={"name": self._contract.server_name, "version": __version__},
@@ -53,21 +53,17 @@ class Runner:
     def header_arguments(self) -> dict[str, dict[str, str]]:
         """By tool: the arguments that its schema has clients repeat in a header, and the name of the header."""
         return {
-            tool["name"]: {
-                name: f"Mcp-Param-{schema['x-mcp-header']}"
-                for name, schema in tool["inputSchema"]["properties"].items()
-                if "x-mcp-header" in schema
+            tool.name: {
+                field.name: f"Mcp-Param-{field.schema['x-mcp-header']}"
+                for field in fields_of(tool.input)
+                if "x-mcp-header" in field.schema
             }
-            for tool in self._list_tools()
+            for tool in self._contract.tools
         }
 
     def tool(self, call: Call) -> Tool | None:
         """The tool that a call is for; None for a call of another method."""
-        return self._tools.get(call.params["name"]) if call.method == "tools/call" else None
-
-    def tool_named(self, name: str) -> Tool | None:
-        """The tool of that name."""
-        return self._tools.get(name)
+        return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report) -> Result:
         """The result of a call.
@@ -89,12 +85,13 @@ class Runner:
         Raises:
             ProtocolError: there is no such tool.
         """
-        tool = self._tools.get(name)
+        tool = self.tools.get(name)
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
         contract, run, started, outcome = self._contract, tool.run, time.perf_counter(), "ok"
         try:
-            scope = contract.resolve_scope(scope, arguments)
+            if contract.resolve_scope is not None:
+                scope = contract.resolve_scope(scope, arguments)
             checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
             body = self._transact(scope, report, lambda context: run(context, checked), writes=tool.writes)
         except SatchelError as error:
@@ -113,7 +110,10 @@ class Runner:
             return self._transact(scope, report, lambda context: method(context, call.params), writes=False)
         except ProtocolError:
             raise
-        except Exception:
+        except Exception as error:
+            explain = find_row(self._contract.method_failures, error)
+            if explain is not None:
+                raise explain(error) from None
             log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") from None
 
@@ -133,11 +133,12 @@ class Runner:
     @contextmanager
     def _open(self, scope: Scope, report: Report, *, writes: bool) -> Iterator[Context]:
         tools = self._reading_names if scope.is_read_only else self._names
+        libraries = cast("Libraries", self._libraries)
         if self._database is None:
-            yield Context(scope, None, self._libraries, tools, report)
+            yield Context(scope, cast("Tx", None), libraries, tools, report)
             return
         with self._database.write(scope) if writes else self._database.read(scope) as tx:
-            yield Context(scope, tx, self._libraries, tools, report)
+            yield Context(scope, tx, libraries, tools, report)
 
     def _follow_up(self, context: Context) -> None:
         if not context.followups or self._database is None:

@@ -7,9 +7,9 @@ published schema lacks. All contracts check in one order: missing arguments, typ
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import NODEFAULT, UNSET, Struct
+from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
@@ -19,8 +19,14 @@ from satchel.services.rules import is_storable
 Schema = dict[str, Any]
 
 
-class Hidden(Struct, frozen=True, kw_only=True):
-    """Rules that are enforced but not published."""
+# Members of answers.
+Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
+
+
+class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Rules that are enforced but not published; the bounds among them are encoded as keywords of JSON Schema."""
 
     is_trimmed: bool = False  # outer white space is removed before the bounds are checked
     is_blank_refused: bool = False  # white space alone is refused; otherwise the text is kept as it is
@@ -118,7 +124,7 @@ def _read_field(field: shapes.Field) -> Field:
         name=field.name,
         schema=schema,
         hidden=rules,
-        bounds=_bounds_of({**schema, **_hidden_bounds(rules)}),
+        bounds=_bounds_of({**schema, **to_builtins(rules)}),
         is_required=field.required,
     )
 
@@ -228,11 +234,6 @@ def _check_bounds(bounds: Schema, value: Any, name: str) -> None:
             raise WrongArgument(name, keyword, limit=limit, value=value)
     for item in value if isinstance(value, list) else ():
         _check_bounds(bounds["items"], item, name)
-
-
-def _hidden_bounds(rules: Hidden) -> Schema:
-    bounds = {"minimum": rules.minimum, "maximum": rules.maximum, "maxLength": rules.max_length}
-    return _drop_none({**bounds, "maxItems": rules.max_items, "maxBytes": rules.max_bytes})
 
 
 _BOUNDS: dict[str, Callable[[Any, Any], bool]] = {

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import hidden
+from satchel.contracts.schema import Time, Yes, hidden
 from satchel.errors import Forbidden, NotFound, StoreError, WrongArgument
 from satchel.model import Task, TaskDraft, TaskPatch
 from satchel.services import tasks
@@ -17,6 +17,11 @@ _TRIMMED = hidden(is_trimmed=True)
 Title = Annotated[str, Meta(min_length=1, max_length=255, description="Task title", extra=_TRIMMED)]
 Description = Annotated[str, Meta(max_length=1000, description="Task description", extra=_TRIMMED)]
 TaskId = Annotated[int, Meta(ge=1, description="ID of the task")]
+Status = Annotated[
+    Literal["pending", "completed"],
+    # Repeated because msgspec does not keep the order.
+    Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
+]
 
 
 class AddTask(Struct):
@@ -25,14 +30,7 @@ class AddTask(Struct):
 
 
 class ListTasks(Struct):
-    status: (
-        Annotated[
-            Literal["pending", "completed"],
-            # Repeated because msgspec does not keep the order.
-            Meta(description="Only tasks with this status", extra_json_schema={"enum": ["pending", "completed", None]}),
-        ]
-        | None
-    ) = None
+    status: Status | None = None
 
 
 class UpdateTask(Struct):
@@ -41,18 +39,11 @@ class UpdateTask(Struct):
     description: Description | UnsetType | None = UNSET
 
 
-class CompleteTask(Struct):
-    task_id: TaskId
-
-
-class DeleteTask(Struct):
+class TaskReference(Struct):
     task_id: TaskId
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------
-
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
 class TaskData(Struct):
@@ -108,14 +99,13 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return OneTask(True, describe_task(task), "Task updated successfully")
 
 
-def complete_task(context: Context, args: CompleteTask) -> Body:
+def complete_task(context: Context, args: TaskReference) -> Body:
     task, was_completed = tasks.complete(context.tx, context.scope, args.task_id, renews=True)
-    return OneTask(
-        True, describe_task(task), "Task is already completed" if was_completed else "Task marked as completed"
-    )
+    message = "Task is already completed" if was_completed else "Task marked as completed"
+    return OneTask(True, describe_task(task), message)
 
 
-def delete_task(context: Context, args: DeleteTask) -> Body:
+def delete_task(context: Context, args: TaskReference) -> Body:
     task = tasks.delete(context.tx, context.scope, args.task_id)
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
 
@@ -208,8 +198,8 @@ CONTRACT = Contract(
             writes=True,
             at_least_one=("title", "description"),
         ),
-        Tool("complete_task", "Mark complete", CompleteTask, complete_task, OneTask, writes=True),
-        Tool("delete_task", "Remove task", DeleteTask, delete_task, DeletedTask, writes=True),
+        Tool("complete_task", "Mark complete", TaskReference, complete_task, OneTask, writes=True),
+        Tool("delete_task", "Remove task", TaskReference, delete_task, DeletedTask, writes=True),
     ),
     failures={
         WrongArgument: explain_wrong_argument,

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct, structs
 
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import Id, Schema, Time, Yes, hidden
 from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Scope, Task, TaskDraft, TaskPatch
 from satchel.services import tasks
@@ -46,10 +46,6 @@ class UpdateTask(Struct):
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------
-
-Id = Annotated[str, Meta(extra_json_schema=_UUID)]
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
 class ListedTask(Struct):

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from satchel.contracts.content import with_description
+from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Contract, Result
 from satchel.library.catalog import ContentMissing, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
@@ -67,10 +67,7 @@ def encode_entry(name: str, prompt: LibraryPrompt) -> Raw:
         schema["required"] = required
     entry = with_description({"name": name, "inputSchema": schema}, prompt.description)
     if prompt.arguments:
-        entry["arguments"] = [
-            with_description({"name": one.name, "required": one.is_required}, one.description)
-            for one in prompt.arguments
-        ]
+        entry["arguments"] = encode_arguments(prompt.arguments)
     return Raw(encode(entry))
 
 

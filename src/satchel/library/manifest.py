@@ -54,7 +54,7 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
     """Parse a manifest; what is wrong with it is part of the result, not an error."""
     try:
         text = content.decode()
-        document = _parse_toml(text, renderer)
+        document = tomllib.loads(text) if len(text) <= _MAX_PARSED_HERE else renderer.parse_toml(text)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         return Manifest((), (Problem(NAME, line, "this is not UTF-8"),), is_broken=True)
@@ -65,10 +65,6 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
     reader = _Reader(text)
     prompts = reader.read_prompts(document.get("prompts", {}))
     return Manifest(tuple(prompts), tuple(reader.problems))
-
-
-def _parse_toml(text: str, renderer: Renderer) -> dict[str, Any]:
-    return tomllib.loads(text) if len(text) <= _MAX_PARSED_HERE else renderer.parse_toml(text)
 
 
 def _syntax_problem(message: str) -> Problem:
@@ -82,7 +78,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.problems: list[Problem] = []
-        self._headers = _find_headers(text)
+        self._headers = _find_headers(text)  # for line numbers, which tomllib does not report
 
     def read_prompts(self, table: Any) -> list[LibraryPrompt]:
         if not isinstance(table, dict):
@@ -94,7 +90,7 @@ class _Reader:
         return [prompt for prompt in found if prompt is not None]
 
     def _read_prompt(self, key: str, entry: Any) -> LibraryPrompt | None:
-        line = self._line_of_prompt(key)
+        line = self._headers.get((key, False), [1])[0]
         if not re.fullmatch(_KEY, key):
             self._report(line, f"prompt {key!r}: a name has only a-z, 0-9 and _")
             return None
@@ -140,11 +136,6 @@ class _Reader:
             self.problems.append(Problem(NAME, line, what))
         elif len(self.problems) == MAX_PROBLEMS:
             self.problems.append(Problem(NAME, line, f"more than {MAX_PROBLEMS} problems; mend these first"))
-
-    # tomllib does not report line numbers, so we search the text for headers.
-
-    def _line_of_prompt(self, key: str) -> int:
-        return self._headers.get((key, False), [1])[0]
 
     def _line_of_argument(self, key: str, position: int, default: int) -> int:
         lines = self._headers.get((key, True), [])

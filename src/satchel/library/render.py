@@ -153,7 +153,7 @@ def _write(worker: _Worker, message: bytes, deadline: float) -> None:
         try:
             rest = rest[os.write(file, rest) :]
         except BlockingIOError:
-            _wait_for([], [file], deadline)
+            _wait_for(file, select.POLLOUT, deadline)
 
 
 def _read(worker: _Worker, deadline: float) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _read(worker: _Worker, deadline: float) -> dict[str, Any]:
     file = worker.process.stdout.fileno()
     content, size = bytearray(), 4
     while len(content) < size:
-        _wait_for([file], [], deadline)
+        _wait_for(file, select.POLLIN, deadline)
         chunk = os.read(file, min(size - len(content), 65536))
         if not chunk:
             raise EOFError
@@ -174,12 +174,9 @@ def _read(worker: _Worker, deadline: float) -> dict[str, Any]:
     return answer
 
 
-def _wait_for(readers: list[int], writers: list[int], deadline: float) -> None:
+def _wait_for(file: int, event: int, deadline: float) -> None:
     poll = select.poll()
-    for file in readers:
-        poll.register(file, select.POLLIN)
-    for file in writers:
-        poll.register(file, select.POLLOUT)
+    poll.register(file, event)
     left = deadline - time.monotonic()
     if left <= 0 or not poll.poll(left * 1000):
         raise TimeoutError

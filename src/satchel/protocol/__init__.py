@@ -3,9 +3,8 @@
 It imports nothing else of Satchel. A transport feeds it messages, and an application answers its calls.
 
 codec            strict JSON decoding, one-line encoding
-revisions        the five revisions as a table, and the members that each requires of a result
-messages         the form of JSON-RPC messages; calls, errors, error codes
-metadata         the revision that a request uses
+revisions        the five revisions as a table: which one a request uses, and what each requires of a result
+messages         the form of JSON-RPC messages; errors, error codes
 connection       the state of one client: handshake, per-request metadata, batches, cancellation
 subscriptions    subscriptions of a client, and the notifications of a change
 streamable_http  one POST: its headers and body, and the status of its response
@@ -13,18 +12,16 @@ cursors          opaque cursors of paged lists
 """
 
 from satchel.protocol.codec import MAX_MESSAGE_BYTES
-from satchel.protocol.connection import Connection, Exchange, Offer
+from satchel.protocol.connection import Call, Connection, Exchange, Offer
 from satchel.protocol.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    PARSE_ERROR,
-    Call,
     ProtocolError,
     invalid_params,
 )
-from satchel.protocol.revisions import REVISIONS, Revision
+from satchel.protocol.revisions import REVISIONS
 from satchel.protocol.subscriptions import ClientChange
 
 __all__ = [
@@ -33,7 +30,6 @@ __all__ = [
     "INVALID_REQUEST",
     "MAX_MESSAGE_BYTES",
     "METHOD_NOT_FOUND",
-    "PARSE_ERROR",
     "REVISIONS",
     "Call",
     "ClientChange",
@@ -41,6 +37,5 @@ __all__ = [
     "Exchange",
     "Offer",
     "ProtocolError",
-    "Revision",
     "invalid_params",
 ]

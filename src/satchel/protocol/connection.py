@@ -5,7 +5,6 @@ so that messages are sent in the order in which they were made.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -13,7 +12,6 @@ from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, decode, encode
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
-    Call,
     Id,
     Json,
     ProtocolError,
@@ -23,8 +21,14 @@ from satchel.protocol.messages import (
     parse_message,
     readable_id,
 )
-from satchel.protocol.metadata import VERSION_KEY, find_revision
-from satchel.protocol.revisions import NEWEST_HANDSHAKE, PER_REQUEST_DATES, REVISIONS, Revision, complete_result
+from satchel.protocol.revisions import (
+    NEWEST_HANDSHAKE,
+    PER_REQUEST_DATES,
+    REVISIONS,
+    Revision,
+    complete_result,
+    find_revision,
+)
 from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, parse_subscription
 
 
@@ -52,14 +56,25 @@ class Offer(Struct, frozen=True, kw_only=True):
         return shared
 
 
+class Call(Struct, kw_only=True, eq=False):
+    """One request for the application to answer; the parameters that MCP defines are checked."""
+
+    id: Id
+    method: str
+    params: Json
+    revision: Revision
+    progress_token: Id | None = None
+    is_cancelled: bool = False
+
+
 class Exchange:
     """One incoming message or batch: its calls to settle, then its output to send."""
 
-    def __init__(self, connection: "Connection") -> None:
+    def __init__(self, connection: "Connection", *, is_batch: bool = False) -> None:
         self._connection = connection
         self._replies: list[Json | Call | Subscription] = []
         self._settled: dict[Call, Json] = {}
-        self._is_batch = False
+        self._is_batch = is_batch
         self.is_listening = False  # it opens a subscription, so its stream stays open
 
     @property
@@ -125,11 +140,14 @@ class Connection:
 
     def receive_value(self, value: object) -> Exchange:
         """Receive one decoded message or batch."""
-        exchange = Exchange(self)
-        if isinstance(value, list):
-            self._receive_batch(exchange, value)
-        else:
-            self._receive_one(exchange, value)
+        is_batch = isinstance(value, list)
+        if is_batch and (self.revision is None or not self.revision.has_batches):
+            return self.reject(invalid_request("batches are not part of this revision"), None)
+        if value == []:
+            return self.reject(invalid_request("an empty batch"), None)
+        exchange = Exchange(self, is_batch=is_batch)
+        for one in value if isinstance(value, list) else [value]:
+            self._receive_one(exchange, one)
         return exchange
 
     def reject(self, error: ProtocolError, request_id: Id | None) -> Exchange:
@@ -159,33 +177,18 @@ class Connection:
         """The progress notification of a call; none where its client requested none."""
         if call.progress_token is None or call.is_cancelled:
             return []
-        params: Json = {"progressToken": call.progress_token, "progress": progress}
-        if total is not None:
-            params["total"] = total
-        if message is not None:
-            params["message"] = message
+        given = {"progressToken": call.progress_token, "progress": progress, "total": total, "message": message}
+        params = {name: value for name, value in given.items() if value is not None}
         return [encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})]
 
     def close(self) -> list[bytes]:
         """The final responses of all open subscriptions."""
-        ended = list(self._subscriptions)
+        ended, newest = list(self._subscriptions), REVISIONS[PER_REQUEST_DATES[-1]]
         self._subscriptions.clear()
-        return [encode(self._make_end_of_subscription(request_id)) for request_id in ended]
+        results = [(id, {"_meta": {SUBSCRIPTION_KEY: id}}) for id in ended]
+        return [encode(self._make_success(id, "subscriptions/listen", newest, result)) for id, result in results]
 
     # -- receiving ------------------------------------------------------------------------------------------
-
-    def _receive_batch(self, exchange: Exchange, values: list[Any]) -> None:
-        error = None
-        if self.revision is None or not self.revision.has_batches:
-            error = invalid_request("batches are not part of this revision")
-        elif not values:
-            error = invalid_request("an empty batch")
-        if error is not None:
-            exchange._replies.append(self._make_rejection(error, None))
-            return
-        exchange._is_batch = True
-        for value in values:
-            self._receive_one(exchange, value)
 
     def _receive_one(self, exchange: Exchange, value: object) -> None:
         try:
@@ -215,7 +218,10 @@ class Connection:
             raise ProtocolError(METHOD_NOT_FOUND, "Method not found")
         check_params(method, params)
         if answer is not None:
-            return answer(self, request_id, params)
+            reply = answer(self, request_id, params)
+            if isinstance(reply, Subscription):
+                return reply
+            return self._make_success(request_id, method, revision, reply)
         token = (params.get("_meta") or {}).get("progressToken")
         if not isinstance(token, str | int) or isinstance(token, bool):
             token = None
@@ -246,19 +252,13 @@ class Connection:
                 raise invalid_params(f"{name} must be an object")
         revision = REVISIONS.get(requested, NEWEST_HANDSHAKE)
         self.revision = revision if revision.is_handshake else NEWEST_HANDSHAKE
-        result = {
-            "protocolVersion": self.revision.date,
-            **self.offer.describe(),
-            "serverInfo": self.offer.server,
-        }
-        return _make_result(request_id, result)
+        return {"protocolVersion": self.revision.date, **self.offer.describe(), "serverInfo": self.offer.server}
 
     def _discover(self, request_id: Id, params: Json) -> Json:
-        result = {"supportedVersions": PER_REQUEST_DATES, **self.offer.describe()}
-        return self._make_success(request_id, "server/discover", _read_revision(params), result)
+        return {"supportedVersions": PER_REQUEST_DATES, **self.offer.describe()}
 
     def _ping(self, request_id: Id, params: Json) -> Json:
-        return _make_result(request_id, {})
+        return {}
 
     def _listen(self, request_id: Id, params: Json) -> Subscription:
         if request_id in self._subscriptions or request_id in self._opening:
@@ -277,11 +277,11 @@ class Connection:
 
     def _watch_resource(self, request_id: Id, params: Json) -> Json:
         self._watched_uris.add(params["uri"])
-        return _make_result(request_id, {})
+        return {}
 
     def _unwatch_resource(self, request_id: Id, params: Json) -> Json:
         self._watched_uris.discard(params["uri"])
-        return _make_result(request_id, {})
+        return {}
 
     def _serves(self, method: str) -> bool:
         """Whether a method of the protocol is part of the offer."""
@@ -291,11 +291,8 @@ class Connection:
     # -- responses ------------------------------------------------------------------------------------------------
 
     def _make_success(self, request_id: Id, method: str, revision: Revision, result: Json) -> Json:
-        return _make_result(request_id, complete_result(revision, method, result, self.offer.server))
-
-    def _make_end_of_subscription(self, request_id: Id) -> Json:
-        result = {"_meta": {SUBSCRIPTION_KEY: request_id}}
-        return self._make_success(request_id, "subscriptions/listen", REVISIONS[PER_REQUEST_DATES[-1]], result)
+        completed = complete_result(revision, method, result, self.offer.server)
+        return {"jsonrpc": "2.0", "id": request_id, "result": completed}
 
     def _make_rejection(self, error: ProtocolError, request_id: Id | None) -> Json:
         if request_id is not None:
@@ -309,12 +306,8 @@ class Connection:
         uris = set(self._watched_uris)
         for subscription in self._subscriptions.values():
             uris.update(subscription.uris or ())
-        return [
-            ClientChange("tools"),
-            ClientChange("prompts"),
-            ClientChange("resources"),
-            *(ClientChange("resource", uri) for uri in uris),
-        ]
+        lists = [ClientChange("tools"), ClientChange("prompts"), ClientChange("resources")]
+        return [*lists, *(ClientChange("resource", uri) for uri in uris)]
 
     def _announces_by_handshake(self, change: ClientChange) -> bool:
         if change.what == "resource":
@@ -322,19 +315,11 @@ class Connection:
         return announces(self.offer.capabilities, change.what)
 
 
-def _read_revision(params: Json) -> Revision:
-    return REVISIONS[params["_meta"][VERSION_KEY]]
-
-
-def _make_result(request_id: Id, result: Json) -> Json:
-    return {"jsonrpc": "2.0", "id": request_id, "result": result}
-
-
 def _make_error(error: ProtocolError, request_id: Id) -> Json:
     return {"jsonrpc": "2.0", "id": request_id, "error": error.body()}
 
 
-_Method = Callable[[Connection, Id, Json], Json | Subscription]
+_Method = Callable[[Connection, Id, Json], Json | Subscription]  # answers with a result, or opens a subscription
 
 _HANDSHAKE_METHODS: dict[str, _Method] = {
     "initialize": Connection._initialize,

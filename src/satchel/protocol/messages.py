@@ -1,12 +1,12 @@
-"""The form of JSON-RPC messages: requests, notifications and responses; calls, errors, error codes."""
+"""The form of JSON-RPC messages: requests, notifications and responses; errors, error codes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
 from satchel.protocol.codec import has_surrogates
-from satchel.protocol.revisions import Revision
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -47,17 +47,6 @@ def invalid_request(details: str) -> ProtocolError:
     return ProtocolError(INVALID_REQUEST, "Invalid request", {"details": details})
 
 
-class Call(Struct, kw_only=True, eq=False):
-    """One request for the application to answer; the parameters that MCP defines are checked."""
-
-    id: Id
-    method: str
-    params: Json
-    revision: Revision
-    progress_token: Id | None = None
-    is_cancelled: bool = False
-
-
 class Message(Struct, frozen=True):
     """A well-formed message: a request has an id, a notification has none, a response has no method."""
 
@@ -92,9 +81,7 @@ def parse_message(value: object) -> Message:
     method = value.get("method")
     if not isinstance(method, str):
         raise invalid_request("method must be a string")
-    params = value.get("params")
-    if params is None:
-        params = {}
+    params = {} if value.get("params") is None else value["params"]
     if not isinstance(params, dict):
         raise invalid_request("params must be an object")
     return Message(identity, method, params)
@@ -125,10 +112,6 @@ def _check_prompt(params: Json) -> None:
     for name, value in params["arguments"].items():
         if not isinstance(value, str) or not _is_storable(value) or not _is_storable(name):
             raise invalid_params(f"Argument '{name}' must be a string")
-
-
-def _check_uri(params: Json) -> None:
-    _check_text(params, "uri")
 
 
 def _check_cursor(params: Json) -> None:
@@ -166,8 +149,8 @@ _CHECKS: dict[str, Callable[[Json], None]] = {
     "prompts/get": _check_prompt,
     "resources/list": _check_cursor,
     "resources/templates/list": _check_cursor,
-    "resources/read": _check_uri,
-    "resources/subscribe": _check_uri,
-    "resources/unsubscribe": _check_uri,
+    "resources/read": partial(_check_text, name="uri"),
+    "resources/subscribe": partial(_check_text, name="uri"),
+    "resources/unsubscribe": partial(_check_text, name="uri"),
     "completion/complete": _check_completion,
 }

@@ -8,7 +8,10 @@ names its revision in a header; nothing else of the handshake is needed here.
 import base64
 import binascii
 import re
-from collections.abc import Container, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from operator import eq
 
 from msgspec import structs
 
@@ -21,23 +24,29 @@ from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
-    Call,
     Json,
     ProtocolError,
     invalid_params,
     parse_message,
     readable_id,
 )
-from satchel.protocol.metadata import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY, unsupported_version
-from satchel.protocol.revisions import PER_REQUEST_DATES, REVISIONS
+from satchel.protocol.revisions import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    PER_REQUEST_DATES,
+    REVISIONS,
+    VERSION_KEY,
+    Revision,
+    unsupported_version,
+)
 
-VERSION_HEADER, METHOD_HEADER, NAME_HEADER = "mcp-protocol-version", "mcp-method", "mcp-name"
+VERSION_HEADER = "mcp-protocol-version"
 
 # By method: the parameter that its Mcp-Name header repeats.
 NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 # By tool: the arguments that clients repeat in a header, and the name of that header.
-MirroredArguments = Mapping[str, Mapping[str, str]]
+HeaderArguments = Mapping[str, Mapping[str, str]]
 
 # The revision of a POST without a version header: the last one before there was such a header. As no handshake agreed
 # on it, error responses have no null ids.
@@ -46,73 +55,70 @@ DEFAULT_REVISION = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 # A message with any of these in its _meta is of the per-request generation.
 _PER_REQUEST_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))
 
-_STATUSES = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_PROTOCOL_VERSION: 400,
-    METHOD_NOT_FOUND: 404,
-}  # any other error has 200: MCP defines no status for it
+# The errors with status 400; a method that is not found has 404, and any other error 200: MCP defines no status for it.
+_BAD_REQUESTS = (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
+
+
+class Headers:
+    """The headers of a request, by names in lower case."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._lines = [(name.decode("latin-1"), value.decode("latin-1").strip(" \t")) for name, value in raw]
+        self.last = dict(self._lines)  # the last value of a name that occurs several times
+        counts = Counter(name for name, _ in self._lines) if len(self.last) < len(self._lines) else Counter[str]()
+        self.repeated = {name for name, count in counts.items() if count > 1}
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a header."""
+        return [value for key, value in self._lines if key == name]
+
+
+def find_handshake_revision(headers: Headers) -> Revision | None:
+    """The revision of the handshake generation that the version header names; None where it names another."""
+    date = headers.last.get(VERSION_HEADER)
+    revision = DEFAULT_REVISION if date is None else REVISIONS.get(date)
+    return revision if revision is not None and revision.is_handshake else None
 
 
 class Post:
-    """One POST: its calls to settle, then its response to send.
-
-    `headers` are by name in lower case; `repeated` are the names of those that were sent several times.
-    """
+    """One POST: its calls to settle, then its response to send."""
 
     def __init__(
-        self,
-        offer: Offer,
-        headers: Mapping[str, str],
-        raw: bytes,
-        *,
-        repeated: Container[str] = (),
-        mirrored: MirroredArguments | None = None,
+        self, offer: Offer, headers: Headers, raw: bytes, header_arguments: HeaderArguments | None = None
     ) -> None:
-        self.calls: list[Call] = []  # to settle
-        date = headers.get(VERSION_HEADER)
-        agreed = REVISIONS.get(date) if date is not None else DEFAULT_REVISION
-        self.is_per_request = False
         self.method: object = None
-        self._is_rejected = False
-        revision = agreed if agreed is not None and agreed.is_handshake else None
-        self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision)
+        self.is_per_request = False
+        error: ProtocolError | None = None
         try:
             value = decode(raw)
-        except BadJson as bad:
-            self._reject(ProtocolError(PARSE_ERROR, "Parse error"), bad.value)
-            return
-        self.method = value.get("method") if isinstance(value, dict) else None
-        meta = _find_meta(value)
-        self.is_per_request = date in PER_REQUEST_DATES or (meta is not None and not _PER_REQUEST_KEYS.isdisjoint(meta))
-        try:
+            self.method = value.get("method") if isinstance(value, dict) else None
+            meta = _find_meta(value)
+            has_metadata = meta is not None and not _PER_REQUEST_KEYS.isdisjoint(meta)
+            self.is_per_request = has_metadata or headers.last.get(VERSION_HEADER) in PER_REQUEST_DATES
             if self.is_per_request:
-                _check_headers(value, meta, headers, repeated, mirrored or {})
-            else:
-                _check_version_header(value, date)
-        except ProtocolError as error:
-            self._reject(error, value)
-            return
-        if self.is_per_request and revision is not None:
-            self.connection = Connection(offer)
-        self.exchange = self.connection.receive_value(value)
-        self.calls = self.exchange.calls
-
-    def _reject(self, error: ProtocolError, value: object) -> None:
-        self._is_rejected = True
-        self.exchange = self.connection.reject(error, readable_id(value))
+                _check_headers(value, meta, headers, header_arguments or {})
+            elif self.method != "initialize":
+                _check_version(headers)
+        except BadJson as bad:
+            error, value = ProtocolError(PARSE_ERROR, "Parse error"), bad.value
+        except ProtocolError as wrong:
+            error = wrong
+        revision = None if self.is_per_request else find_handshake_revision(headers)
+        self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision)
+        self._is_rejected = error is not None
+        if error is None:
+            self.exchange = self.connection.receive_value(value)
+        else:
+            self.exchange = self.connection.reject(error, readable_id(value))
+        self.calls = self.exchange.calls  # to settle
 
     def status(self) -> int:
         """The status of the response, once every call is settled."""
         code = self.exchange.error_code()
-        if code is None:
-            return 200
         # A client of the handshake generation reads errors from the body; another status is a transport error to it.
-        if self.is_per_request or self._is_rejected or code in (PARSE_ERROR, INVALID_REQUEST):
-            return _STATUSES.get(code, 200)
-        return 200
+        if not (self.is_per_request or self._is_rejected or code in (PARSE_ERROR, INVALID_REQUEST)):
+            return 200
+        return 400 if code in _BAD_REQUESTS else 404 if code == METHOD_NOT_FOUND else 200
 
 
 def _find_meta(value: object) -> Json | None:
@@ -121,21 +127,17 @@ def _find_meta(value: object) -> Json | None:
     return meta if isinstance(meta, dict) else None
 
 
-def _check_version_header(value: object, date: str | None) -> None:
-    """Check the revision in the header of a message of the handshake generation."""
-    is_initialize = isinstance(value, dict) and value.get("method") == "initialize"
-    if date is not None and date not in REVISIONS and not is_initialize:
+def _check_version(headers: Headers) -> None:
+    """Check that the version header, where there is one, names a revision."""
+    date = headers.last.get(VERSION_HEADER)
+    if date is not None and date not in REVISIONS:
         raise unsupported_version(date)
 
 
-def _check_headers(
-    value: object, meta: Json | None, headers: Mapping[str, str], repeated: Container[str], mirrored: MirroredArguments
-) -> None:
+def _check_headers(value: object, meta: Json | None, headers: Headers, header_arguments: HeaderArguments) -> None:
     """Check that the headers agree with the body of a message of the per-request generation."""
     if not (isinstance(value, dict) and "id" in value and "method" in value):
-        date = headers.get(VERSION_HEADER)
-        if date is not None and date not in REVISIONS:
-            raise unsupported_version(date)
+        _check_version(headers)
         return
     try:
         request = parse_message(value)
@@ -144,42 +146,37 @@ def _check_headers(
     if meta is None or VERSION_KEY not in meta:
         raise invalid_params(f"_meta lacks {VERSION_KEY}")
     date, method, params = meta[VERSION_KEY], request.method, request.params
-    expected = {VERSION_HEADER: date}
-    if date in PER_REQUEST_DATES:  # an unknown revision may repeat other parts; the connection rejects it
-        if CAPABILITIES_KEY not in meta:
-            raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
-        expected[METHOD_HEADER] = method
-        if method in NAME_PARAMS and isinstance(params.get(NAME_PARAMS[method]), str):
-            expected[NAME_HEADER] = params[NAME_PARAMS[method]]
-    for name, body in expected.items():
-        header = headers.get(name)
-        if name in repeated:
-            raise _header_mismatch(f"{_TITLES[name]} is given more than once")
-        if header is None:
-            raise _header_mismatch(f"{_TITLES[name]} header is missing")
-        if (decode_header(header) if name == NAME_HEADER else header) != body:
-            raise _header_mismatch(f"{_TITLES[name]} header does not match the body")
-    if method == "tools/call":
-        _check_argument_headers(params, headers, repeated, mirrored)
-
-
-def _check_argument_headers(
-    params: Json, headers: Mapping[str, str], repeated: Container[str], mirrored: MirroredArguments
-) -> None:
-    """Check that the headers agree with the arguments of a tool call."""
-    tool, arguments = params.get("name"), params.get("arguments")
-    for argument, name in mirrored.get(tool, {}).items() if isinstance(tool, str) else ():
+    is_known = date in PER_REQUEST_DATES
+    if is_known and CAPABILITIES_KEY not in meta:
+        raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
+    _check_header(headers, "MCP-Protocol-Version", partial(eq, date))
+    if not is_known:
+        return  # an unknown revision may repeat other parts; the connection rejects it
+    _check_header(headers, "Mcp-Method", partial(eq, method))
+    name = params.get(NAME_PARAMS[method]) if method in NAME_PARAMS else None
+    if not isinstance(name, str):
+        return
+    _check_header(headers, "Mcp-Name", partial(_agrees, name))
+    arguments = params.get("arguments")
+    for argument, title in header_arguments.get(name, {}).items() if method == "tools/call" else ():
         body = arguments.get(argument) if isinstance(arguments, dict) else None
-        header = headers.get(name.lower())
-        if name.lower() in repeated:
-            raise _header_mismatch(f"{name} is given more than once")
-        if header is None and isinstance(body, str | int | float):  # no other type fits in a header
-            raise _header_mismatch(f"{name} header is missing")
-        if header is not None and not _agrees(decode_header(header), body):
-            raise _header_mismatch(f"{name} header does not match the body")
+        fits = isinstance(body, str | int | float)  # no other type fits in a header
+        _check_header(headers, title, partial(_agrees, body), is_required=fits)
 
 
-def _agrees(header: str | None, body: object) -> bool:
+def _check_header(headers: Headers, title: str, agrees: Callable[[str], bool], *, is_required: bool = True) -> None:
+    """Check that a header is given once, and agrees with the body."""
+    header = headers.last.get(title.lower())
+    if title.lower() in headers.repeated:
+        raise _header_mismatch(f"{title} is given more than once")
+    if header is None and is_required:
+        raise _header_mismatch(f"{title} header is missing")
+    if header is not None and not agrees(header):
+        raise _header_mismatch(f"{title} header does not match the body")
+
+
+def _agrees(body: object, raw: str) -> bool:
+    header = decode_header(raw)
     if isinstance(body, bool):
         return header == str(body).lower()
     if isinstance(body, int | float):
@@ -202,9 +199,6 @@ def decode_header(header: str) -> str | None:
         return raw.decode() if base64.b64encode(raw).decode() == payload else None
     except (binascii.Error, ValueError):
         return None
-
-
-_TITLES = {VERSION_HEADER: "MCP-Protocol-Version", METHOD_HEADER: "Mcp-Method", NAME_HEADER: "Mcp-Name"}
 
 
 def _header_mismatch(what: str) -> ProtocolError:

@@ -8,11 +8,7 @@ from satchel.protocol.messages import Id, Json, invalid_params
 
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
-LIST_FILTERS = {
-    "tools": "toolsListChanged",
-    "prompts": "promptsListChanged",
-    "resources": "resourcesListChanged",
-}
+LIST_FILTERS = {what: f"{what}ListChanged" for what in ("tools", "prompts", "resources")}
 
 
 class ClientChange(Struct, frozen=True):
@@ -25,11 +21,7 @@ class ClientChange(Struct, frozen=True):
     def notification(self) -> Json:
         """The notification, without the id of a subscription."""
         if self.what == "resource":
-            return {
-                "jsonrpc": "2.0",
-                "method": "notifications/resources/updated",
-                "params": {"uri": self.uri},
-            }
+            return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": self.uri}}
         return {"jsonrpc": "2.0", "method": f"notifications/{self.what}/list_changed"}
 
 

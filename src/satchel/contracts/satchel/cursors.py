@@ -9,8 +9,8 @@ from msgspec import UnsetType
 
 from satchel.errors import WrongArgument
 from satchel.protocol import ProtocolError
-from satchel.protocol import cursors as opaque
 from satchel.protocol.cursors import NUMBER
+from satchel.protocol.cursors import decode_cursor as decode_key
 
 # prompts, prompts of libraries, resources; open, completed and all tasks
 List = Literal["p", "l", "r", "o", "d", "a"]
@@ -27,11 +27,6 @@ _FORMS: dict[List, str] = {
 }
 
 
-def encode_cursor(list: List, *key: str | int) -> str:
-    """The cursor of the page behind a key of a list."""
-    return opaque.encode_cursor(list, *key)
-
-
 def decode_cursor(cursor: str | UnsetType, *lists: List) -> tuple[str, ...] | None:
     """The list that a cursor belongs to, one of some, and the key that it holds; None if there is no cursor.
 
@@ -41,6 +36,6 @@ def decode_cursor(cursor: str | UnsetType, *lists: List) -> tuple[str, ...] | No
     if isinstance(cursor, UnsetType) or not cursor:
         return None
     try:
-        return opaque.decode_cursor(cursor, "|".join(_FORMS[one] for one in lists))
+        return decode_key(cursor, "|".join(_FORMS[one] for one in lists))
     except ProtocolError:
         raise WrongArgument("cursor", "format", value=cursor) from None

@@ -4,31 +4,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from satchel.contracts.contract import Body, Reply
-from satchel.contracts.satchel.shared import join_lines
-from satchel.errors import (
-    Forbidden,
-    NotFound,
-    Refused,
-    StoreError,
-    Taken,
-    VersionConflict,
-    WrongArgument,
-)
-from satchel.model import Scope
-from satchel.protocol import INVALID_PARAMS, ProtocolError
+from satchel.contracts.content import join_lines
+from satchel.contracts.contract import Body, Context, Reply
+from satchel.errors import Forbidden, NotFound, Refused, StoreError, Taken, VersionConflict, WrongArgument
+from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
+from satchel.services import projects
 from satchel.services.rules import MAX_TEMPLATE_BYTES
+from satchel.services.suggestions import closest_names
 
 
 class UnknownName(NotFound):
     """Nothing has that name, and similar names are known or a special hint is needed."""
 
     def __init__(
-        self,
-        missing: NotFound,
-        suggestions: tuple[str, ...],
-        titles: tuple[str, ...] = (),
-        hint: str | None = None,
+        self, missing: NotFound, suggestions: tuple[str, ...], titles: tuple[str, ...] = (), hint: str | None = None
     ) -> None:
         super().__init__(missing.kind, missing.key, missing.scope)
         self.suggestions = suggestions  # each can be given instead
@@ -65,6 +54,25 @@ def name_in_errors(name: str) -> Iterator[None]:
         raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
 
 
+def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
+    """Have a tool suggest projects with similar names, and refer only to tools that the caller may use."""
+
+    def runwith_suggestions(context: Context, arguments: Any) -> Body:
+        try:
+            return run(context, arguments)
+        except NotFound as missing:
+            if isinstance(missing, AmbiguousTitle) or (isinstance(missing, UnknownName) and missing.suggestions):
+                raise
+            if missing.kind != "project":
+                if f"list_{missing.kind}s" in context.tools:
+                    raise
+                raise UnknownName(missing, (), hint="Look at what was named once more.") from missing
+            known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
+            raise UnknownName(missing, closest_names(missing.key, known)) from missing
+
+    return runwith_suggestions
+
+
 def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     """The JSON-RPC error of a method that did not find something."""
     what = f"{missing.kind.capitalize()} '{missing.key}'"
@@ -76,6 +84,14 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
         return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
     return ProtocolError(INVALID_PARAMS, message, data)
+
+
+METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+    NotFound: protocol_error,
+    Forbidden: protocol_error,
+    WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
+    TemplateFailed: lambda failed: invalid_params(failed.message),
+}
 
 
 # -- errors of tools --------------------------------------------------------------------------------------------
@@ -155,8 +171,7 @@ def _what(kind: str, key: str) -> str:
 
 
 def _where(error: NotFound | Taken) -> str:
-    scope: Scope = error.scope
-    return f" in project '{scope.project}'" if error.kind in ("prompt", "resource") else ""
+    return f" in project '{error.scope.project}'" if error.kind in ("prompt", "resource") else ""
 
 
 def _describe_ambiguity(ambiguous: AmbiguousTitle) -> str:

@@ -4,9 +4,9 @@ import re
 
 from msgspec import Struct
 
+from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.rendering import find_prompt, read_template
-from satchel.contracts.satchel.shared import join_lines
 from satchel.contracts.satchel.tasks import HIDDEN_BLOCKER, find_task, format_task, list_blockers
 from satchel.errors import NotFound
 from satchel.model import Prompt, TaskDetails, TaskQuery
@@ -15,25 +15,15 @@ from satchel.services import projects, resources, tasks
 
 PROMPT_URI, TASK_URI, PROJECT_URI = "satchel://prompt/", "satchel://task/", "satchel://project/"
 
+MARKDOWN, JSON = "text/markdown", "application/json"
+
 TEMPLATES = [
-    {
-        "uriTemplate": f"{PROMPT_URI}{{name}}",
-        "name": "prompt",
-        "description": "A prompt of the current project, or of a library, as it is kept.",
-        "mimeType": "text/markdown",
-    },
-    {
-        "uriTemplate": f"{TASK_URI}{{number}}",
-        "name": "task",
-        "description": "A task of yours, with what it needs.",
-        "mimeType": "text/markdown",
-    },
-    {
-        "uriTemplate": f"{PROJECT_URI}{{name}}",
-        "name": "project",
-        "description": "A project at a glance: its documents, its open tasks.",
-        "mimeType": "application/json",
-    },
+    {"uriTemplate": uri, "name": name, "description": description, "mimeType": mime_type}
+    for uri, name, description, mime_type in (
+        (PROMPT_URI + "{name}", "prompt", "A prompt of the current project, or of a library, as it is kept.", MARKDOWN),
+        (TASK_URI + "{number}", "task", "A task of yours, with what it needs.", MARKDOWN),
+        (PROJECT_URI + "{name}", "project", "A project at a glance: its documents, its open tasks.", JSON),
+    )
 ]
 
 _MOST = 20  # documents and tasks that a page names
@@ -82,12 +72,12 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
     if prefix == PROMPT_URI:
         found = find_prompt(context, name)
         version = found.version if isinstance(found, Prompt) else 0
-        return GeneratedPage("text/markdown", read_template(context, found), context.scope.project, version)
+        return GeneratedPage(MARKDOWN, read_template(context, found), context.scope.project, version)
     if prefix == TASK_URI:
         task = find_task(context, name)
         project = task.project or context.scope.project
-        return GeneratedPage("text/markdown", write_task_page(context, task), project, task.version)
-    return GeneratedPage("application/json", write_project_page(context.within(name)), name)
+        return GeneratedPage(MARKDOWN, write_task_page(context, task), project, task.version)
+    return GeneratedPage(JSON, write_project_page(context.within(name)), name)
 
 
 # -- writing ----------------------------------------------------------------------------------------------------
@@ -95,15 +85,15 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
 
 def write_task_page(context: Context, task: TaskDetails) -> str:
     """A task in Markdown: all its fields, the tasks that block it, and the documents of its project."""
-    facts = [f"Status: {'completed' if task.is_completed else 'ready' if task.is_ready else 'blocked'}"]
-    facts.append(f"Priority: {task.priority}")
-    if task.due is not None:
-        facts.append(f"Due: {task.due}")
-    if task.project is not None:
-        facts.append(f"Project: {task.project}")
-    if task.tags:
-        facts.append(f"Tags: {', '.join(task.tags)}")
-    page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(f"- {fact}" for fact in facts)]
+    facts = {
+        "Status": "completed" if task.is_completed else "ready" if task.is_ready else "blocked",
+        "Priority": task.priority,
+        "Due": task.due,
+        "Project": task.project,
+        "Tags": ", ".join(task.tags),
+    }
+    lines = [f"- {name}: {fact}" for name, fact in facts.items() if fact]
+    page = [f"# Task #{task.number}: {join_lines(task.title)}", "\n".join(lines)]
     if task.description is not None:
         page.append(task.description)
     lines = [format_task(one) for number in task.blocked_by[:_MOST] if (one := _find_blocker(context, number))]

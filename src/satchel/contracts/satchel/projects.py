@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, reply
+from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, make_tool, reply
 from satchel.services import projects
 
 PROJECT_LIST = answer_with(why=STRING, projects=array_of(COUNTED))
@@ -22,10 +22,9 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
     ]
     exists = any(project.name == context.scope.project for project, _ in found)
     why = context.scope.why if exists else f"{context.scope.why}, which names no project"
-    current = (
-        f"The current project is '{context.scope.project}'"
-        if exists
-        else f"There is no project '{context.scope.project}'"
-    )
-    text = "\n".join([f"{current} ({why}).", *lines])
+    current = "The current project is" if exists else "There is no project"
+    text = "\n".join([f"{current} '{context.scope.project}' ({why}).", *lines])
     return reply(text, {"project": context.scope.project, "why": why, "projects": entries})
+
+
+TOOLS = (make_tool("", list_projects, "Projects, and which is current", ListProjects, PROJECT_LIST),)

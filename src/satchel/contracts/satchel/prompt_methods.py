@@ -1,18 +1,18 @@
-"""Prompts as MCP offers them to people: `prompts/list` and `prompts/get`, and the prompt that starts a task."""
+"""Prompts as MCP offers them to people: listed, filled in, the one that starts a task, and completion of arguments."""
 
+from collections.abc import Iterable
 from typing import Any
 
-from satchel.contracts.content import with_description
+from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Result
-from satchel.contracts.satchel.failures import TemplateFailed, protocol_error
-from satchel.contracts.satchel.pages import write_start_page
-from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, fill_in, find_prompt
+from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
+from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, fill_in, find_prompt, history_key
 from satchel.contracts.satchel.tasks import find_task
-from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Argument
 from satchel.protocol import invalid_params
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor
-from satchel.services import prompts
+from satchel.services import argument_history, completion, prompts
+from satchel.services.completion import Completion
 
 PAGE = 500
 
@@ -43,17 +43,10 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
 def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
     """Answer prompts/get."""
     name, given = params["name"], params["arguments"]
-    try:
-        if name == START_TASK and offers_start_task(context):
-            return _start_task(context, given)
-        found = find_prompt(context, name)
-        text = fill_in(context, found, given)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
-    except WrongArgument as wrong:
-        raise invalid_params(f"Missing required argument: {wrong.field}") from None
-    except TemplateFailed as failed:
-        raise invalid_params(failed.message) from None
+    if name == START_TASK and offers_start_task(context):
+        return _start_task(context, given)
+    found = find_prompt(context, name)
+    text = fill_in(context, found, given)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
     return with_description({"messages": [_user_message(text)]}, description)
 
@@ -64,10 +57,7 @@ def offers_start_task(context: Context) -> bool:
 
 
 def _list_stored(context: Context, entries: list[Result], after: int) -> Result:
-    try:
-        found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=after)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
+    found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=after)
     # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
     entries += [
         _entry(one.name, one.description or one.title, one.arguments)
@@ -101,7 +91,66 @@ def _user_message(text: str) -> Result:
 def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:
     entry = with_description({"name": name}, description)
     if arguments:  # one client passes over prompts with an empty list
-        entry["arguments"] = [
-            with_description({"name": one.name, "required": one.is_required}, one.description) for one in arguments
-        ]
+        entry["arguments"] = encode_arguments(arguments)
     return entry
+
+
+# -- completion/complete --------------------------------------------------------------------------------------------
+
+_MOST = 100
+
+
+def answer_completion(context: Context, params: dict[str, Any]) -> Result:
+    """Answer completion/complete."""
+    reference, argument, text = params["ref"], params["argument"]["name"], params["argument"]["value"]
+    if reference["type"] == "ref/resource":
+        found = _complete_template(context, reference["uri"], argument, text)
+    else:
+        found = _complete_prompt(context, reference["name"], argument, text)
+    return {"completion": {"values": list(found.values), "hasMore": found.has_more}}
+
+
+def _complete_template(context: Context, uri: str, argument: str, text: str) -> Completion:
+    if (uri, argument) == (f"{PROMPT_URI}{{name}}", "name"):
+        stored = completion.prompt_names(context.tx, context.scope, text)
+        from_libraries = _match((name for name, _ in context.libraries.catalog.view), text)
+        return _merge(stored, Completion(from_libraries, False))
+    if (uri, argument) == (f"{TASK_URI}{{number}}", "number"):
+        return completion.open_tasks(context.tx, context.scope, text)
+    if (uri, argument) == (f"{PROJECT_URI}{{name}}", "name"):
+        return completion.projects(context.tx, context.scope, text)
+    raise invalid_params(f"There is no resource template {uri} with an argument {argument}")
+
+
+def _complete_prompt(context: Context, name: str, argument: str, text: str) -> Completion:
+    """The values that were declared for an argument, then those given before, then those that its name implies."""
+    if name == START_TASK and offers_start_task(context):
+        if argument != "task":
+            raise invalid_params(f"Prompt '{name}' has no argument {argument}")
+        return completion.open_tasks(context.tx, context.scope, text)
+    found = find_prompt(context, name)
+    declared = next((one for one in found.arguments if one.name == argument), None)
+    if declared is None:
+        raise invalid_params(f"Prompt '{name}' has no argument {argument}")
+    used = argument_history.recall(context.tx, context.scope, history_key(found, context.scope), argument, text)
+    if argument == "project" and context.scope.projects is not None:
+        used = tuple(name for name in used if name in context.scope.projects)
+    known = Completion((*_match(declared.values, text), *used), False)
+    if argument == "project":
+        return _merge(known, completion.projects(context.tx, context.scope, text))
+    if argument in ("tag", "tags"):
+        return _merge(known, completion.prompt_tags(context.tx, context.scope, text))
+    return _merge(known, Completion((), False))
+
+
+def _match(names: Iterable[str], text: str) -> tuple[str, ...]:
+    """The names that start with a text, then those that contain it, ignoring case."""
+    folded = text.casefold()
+    hits = [name for name in names if folded in name.casefold()]
+    return tuple(sorted(hits, key=lambda name: not name.casefold().startswith(folded)))
+
+
+def _merge(first: Completion, second: Completion) -> Completion:
+    """Both without repeats, cut off at the number that MCP allows."""
+    both = tuple(dict.fromkeys((*first.values, *second.values)))
+    return Completion(both[:_MOST], first.has_more or second.has_more or len(both) > _MOST)

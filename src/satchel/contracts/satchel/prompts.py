@@ -1,11 +1,13 @@
 """Prompts: the tools for stored prompts and for those of libraries, and how answers describe one."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.failures import name_in_errors
 from satchel.contracts.satchel.rendering import (
     START_TASK,
@@ -15,46 +17,24 @@ from satchel.contracts.satchel.rendering import (
     find_stored,
     read_template,
 )
-from satchel.contracts.satchel.shared import (
-    COUNTED,
-    INTEGER,
-    LINE,
-    QUERY,
-    STRING,
-    Cursor,
-    Limit,
-    Match,
-    Project,
-    Tags,
-    Text,
-    Version,
-    answer_with,
-    array_of,
-    none_if_empty,
-    reply,
-    reply_page,
-    shorten,
-)
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import hidden
 from satchel.errors import WrongArgument
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch, PromptQuery, PromptSummary
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects, prompts
 from satchel.services.rules import MAX_TITLE
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
 _REFERENCE = hidden(max_length=500, is_blank_refused=True)
-_ARGUMENT = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "description": {"type": "string"},
-        "required": {"type": "boolean"},
-        "values": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["name"],
-}
+_ARGUMENT = shared.object_with(
+    ("name",),
+    name=shared.STRING,
+    description=shared.STRING,
+    required=shared.BOOLEAN,
+    values=shared.array_of(shared.STRING),
+)
 
 Title = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
 Content = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
@@ -73,51 +53,46 @@ Values = Annotated[dict[str, str], Meta(description="Values by name", extra=hidd
 class AddPrompt(Struct):
     title: Title
     content: Content
-    name: Annotated[str, Meta(description="Default: from the title", extra=LINE)] | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    name: Annotated[str, Meta(description="Default: from the title", extra=shared.LINE)] | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     arguments: Arguments | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class ListPrompts(Struct):
-    query: Annotated[str, Meta(description="Text in title or content", extra=QUERY)] | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    match: Match = "any"
-    limit: Limit = 50
-    cursor: Cursor | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    query: Annotated[str, Meta(description="Text in title or content", extra=shared.QUERY)] | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
+    match: shared.Match = "any"
+    limit: shared.Limit = 50
+    cursor: shared.Cursor | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
-class GetPrompt(Struct):
+class OnePrompt(Struct):
     prompt: Reference
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class RenderPrompt(Struct):
     prompt: Reference
     arguments: Values | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class UpdatePrompt(Struct):
     prompt: Reference
     title: Title | UnsetType = UNSET
     content: Content | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     arguments: Arguments | UnsetType = UNSET
-    expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
-
-
-class DeletePrompt(Struct):
-    prompt: Reference
-    project: Project | UnsetType = UNSET
+    expected_version: shared.Version | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class ListTags(Struct):
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -141,7 +116,7 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
         avoiding=START_TASK,
     )
     text = f"Added prompt '{prompt.name}' to project '{context.scope.project}'."
-    return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
+    return shared.reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
@@ -157,10 +132,10 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
         items += taken
         has_more = len(taken) < len(rest)
         next_cursor = encode_cursor("l", taken[-1].name) if taken else next_cursor
-    return reply_page(
+    return shared.reply_page(
         "prompts",
         context.scope.project,
-        [f"- {item.name}: {shorten(item.description or item.title)}" for item in items],
+        [f"- {item.name}: {shared.shorten(item.description or item.title)}" for item in items],
         {"project": context.scope.project, "prompts": items},
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
@@ -168,7 +143,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     )
 
 
-def get_prompt(context: Context, args: GetPrompt) -> Body:
+def get_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     found = find_prompt(context, args.prompt)
     if isinstance(found, LibraryTemplate):
@@ -176,7 +151,7 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
     else:
         answer = describe_prompt(found)
     answer.content = read_template(context, found)
-    return reply(answer.content, {"project": context.scope.project, "prompt": answer}, format_facts(answer))
+    return shared.reply(answer.content, {"project": context.scope.project, "prompt": answer}, format_facts(answer))
 
 
 def render_prompt(context: Context, args: RenderPrompt) -> Body:
@@ -184,7 +159,7 @@ def render_prompt(context: Context, args: RenderPrompt) -> Body:
     found = find_prompt(context, args.prompt)
     given = {name: value for name, value in (args.arguments or {}).items() if value is not None}  # null is absent
     text = fill_in(context, found, given)
-    return reply(text, {"project": context.scope.project, "name": found.name, "text": text})
+    return shared.reply(text, {"project": context.scope.project, "name": found.name, "text": text})
 
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
@@ -198,22 +173,22 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
             PromptPatch(
                 title=args.title,
                 content=args.content,
-                description=none_if_empty(args.description),
+                description=shared.none_if_empty(args.description),
                 tags=args.tags,
                 arguments=UNSET if args.arguments is UNSET else read_arguments(args.arguments),
             ),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated prompt '{prompt.name}' in project '{context.scope.project}' to version {prompt.version}."
-    return reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
+    return shared.reply(text, {"project": context.scope.project, "prompt": describe_prompt(prompt)})
 
 
-def delete_prompt(context: Context, args: DeletePrompt) -> Body:
+def delete_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
     prompts.delete(context.tx, context.scope, prompt.id)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return reply(text, {"project": context.scope.project, "deleted": prompt.name})
+    return shared.reply(text, {"project": context.scope.project, "deleted": prompt.name})
 
 
 def list_tags(context: Context, args: ListTags) -> Body:
@@ -221,7 +196,7 @@ def list_tags(context: Context, args: ListTags) -> Body:
     tags = prompts.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
-    return reply(text, {"project": context.scope.project, "tags": entries})
+    return shared.reply(text, {"project": context.scope.project, "tags": entries})
 
 
 # -- parts of tools ----------------------------------------------------------------------------------------------------
@@ -268,16 +243,19 @@ def read_arguments(given: list[dict[str, Any]]) -> tuple[Argument, ...]:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-PROMPT: Schema = {
-    "type": "object",
-    "properties": {"name": STRING, "title": STRING, "version": INTEGER, "content": STRING, "tags": array_of(STRING)},
-    "required": ["name", "title"],
-}
-ONE_PROMPT = answer_with(prompt=PROMPT)
-PROMPT_PAGE = answer_with(prompts=array_of(PROMPT), next_cursor=STRING)
-RENDERED_PROMPT = answer_with(name=STRING, text=STRING)
-DELETED_PROMPT = answer_with(deleted=STRING)
-TAG_LIST = answer_with(tags=array_of(COUNTED))
+PROMPT = shared.object_with(
+    ("name", "title"),
+    name=shared.STRING,
+    title=shared.STRING,
+    version=shared.INTEGER,
+    content=shared.STRING,
+    tags=shared.array_of(shared.STRING),
+)
+ONE_PROMPT = shared.answer_with(prompt=PROMPT)
+PROMPT_PAGE = shared.answer_with(prompts=shared.array_of(PROMPT), next_cursor=shared.STRING)
+RENDERED_PROMPT = shared.answer_with(name=shared.STRING, text=shared.STRING)
+DELETED_PROMPT = shared.answer_with(deleted=shared.STRING)
+TAG_LIST = shared.answer_with(tags=shared.array_of(shared.COUNTED))
 
 
 class ArgumentAnswer(Struct, omit_defaults=True):
@@ -307,32 +285,14 @@ class PromptAnswer(Struct, omit_defaults=True):
 
 def describe_prompt(prompt: Prompt) -> PromptAnswer:
     """A stored prompt without its content, which a caller who has just written it knows."""
-    return PromptAnswer(
-        name=prompt.name,
-        title=prompt.title,
-        version=prompt.version,
-        id=prompt.id,
-        description=prompt.description,
-        tags=prompt.tags,
-        arguments=_describe_arguments(prompt.arguments),
-        created_at=prompt.created_at,
-        updated_at=prompt.updated_at,
-    )
+    return shared.copy_members(prompt, PromptAnswer, arguments=_describe_arguments(prompt.arguments), content=None)
 
 
 def summarize_prompt(prompt: PromptSummary) -> PromptAnswer:
     """A stored prompt in a list."""
-    return PromptAnswer(
-        name=prompt.name,
-        title=prompt.title,
-        version=prompt.version,
-        id=prompt.id,
-        description=prompt.description,
-        tags=prompt.tags,
-        arguments=_describe_arguments(prompt.arguments),
-        excerpt=f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text,
-        updated_at=prompt.updated_at,
-    )
+    excerpt = f"{prompt.excerpt.text}..." if prompt.excerpt.is_cut_behind else prompt.excerpt.text
+    arguments = _describe_arguments(prompt.arguments)
+    return shared.copy_members(prompt, PromptAnswer, arguments=arguments, excerpt=excerpt, created_at=None)
 
 
 def describe_library_prompt(name: str, prompt: LibraryPrompt) -> PromptAnswer:
@@ -350,3 +310,27 @@ def format_facts(prompt: PromptAnswer) -> str:
 
 def _describe_arguments(arguments: tuple[Argument, ...]) -> tuple[ArgumentAnswer, ...]:
     return tuple(ArgumentAnswer(one.name, one.description, one.is_required, one.values) for one in arguments)
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_tool = partial(shared.make_tool, "prompts")
+
+TOOLS = (
+    _tool(add_prompt, "Save a prompt for later use", AddPrompt, ONE_PROMPT, shared.ADDS),
+    _tool(
+        list_prompts, "Find saved and library prompts, newest first, without their content", ListPrompts, PROMPT_PAGE
+    ),
+    _tool(get_prompt, "Read a prompt as saved, with the arguments it takes", OnePrompt, ONE_PROMPT),
+    _tool(render_prompt, "Fill in a saved or library prompt and get the text to follow", RenderPrompt, RENDERED_PROMPT),
+    _tool(
+        update_prompt,
+        "Change the given fields of a prompt; empty clears",
+        UpdatePrompt,
+        ONE_PROMPT,
+        shared.UPDATES,
+        at_least_one=("title", "content", "description", "tags", "arguments"),
+    ),
+    _tool(delete_prompt, "Delete a prompt for good", OnePrompt, DELETED_PROMPT, shared.DELETES),
+    _tool(list_tags, "Tags of prompts with counts", ListTags, TAG_LIST),
+)

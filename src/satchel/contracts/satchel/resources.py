@@ -1,32 +1,17 @@
 """Resources: the tools and MCP methods for the documents of a project, and how answers describe one."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
-from satchel.contracts.satchel.cursors import decode_cursor, encode_cursor
-from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, protocol_error
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
-from satchel.contracts.satchel.shared import (
-    INTEGER,
-    LINE,
-    QUERY,
-    STRING,
-    Cursor,
-    Limit,
-    Project,
-    Text,
-    Version,
-    answer_with,
-    array_of,
-    format_count,
-    reply,
-    reply_page,
-    shorten,
-)
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
@@ -43,38 +28,33 @@ Content = Annotated[str, Meta(description="Text; base64 for binary types", extra
 
 
 class AddResource(Struct):
-    name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=LINE)]
+    name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=shared.LINE)]
     content: Content
-    uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=LINE)] | UnsetType = UNSET
-    mime_type: Annotated[str, Meta(description="Default: text/plain", extra=LINE)] | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=shared.LINE)] | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="Default: text/plain", extra=shared.LINE)] | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class ListResources(Struct):
-    query: Annotated[str, Meta(description="Text in name, URI or description", extra=QUERY)] | UnsetType = UNSET
-    limit: Limit = 50
-    cursor: Cursor | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    query: Annotated[str, Meta(description="Text in name, URI or description", extra=shared.QUERY)] | UnsetType = UNSET
+    limit: shared.Limit = 50
+    cursor: shared.Cursor | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
-class ReadResource(Struct):
+class OneResource(Struct):
     resource: Reference
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class UpdateResource(Struct):
     resource: Reference
     content: Content | UnsetType = UNSET
-    mime_type: Text | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
-    expected_version: Version | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
-
-
-class DeleteResource(Struct):
-    resource: Reference
-    project: Project | UnsetType = UNSET
+    mime_type: shared.Text | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    expected_version: shared.Version | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -94,7 +74,7 @@ def add_resource(context: Context, args: AddResource) -> Body:
         ),
     )
     text = f"Added resource '{resource.name}' ({resource.uri}) to project '{context.scope.project}'."
-    return reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
+    return shared.reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
 
 
 def list_resources(context: Context, args: ListResources) -> Body:
@@ -103,21 +83,18 @@ def list_resources(context: Context, args: ListResources) -> Body:
     found, has_more = resources.list_page(
         context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
     )
-    return reply_page(
+    return shared.reply_page(
         "resources",
         context.scope.project,
-        [
-            f"- {one.name} ({one.uri}, {format_count(one.size, 'byte')}): {shorten(one.description or one.mime_type)}"
-            for one in found
-        ],
+        [_format_entry(one) for one in found],
         {"project": context.scope.project, "resources": [describe_resource(one) for one in found]},
-        next_cursor=encode_cursor("r", found[-1].number) if has_more else None,
+        next_cursor=cursors.encode_cursor("r", found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
         is_continued=last is not None,
     )
 
 
-def read_resource(context: Context, args: ReadResource) -> Body:
+def read_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
     try:
         resource = find_resource(context, args.resource)
@@ -132,7 +109,7 @@ def read_resource(context: Context, args: ReadResource) -> Body:
     structured = {"project": context.scope.project, "resource": answer}
     facts = format_facts(answer)
     if answer.text is not None:
-        return reply(answer.text, structured, facts)
+        return shared.reply(answer.text, structured, facts)
     # Some clients do not show embedded resources, so a text stands beside it.
     return Reply([{"type": "text", "text": facts}, {"type": "resource", "resource": content}], structured)
 
@@ -149,15 +126,15 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
     text = f"Updated resource '{resource.name}' in project '{context.scope.project}' to version {resource.version}."
-    return reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
+    return shared.reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
 
 
-def delete_resource(context: Context, args: DeleteResource) -> Body:
+def delete_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
     resource = find_resource(context, args.resource)
     resources.delete(context.tx, context.scope, resource.name)
     text = f"Deleted resource '{resource.name}' from project '{context.scope.project}'."
-    return reply(text, {"project": context.scope.project, "deleted": resource.name})
+    return shared.reply(text, {"project": context.scope.project, "deleted": resource.name})
 
 
 # -- methods ----------------------------------------------------------------------------------------------------
@@ -169,10 +146,7 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
-    try:
-        found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
-    except (NotFound, Forbidden) as missing:
-        raise protocol_error(missing) from None
+    found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
     entries = [
         with_description(
             {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}, one.description
@@ -228,14 +202,16 @@ def find_resource(context: Context, reference: str) -> Resource:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-RESOURCE: Schema = {
-    "type": "object",
-    "properties": {"name": STRING, "uri": STRING, "version": INTEGER, "text": STRING},
-    "required": ["name", "uri", "mime_type", "size", "version"],
-}
-ONE_RESOURCE = answer_with(resource=RESOURCE)
-RESOURCE_PAGE = answer_with(resources=array_of(RESOURCE), next_cursor=STRING)
-DELETED_RESOURCE = answer_with(deleted=STRING)
+RESOURCE = shared.object_with(
+    ("name", "uri", "mime_type", "size", "version"),
+    name=shared.STRING,
+    uri=shared.STRING,
+    version=shared.INTEGER,
+    text=shared.STRING,
+)
+ONE_RESOURCE = shared.answer_with(resource=RESOURCE)
+RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(RESOURCE), next_cursor=shared.STRING)
+DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)
 
 
 class ResourceAnswer(Struct, omit_defaults=True):
@@ -254,25 +230,41 @@ class ResourceAnswer(Struct, omit_defaults=True):
 
 
 def describe_resource(resource: Resource) -> ResourceAnswer:
-    return ResourceAnswer(
-        name=resource.name,
-        uri=resource.uri,
-        mime_type=resource.mime_type,
-        size=resource.size,
-        version=resource.version,
-        description=resource.description,
-        created_at=resource.created_at,
-        updated_at=resource.updated_at,
-    )
+    return shared.copy_members(resource, ResourceAnswer)
+
+
+def _format_entry(resource: Resource) -> str:
+    size, about = shared.format_count(resource.size, "byte"), shared.shorten(resource.description or resource.mime_type)
+    return f"- {resource.name} ({resource.uri}, {size}): {about}"
 
 
 def format_facts(resource: ResourceAnswer) -> str:
     """What the text of a resource does not say about it."""
     version = f", version {resource.version}" if resource.version else ""
-    return f"[resource {resource.name}{version}, {format_count(resource.size, 'byte')} of {resource.mime_type}]"
+    return f"[resource {resource.name}{version}, {shared.format_count(resource.size, 'byte')} of {resource.mime_type}]"
 
 
 def _reply_page(uri: str, page: GeneratedPage) -> Body:
     size = len(page.text.encode())
     answer = ResourceAnswer(uri, uri, page.mime_type, size, page.version, text=page.text)
-    return reply(page.text, {"project": page.project, "resource": answer}, format_facts(answer))
+    return shared.reply(page.text, {"project": page.project, "resource": answer}, format_facts(answer))
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_tool = partial(shared.make_tool, "resources")
+
+TOOLS = (
+    _tool(add_resource, "Save a document with the project", AddResource, ONE_RESOURCE, shared.ADDS),
+    _tool(list_resources, "Find documents of the project", ListResources, RESOURCE_PAGE),
+    _tool(read_resource, "Read a document", OneResource, ONE_RESOURCE),
+    _tool(
+        update_resource,
+        "Change the given fields of a document; empty clears",
+        UpdateResource,
+        ONE_RESOURCE,
+        shared.UPDATES,
+        at_least_one=("content", "mime_type", "description"),
+    ),
+    _tool(delete_resource, "Delete a document for good", OneResource, DELETED_RESOURCE, shared.DELETES),
+)

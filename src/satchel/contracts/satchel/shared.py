@@ -1,12 +1,16 @@
 """What the tools of several nouns share: types of arguments, the form of an answer, pieces of text and of schemas."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Meta, UnsetType
+from msgspec import Meta, Struct, UnsetType
 
-from satchel.contracts.contract import Reply
+from satchel.contracts.contract import Body, Context, Reply, Tool
+from satchel.contracts.satchel.failures import with_suggestions
 from satchel.contracts.schema import Schema, hidden
 from satchel.services.rules import MAX_NAME
+
+Answer = TypeVar("Answer", bound=Struct)
 
 _SHORT = 200  # characters of a description that a list shows
 
@@ -45,6 +49,12 @@ def reply(text: str, structured: dict[str, Any], facts: str = "") -> Reply:
     return Reply([{"type": "text", "text": one} for one in (text, facts) if one or one is text], structured)
 
 
+def copy_members(value: Struct, answer: type[Answer], **others: Any) -> Answer:
+    """An answer with the members that a value has under the same names, and with others."""
+    names = [name for name in answer.__struct_fields__ if name not in others and hasattr(value, name)]
+    return answer(**{name: getattr(value, name) for name in names}, **others)
+
+
 def reply_page(
     what: str,
     project: str | None,
@@ -73,11 +83,6 @@ def shorten(text: str) -> str:
     return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
 
 
-def join_lines(text: str) -> str:
-    """A text in one line."""
-    return " ".join(text.splitlines())
-
-
 def format_count(count: int, what: str) -> str:
     """A number of things, as in `1 byte` and `2 bytes`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
@@ -88,11 +93,15 @@ def format_count(count: int, what: str) -> str:
 STRING: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
 COUNTED: Schema = {"type": "object", "required": ["name"]}  # with how much there is of it
-_ERROR: Schema = {
-    "type": "object",
-    "properties": {"code": STRING, "message": STRING, "hint": STRING},
-    "required": ["code", "message"],
-}
+BOOLEAN: Schema = {"type": "boolean"}
+
+
+def object_with(required: tuple[str, ...], /, **members: Schema) -> Schema:
+    """The schema of an object with these members, and perhaps others."""
+    return {"type": "object", "properties": members, "required": list(required)}
+
+
+_ERROR = object_with(("code", "message"), code=STRING, message=STRING, hint=STRING)
 
 
 def answer_with(**members: Schema) -> Schema:
@@ -109,3 +118,38 @@ def answer_with(**members: Schema) -> Schema:
 def array_of(items: Schema) -> Schema:
     """The schema of a list."""
     return {"type": "array", "items": items}
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+# What a tool does to the store, as annotations tell it to clients.
+READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False}
+UPDATES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False}
+COMPLETES = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+DELETES = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False}
+
+
+def make_tool(
+    toolset: str,
+    run: Callable[[Context, Any], Body],
+    description: str,
+    input: type[Struct],
+    output_schema: Schema,
+    annotations: dict[str, bool] = READS,
+    at_least_one: tuple[str, ...] = (),
+) -> Tool:
+    """A row of a table of tools; the tool has the name of its function, and a title made from it."""
+    return Tool(
+        run.__name__,
+        description,
+        input,
+        with_suggestions(run),
+        title=run.__name__.replace("_", " ").capitalize(),
+        writes=not annotations["readOnlyHint"],
+        toolset=toolset,
+        at_least_one=at_least_one,
+        output_schema=output_schema,
+        annotations=annotations,
+    )

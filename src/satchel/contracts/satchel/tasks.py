@@ -1,36 +1,19 @@
 """Tasks: the tools to add, list, update, complete and delete them, and how answers describe one."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.cursors import List, decode_cursor, encode_cursor
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.cursors import List, decode_cursor
 from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName
-from satchel.contracts.satchel.shared import (
-    INTEGER,
-    LINE,
-    NAME,
-    QUERY,
-    STRING,
-    Cursor,
-    Limit,
-    Match,
-    Project,
-    Tags,
-    Text,
-    Version,
-    answer_with,
-    array_of,
-    join_lines,
-    none_if_empty,
-    reply,
-    reply_page,
-    shorten,
-)
-from satchel.contracts.schema import Schema, hidden
+from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Scope, TaskDetails, TaskDraft, TaskFilter, TaskPatch, TaskPosition, TaskQuery
+from satchel.protocol.cursors import encode_cursor
 from satchel.services import tasks
 
 HIDDEN_BLOCKER = "a task of a project that is not open here"
@@ -47,20 +30,19 @@ Priority = Annotated[
     Meta(extra_json_schema={"enum": ["low", "normal", "high", "urgent"]}),  # in this order
 ]
 Blockers = Annotated[
-    list[str],
-    Meta(description="Tasks to be done first", extra=hidden(max_items=100, takes_numbers=True)),
+    list[str], Meta(description="Tasks to be done first", extra=hidden(max_items=100, takes_numbers=True))
 ]
-Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=LINE)]
+Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=shared.LINE)]
 
 
 class AddTask(Struct):
     title: Title
-    description: Text | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     priority: Priority = "normal"
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    project: Project | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class ListTasks(Struct):
@@ -71,32 +53,28 @@ class ListTasks(Struct):
             extra_json_schema={"enum": ["ready", "pending", "completed", "all"]},
         ),
     ] = "ready"
-    query: Annotated[str, Meta(description="Text in title or description", extra=QUERY)] | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    match: Match = "any"
-    limit: Limit = 50
-    cursor: Cursor | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Default: all", extra=NAME)] | UnsetType = UNSET
+    query: Annotated[str, Meta(description="Text in title or description", extra=shared.QUERY)] | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
+    match: shared.Match = "any"
+    limit: shared.Limit = 50
+    cursor: shared.Cursor | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Default: all", extra=shared.NAME)] | UnsetType = UNSET
 
 
 class UpdateTask(Struct):
     task: Reference
     title: Title | UnsetType = UNSET
-    description: Text | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
     status: Literal["pending", "completed"] | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     priority: Priority | UnsetType = UNSET
     due: Day | UnsetType = UNSET
     blocked_by: Blockers | UnsetType = UNSET
-    expected_version: Version | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Where to move it", extra=NAME)] | UnsetType = UNSET
+    expected_version: shared.Version | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Where to move it", extra=shared.NAME)] | UnsetType = UNSET
 
 
-class CompleteTask(Struct):
-    task: Reference
-
-
-class DeleteTask(Struct):
+class OneTask(Struct):
     task: Reference
 
 
@@ -139,7 +117,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
     if has_more:
         at = tasks.position_of(args.status, found[-1])
         next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
-    return reply_page(
+    return shared.reply_page(
         "tasks" if args.status == "all" else f"{args.status} tasks",
         args.project or None,
         [format_entry(task) for task in found],
@@ -157,11 +135,11 @@ def update_task(context: Context, args: UpdateTask) -> Body:
         find_task(context, args.task).number,
         TaskPatch(
             title=args.title,
-            description=none_if_empty(args.description),
-            project=none_if_empty(args.project),
+            description=shared.none_if_empty(args.description),
+            project=shared.none_if_empty(args.project),
             tags=args.tags,
             priority=args.priority,
-            due=none_if_empty(args.due),
+            due=shared.none_if_empty(args.due),
             blocked_by=find_numbers(context, args.blocked_by),
             status=args.status,
         ),
@@ -170,18 +148,18 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     return _reply_task("Updated", context.scope, task)
 
 
-def complete_task(context: Context, args: CompleteTask) -> Body:
+def complete_task(context: Context, args: OneTask) -> Body:
     number = find_task(context, args.task).number
     _, was_completed = tasks.complete(context.tx, context.scope, number, renews=False)
     done = "Already completed" if was_completed else "Completed"
     return _reply_task(done, context.scope, find_task(context, str(number)))
 
 
-def delete_task(context: Context, args: DeleteTask) -> Body:
+def delete_task(context: Context, args: OneTask) -> Body:
     task = find_task(context, args.task)
     tasks.delete(context.tx, context.scope, task.number)
     structured = {"project": task.project or context.scope.project, "deleted": task.number}
-    return reply(f"Deleted #{task.number} {join_lines(task.title)}", structured)
+    return shared.reply(f"Deleted #{task.number} {join_lines(task.title)}", structured)
 
 
 # -- lookups ----------------------------------------------------------------------------------------------------
@@ -228,20 +206,17 @@ def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-TASK: Schema = {
-    "type": "object",
-    "properties": {
-        "number": INTEGER,
-        "title": STRING,
-        "status": STRING,
-        "ready": {"type": "boolean"},
-        "version": INTEGER,
-    },
-    "required": ["number", "id", "title", "status", "ready", "priority", "version"],
-}
-ONE_TASK = answer_with(task=TASK)
-TASK_PAGE = answer_with(tasks=array_of(TASK), next_cursor=STRING)
-DELETED_TASK = answer_with(deleted=INTEGER)
+TASK = shared.object_with(
+    ("number", "id", "title", "status", "ready", "priority", "version"),
+    number=shared.INTEGER,
+    title=shared.STRING,
+    status=shared.STRING,
+    ready=shared.BOOLEAN,
+    version=shared.INTEGER,
+)
+ONE_TASK = shared.answer_with(task=TASK)
+TASK_PAGE = shared.answer_with(tasks=shared.array_of(TASK), next_cursor=shared.STRING)
+DELETED_TASK = shared.answer_with(deleted=shared.INTEGER)
 
 
 class TaskAnswer(Struct, omit_defaults=True):
@@ -266,53 +241,55 @@ class TaskAnswer(Struct, omit_defaults=True):
 
 def _reply_task(done: str, scope: Scope, task: TaskDetails) -> Body:
     structured = {"project": task.project or scope.project, "task": describe_task(task)}
-    return reply(f"{done} {format_task(task)}, version {task.version}", structured)
+    return shared.reply(f"{done} {format_task(task)}, version {task.version}", structured)
 
 
 def describe_task(task: TaskDetails) -> TaskAnswer:
-    return TaskAnswer(
-        number=task.number,
-        id=task.id,
-        title=task.title,
-        status="completed" if task.is_completed else "pending",
-        ready=task.is_ready,
-        priority=task.priority,
-        version=task.version,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
-        description=task.description,
-        project=task.project,
-        tags=task.tags,
-        due=task.due,
-        blocked_by=task.blocked_by,
-        completed_at=task.completed_at,
-    )
+    status = "completed" if task.is_completed else "pending"
+    return shared.copy_members(task, TaskAnswer, status=status, ready=task.is_ready)
 
 
 def format_entry(task: TaskDetails) -> str:
     """A task in a list: its line, and the beginning of its description."""
-    return format_task(task) if task.description is None else f"{format_task(task)}\n   {shorten(task.description)}"
+    return (
+        format_task(task) if task.description is None else f"{format_task(task)}\n   {shared.shorten(task.description)}"
+    )
 
 
 def format_task(task: TaskDetails) -> str:
     """A task in one line."""
-    parts = [f"#{task.number}", join_lines(task.title)]
-    if task.is_completed:
-        parts.append("(done)")
-    if task.priority != "normal":
-        parts.append(f"!{task.priority}")
-    if task.due is not None:
-        parts.append(f"due {task.due}")
-    if task.project is not None:
-        parts.append(f"@{task.project}")
-    if task.tags:
-        parts.append(f"[{', '.join(task.tags)}]")
-    if list_blockers(task):
-        parts.append("blocked by " + ", ".join(list_blockers(task)))
-    return " ".join(parts)
+    facts = (
+        "(done)" if task.is_completed else "",
+        f"!{task.priority}" if task.priority != "normal" else "",
+        f"due {task.due}" if task.due else "",
+        f"@{task.project}" if task.project else "",
+        f"[{', '.join(task.tags)}]" if task.tags else "",
+        f"blocked by {', '.join(list_blockers(task))}" if list_blockers(task) else "",
+    )
+    return " ".join([f"#{task.number}", join_lines(task.title), *filter(None, facts)])
 
 
 def list_blockers(task: TaskDetails) -> list[str]:
     """The open tasks that block a task."""
     numbers = [f"#{number}" for number in task.open_blockers]
     return [*numbers, HIDDEN_BLOCKER] if task.waits_elsewhere else numbers
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_tool = partial(shared.make_tool, "tasks")
+
+TOOLS = (
+    _tool(add_task, "Note something to do, now or later", AddTask, ONE_TASK, shared.ADDS),
+    _tool(list_tasks, "Find tasks; by default what can be done now, most urgent first", ListTasks, TASK_PAGE),
+    _tool(
+        update_task,
+        "Change the given fields of a task; empty clears",
+        UpdateTask,
+        ONE_TASK,
+        shared.UPDATES,
+        at_least_one=("title", "description", "status", "tags", "priority", "due", "blocked_by", "project"),
+    ),
+    _tool(complete_task, "Mark a task as done", OneTask, ONE_TASK, shared.COMPLETES),
+    _tool(delete_task, "Delete a task for good", OneTask, DELETED_TASK, shared.DELETES),
+)

@@ -12,9 +12,9 @@ from satchel.clock import new_id
 from satchel.contracts.contract import Contract, Report, ignore_report
 from satchel.contracts.runner import Runner
 from satchel.model import Scope
-from satchel.protocol import REVISIONS, Call, Connection, ProtocolError
+from satchel.protocol import Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
-from satchel.protocol.streamable_http import DEFAULT_REVISION, VERSION_HEADER, Post
+from satchel.protocol.streamable_http import Post, find_handshake_revision
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.guard import check_body, enter
 from satchel.transports.http.messages import HeaderLines, Refusal, Request, Response, json_response
@@ -67,8 +67,7 @@ class Endpoint:
         return await self._answer(request, post, scope)
 
     def _read(self, request: Request, raw: bytes) -> Post:
-        headers = request.headers
-        return Post(self._offer, headers.last, raw, repeated=headers.repeated, mirrored=self._header_arguments)
+        return Post(self._offer, request.headers, raw, self._header_arguments)
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -160,9 +159,8 @@ class Endpoint:
 
     def _open_connection(self, request: Request) -> Connection:
         """The connection of a GET, on which clients of the handshake generation hear of changed lists."""
-        date = request.headers.last.get(VERSION_HEADER)
-        revision = DEFAULT_REVISION if date is None else REVISIONS.get(date)
-        if revision is None or not revision.is_handshake or not self.has_stream:
+        revision = find_handshake_revision(request.headers)
+        if revision is None or not self.has_stream:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
         accepted = [kind for line in request.headers.all("accept") for kind in line.split(",")]
         kinds = {kind.partition(";")[0].strip().lower() for kind in accepted}

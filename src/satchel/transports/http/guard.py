@@ -10,11 +10,11 @@ from satchel.auth.callers import AccessDenied, Callers
 from satchel.log import log_surprise
 from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
+from satchel.protocol.streamable_http import Headers
 from satchel.transports.http.messages import (
     CLOSE,
     App,
     Disconnected,
-    Headers,
     Receive,
     Refusal,
     Request,

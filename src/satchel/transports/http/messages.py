@@ -1,7 +1,6 @@
 """Requests and responses as ASGI carries them: headers, bodies with a bound, streams of events."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -9,6 +8,7 @@ from msgspec import Struct
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.codec import encode
+from satchel.protocol.streamable_http import Headers
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,26 +60,6 @@ class Connection:
 
     def response_sent(self) -> None:
         """The request is answered."""
-
-
-class Headers:
-    """The headers of a request, by names in lower case."""
-
-    __slots__ = ("_lines", "last", "repeated")
-
-    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._lines = [(name.decode("latin-1"), value.decode("latin-1").strip(" \t")) for name, value in raw]
-        self.last = dict(self._lines)  # the last value of a name that occurs several times
-        self.repeated: frozenset[str] = frozenset()
-        if len(self.last) != len(self._lines):
-            counts = Counter(name for name, _ in self._lines)
-            self.repeated = frozenset(name for name, count in counts.items() if count > 1)
-
-    def all(self, name: str) -> list[str]:
-        """Every value of a header."""
-        if name not in self.repeated:
-            return [self.last[name]] if name in self.last else []
-        return [value for key, value in self._lines if key == name]
 
 
 class Response(Struct, frozen=True):

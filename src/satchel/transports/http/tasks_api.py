@@ -32,7 +32,7 @@ class TasksApi(Struct, frozen=True):
         """Carry out one call."""
         scope = await enter(request, self.callers)
         name = request.path.removeprefix(PREFIX)
-        tool = self.runner.tool_named(name)
+        tool = self.runner.tools.get(name)
         if tool is None:
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
