@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.clock import new_id
-from satchel.contracts.contract import Contract, Report, ignore_report
+from satchel.contracts.contract import Contract, Report
 from satchel.contracts.runner import Runner
 from satchel.model import Scope
 from satchel.protocol import Call, Connection, ProtocolError
@@ -98,7 +98,7 @@ class Endpoint:
         tool = self._runner.tool(call)
         return call.method == "tools/list" or (self._is_embedded and tool is not None and tool.is_lookup)
 
-    def _settle(self, post: Post, scope: Scope, reporter: Callable[[Call], Report] = lambda _: ignore_report) -> bytes:
+    def _settle(self, post: Post, scope: Scope, reporter: Callable[[Call], Report] = lambda _: _ignore) -> bytes:
         """Run every call of a message, and encode the answer."""
         for call in post.calls:
             started = time.perf_counter()
@@ -207,3 +207,7 @@ class Endpoint:
         except AccessDenied as denied:
             return denied.status >= 500  # it cannot be checked at the moment
         return True
+
+
+def _ignore(*_: object) -> None:
+    """The report of a call whose client did not ask for progress."""
