@@ -216,6 +216,8 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
         return f"{(wrong.kind or '').capitalize()} name must be 1-255 characters"
     if wrong.field == "content" and wrong.rule == "minLength":
         return "Prompt content must not be empty"
+    if wrong.field == "description" and wrong.rule == "maxLength":
+        return f"Description must be at most {wrong.limit} characters"
     if wrong.field == "uri" and wrong.rule == "format":
         return f"Invalid URI '{wrong.value}'"
     if wrong.field == "mime_type" and wrong.rule == "format":
