@@ -20,7 +20,7 @@ def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
         prompts.add(tx, SCOPE, PromptDraft(title="T", content="x", tags=["t"]))
         raise RuntimeError
     with database.write() as tx:
-        assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 0
         assert prompts.list_tags(tx, SCOPE) == []
         prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
 
@@ -28,12 +28,12 @@ def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
 def test_a_reader_sees_one_moment(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.read() as reading:
-        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_counted(reading, SCOPE, PromptQuery(), limit=1, offset=0).total == 0
         with database.write() as writing:
             prompts.add(writing, SCOPE, PromptDraft(title="T", content="x"))
-        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_counted(reading, SCOPE, PromptQuery(), limit=1, offset=0).total == 0
     with database.read() as reading:
-        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 1
+        assert prompts.list_counted(reading, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
 
 
 def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> None:
@@ -96,7 +96,7 @@ def test_a_store_that_is_removed_or_replaced_while_open_takes_no_more_writes(tmp
         with pytest.raises(StoreFailed, match="removed or replaced"), database.write() as tx:
             prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
         with pytest.raises(StoreFailed, match="removed or replaced"), database.read() as tx:
-            prompts.list_recent(tx, SCOPE, limit=1, offset=0)
+            prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0)
         file.write_bytes(b"another file")
 
 
@@ -121,7 +121,7 @@ def test_threads_share_a_store(database: Database) -> None:
                 with database.write() as tx:
                     prompts.add(tx, SCOPE, PromptDraft(title=f"{worker}/{number}", content="x"))
                 with database.read() as tx:
-                    prompts.list_recent(tx, SCOPE, limit=5, offset=0)
+                    prompts.list_counted(tx, SCOPE, PromptQuery(), limit=5, offset=0)
         except BaseException as error:
             failures.append(error)
 
@@ -132,7 +132,7 @@ def test_threads_share_a_store(database: Database) -> None:
         thread.join()
     assert failures == []
     with database.read() as tx:
-        assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 120
+        assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 120
 
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
         with pytest.raises(StoreFailed), database.write() as tx:
             prompts.add(tx, SCOPE, PromptDraft(title="Lost", content="y" * 1_000_000))
         with database.read() as tx:
-            assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 1
+            assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)

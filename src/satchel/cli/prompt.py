@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from satchel.cli import content as contents
 from satchel.cli.store import Session, as_json, command, fields
-from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch
+from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch, PromptQuery
 from satchel.services import prompts
 
 limit = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
@@ -43,10 +43,7 @@ def add(session: Session, title: str, content: str | None, tags: tuple[str, ...]
 def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> None:
     """List prompts, the last updated first."""
     with session.read() as tx:
-        if tags:
-            page = prompts.list_with_tags(tx, session.scope, tags, limit=limit, offset=offset)
-        else:
-            page = prompts.list_recent(tx, session.scope, limit=limit, offset=offset)
+        page = prompts.list_counted(tx, session.scope, PromptQuery(tags=tags), limit=limit, offset=offset)
     show_page(session, page)
 
 
@@ -58,7 +55,7 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
 def search(session: Session, query: str, limit: int, offset: int) -> None:
     """List prompts with a text in title or content, in any case."""
     with session.read() as tx:
-        page = prompts.search(tx, session.scope, query, limit=limit, offset=offset)
+        page = prompts.list_counted(tx, session.scope, PromptQuery(text=query), limit=limit, offset=offset)
     show_page(session, page)
 
 

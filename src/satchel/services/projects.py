@@ -17,12 +17,21 @@ def current(tx: Tx, scope: Scope) -> Project:
         Forbidden: the scope may not enter it, whether it exists or not.
         NotFound: it does not exist.
     """
-    if scope.projects is not None and scope.project not in scope.projects:
-        raise Forbidden("project", scope.project, scope)
+    check_access(scope)
     project = _find(tx, scope.project)
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project
+
+
+def check_access(scope: Scope) -> None:
+    """Check that a scope may enter its project, whether it exists or not.
+
+    Raises:
+        Forbidden: it may not.
+    """
+    if scope.projects is not None and scope.project not in scope.projects:
+        raise Forbidden("project", scope.project, scope)
 
 
 def enter(scope: Scope, name: str) -> Scope:

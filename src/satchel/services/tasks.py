@@ -78,13 +78,11 @@ def list_page(
     Raises:
         NotFound, Forbidden: as `projects.current`, about the project of the query.
     """
-    tags = rules.clean_tag_filter("task", query.tags, needs_all=query.needs_all_tags)
-    folded = rules.fold_query(query.text)
-    if tags is None:
+    wanted = rules.clean_query("task", query)
+    if wanted is None:
         return (), False
     if query.project is not None:
         projects.get(tx, scope, query.project)
-    wanted = replace(query, text=folded, tags=tags)
     numbers = pages.numbers(tx, owner(scope), wanted, scope.projects, limit + 1, after)
     return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
 

@@ -82,7 +82,7 @@ class PostgresTx(Tx):
             "text": query.text,
             "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", query.text) + "%",
             "tags": list(query.tags),
-            "needed": len(query.tags) if query.needs_all_tags else 1,
+            "needed": query.needed_tags,
             "moment": moment,
             "last": last,
             "limit": limit,

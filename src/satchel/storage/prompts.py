@@ -17,7 +17,7 @@ _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
 _PROMPT = f"""
     select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-    from prompts where project = :project
+    from prompts where project = (select number from projects where name = :project)
 """
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
@@ -58,19 +58,19 @@ def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | N
     return row[0] if row else None
 
 
-def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
+def by_id(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id, whole."""
     sql = f"{_PROMPT} and id = :id"
     return _prompt(tx.one(sql, project=project, id=id))
 
 
-def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
+def by_name(tx: Tx, project: str, name: str) -> Prompt | None:
     """The prompt with a name, whole."""
     sql = f"{_PROMPT} and name = :name"
     return _prompt(tx.one(sql, project=project, name=name))
 
 
-def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
+def by_title(tx: Tx, project: str, title: str) -> Prompt | None:
     """The prompt with a title, whole."""
     sql = f"{_PROMPT} and title = :title"
     return _prompt(tx.one(sql, project=project, title=title))
@@ -164,37 +164,6 @@ def names(tx: Tx, project: int) -> list[tuple[str, str | None]]:
     """The name and description of every prompt, in order of creation."""
     sql = "select name, description from prompts where project = :project order by number"
     return [(name, description) for name, description in tx.all(sql, project=project)]
-
-
-def count(tx: Tx, project: int) -> int:
-    """The number of a project's prompts."""
-    row = tx.one("select count(*) from prompts where project = :project", project=project)
-    return row[0] if row else 0
-
-
-def recent(tx: Tx, project: int, limit: int, offset: int) -> list[int]:
-    """The numbers of a project's prompts, the last updated first."""
-    sql = """
-        select number from prompts where project = :project
-        order by updated_at desc, number desc limit :limit offset :offset
-    """
-    return [number for (number,) in tx.all(sql, project=project, limit=limit, offset=offset)]
-
-
-def with_tags(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -> tuple[list[int], int]:
-    """Of the prompts with at least one of some tags, the last updated first: a page of numbers, and the total."""
-    wanted = list(tags)
-    sql = "select count(distinct prompt) from prompt_tags where project = :project and tag in :tags"
-    [total] = tx.one(sql, project=project, tags=wanted) or (0,)
-    if offset >= total:
-        return [], total
-    sql = """
-        select number from prompts where project = :project
-            and number in (select prompt from prompt_tags where project = :project and tag in :tags)
-        order by updated_at desc, number desc limit :limit offset :offset
-    """
-    rows = tx.all(sql, project=project, tags=wanted, limit=limit, offset=offset)
-    return [number for (number,) in rows], total
 
 
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:

@@ -4,6 +4,7 @@ One connection writes, the others only read. A commit is on the disk before it i
 """
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -25,6 +26,8 @@ APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program i
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
+
+_CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
 
 # Mistakes in our own SQL: bugs, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
@@ -139,6 +142,7 @@ class SqliteDatabase(Database):
             _make_private_file(self._path)
             _check_header(self._path)
             self._file = _identity(self._path)
+            self._next_check = 0.0
             self._writer = self._connect()
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
@@ -162,7 +166,8 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def read(self, scope: Scope | None = None) -> Iterator[Tx]:
-        self._check_file()
+        if time.monotonic() >= self._next_check:
+            self._check_file()
         connection = self._take_reader()
         try:
             yield SqliteTx(connection)
@@ -235,7 +240,9 @@ class SqliteDatabase(Database):
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
         if _identity(self._path) != self._file:
+            self._next_check = 0.0
             raise StoreFailed(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
+        self._next_check = time.monotonic() + _CHECK_INTERVAL
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)

@@ -76,7 +76,7 @@ def numbers(
         "owner": owner,
         "project": query.project,
         "tags": list(query.tags),
-        "needed": len(query.tags) if query.needs_all_tags else 1,
+        "needed": query.needed_tags,
         "text": query.text,
         "few": few or [],
     }
