@@ -22,7 +22,7 @@ from satchel.model import (
 )
 from satchel.services import excerpts, projects, rules
 from satchel.services.projects import current
-from satchel.services.suggestions import closest_names
+from satchel.services.suggestions import closest_entries
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
@@ -101,8 +101,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     known = pages.names_of_newest(tx, project, 2 * _NEIGHBOURS)
     title = text[:1].upper() + text[1:]
     known += pages.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
-    names = {title: name for name, title in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
+    return closest_entries(text, known)
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:

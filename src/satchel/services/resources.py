@@ -6,7 +6,7 @@ from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange
 from satchel.services import rules
 from satchel.services.projects import current
-from satchel.services.suggestions import closest_names
+from satchel.services.suggestions import closest_entries
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
 
@@ -74,7 +74,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Resource:
 
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:
     """Every resource of the project without its content, in order of creation."""
-    return rows.list_all(tx, current(tx, scope).number)
+    return rows.list_after(tx, current(tx, scope).number)
 
 
 def list_page(
@@ -106,8 +106,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     if not rules.is_storable(text):
         return ()
     known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    names = {uri: name for name, uri in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
+    return closest_entries(text, known)
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_version: int | None = None) -> Resource:

@@ -9,9 +9,12 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from satchel import clock
 from satchel.errors import StoreUnusable
-from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
+from satchel.model import UNSET, PromptPosition, PromptQuery, Scope, StoreChange
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
@@ -67,16 +70,32 @@ class Tx:
         rows = self.execute(text, values)
         return rows[0] if rows else None
 
+    def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
+        """The rows of a `select … where …` that come before and after a text in the order of a column, the next first."""
+        before = f"{sql} and {column} < :text order by {column} desc limit :limit"
+        after = f"{sql} and {column} >= :text order by {column} limit :limit"
+        return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
+
     def run(self, sql: str, **values: object) -> None:
         """Execute a statement for its effect."""
         self.all(sql, **values)
 
-    def renew(self, sql: str, last: str, **values: object) -> Row | None:
-        """Execute an update that sets `updated_at = :now where … and updated_at < :now returning …`.
+    def renew(
+        self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
+    ) -> Row | None:
+        """Update the row that a condition selects, and return some of its columns; None where there is no such row.
 
-        Each update of a row is later than the one before, even where the clock goes back or two writers wait for each
-        other: where the row is not older than this transaction, `last` selects its time, and we take the tick after it.
+        The row gets the next version and a later time, even where the clock goes back or two writers wait for each
+        other: where it is not older than this transaction, we take the tick after its time. With `version`, only a row
+        of this version is updated.
         """
+        condition = f"{where} and (:any_version or version = :version)"
+        sql = f"""
+            update {table} set {changes}, updated_at = :now, version = version + 1
+            where {condition} and updated_at < :now returning {columns}
+        """
+        last = f"select updated_at from {table} where {condition}"
+        values |= {"any_version": version is None, "version": version}
         now = self.now
         while True:
             row = self.one(sql, **values, now=now)
@@ -152,6 +171,13 @@ class Database:
     def close(self) -> None:
         """Close the store."""
         raise NotImplementedError
+
+
+def patch_values(patch: Struct) -> dict[str, Any]:
+    """The parameters of an update: for each field of a patch, its value or None, and whether it has one."""
+    fields = asdict(patch)
+    given = {f"has_{name}": value is not UNSET for name, value in fields.items()}
+    return given | {name: None if value is UNSET else value for name, value in fields.items()}
 
 
 def open_database(where: str) -> Database:

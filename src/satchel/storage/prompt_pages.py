@@ -8,6 +8,7 @@ _FEW = 300  # sorting so many prompts is faster than walking the index
 _NEWEST = 200  # so many of the newest are scanned for a text before the index of texts is used
 _MOST = 3000  # so many at most, where the first scan predicts that they fill the page
 
+_NAMES = "select name, title from prompts where project = :project"
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
 _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
@@ -116,19 +117,12 @@ def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeade
 
 def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> list[tuple[str, str]]:
     """Names and titles of the prompts next to a name in the order of names, and next to a title in that of titles."""
-    statements = (
-        "select name, title from prompts where project = :project and name < :name order by name desc limit :limit",
-        "select name, title from prompts where project = :project and name >= :name order by name limit :limit",
-        "select name, title from prompts where project = :project and title < :title order by title desc limit :limit",
-        "select name, title from prompts where project = :project and title >= :title order by title limit :limit",
-    )
-    found: dict[str, str] = {}
-    for sql in statements:
-        found.update(tx.all(sql, project=project, name=name, title=title, limit=limit))
-    return list(found.items())
+    found = tx.all_beside(_NAMES, "name", name, limit, project=project)
+    found += tx.all_beside(_NAMES, "title", title, limit, project=project)
+    return list(dict(found).items())
 
 
 def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
     """Names and titles of the last updated prompts."""
-    sql = f"select name, title from prompts where project = :project {_ORDER} limit :limit"
+    sql = f"{_NAMES} {_ORDER} limit :limit"
     return [(name, title) for name, title in tx.all(sql, project=project, limit=limit)]

@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from satchel.model import UNSET, Argument, Prompt, PromptDraft, PromptPatch, TagCount
-from satchel.storage.database import Row, Tx
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount
+from satchel.storage.database import Row, Tx, patch_values
 
 # Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
@@ -44,17 +45,9 @@ def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | N
         values (:id, :project, :name, :title, :content, :description, :arguments, :now, :now)
         on conflict (project, name) do nothing returning number
     """
-    row = tx.one(
-        sql,
-        id=id,
-        project=project,
-        name=name,
-        title=draft.title,
-        content=draft.content,
-        description=draft.description,
-        arguments=_encode_arguments(draft.arguments),
-        now=tx.now,
-    )
+    arguments = _encode_arguments(draft.arguments)
+    values = asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
+    row = tx.one(sql, **values)
     return row[0] if row else None
 
 
@@ -87,35 +80,14 @@ def update(tx: Tx, project: int, id: str, patch: PromptPatch, version: int | Non
     Raises:
         Violation: prompts_title, where its title is taken.
     """
-    sql = """
-        update prompts set
-            title = coalesce(:title, title),
-            content = coalesce(:content, content),
-            description = case when :has_description then :description else description end,
-            arguments = case when :has_arguments then :arguments else arguments end,
-            updated_at = :now,
-            version = version + 1
-        where project = :project and id = :id and (:any_version or version = :version) and updated_at < :now
-        returning number
+    changes = """
+        title = coalesce(:title, title),
+        content = coalesce(:content, content),
+        description = case when :has_description then :description else description end,
+        arguments = case when :has_arguments then :arguments else arguments end
     """
-    last = """
-        select updated_at from prompts
-        where project = :project and id = :id and (:any_version or version = :version)
-    """
-    row = tx.renew(
-        sql,
-        last,
-        project=project,
-        id=id,
-        title=patch.title or None,
-        content=patch.content or None,
-        has_description=patch.description is not UNSET,
-        description=patch.description or None,
-        has_arguments=patch.arguments is not UNSET,
-        arguments=_encode_arguments(patch.arguments or ()),
-        any_version=version is None,
-        version=version,
-    )
+    values = patch_values(patch) | {"project": project, "id": id, "arguments": _encode_arguments(patch.arguments or ())}
+    row = tx.renew("prompts", changes, "project = :project and id = :id", columns="number", version=version, **values)
     return row[0] if row else None
 
 

@@ -5,8 +5,10 @@ Contracts that know only title and description read a `Task`; `details` reads ev
 
 from collections.abc import Sequence
 
+from msgspec.structs import asdict
+
 from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Row, Tx, patch_values
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in one; None: all
 
@@ -35,17 +37,9 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
         values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now)
         returning {_COLUMNS}
     """
-    row = tx.one(
-        sql,
-        id=tx.new_id(),
-        owner=owner,
-        title=draft.title,
-        description=draft.description,
-        project=project,
-        priority=PRIORITIES.index(draft.priority) + 1,
-        due=draft.due,
-        now=tx.now,
-    )
+    priority = PRIORITIES.index(draft.priority) + 1
+    values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
+    row = tx.one(sql, **asdict(draft) | values)
     task = _task(row)
     assert task is not None, "an insert returns its row"
     return task
@@ -171,55 +165,27 @@ def update(
     Raises:
         Violation: foreign key, where its project was deleted.
     """
-    sql = f"""
-        update tasks set
-            title = coalesce(:title, title),
-            description = case when :has_description then :description else description end,
-            project = case when :has_project then :project else project end,
-            priority = coalesce(:priority, priority),
-            due = case when :has_due then :due else due end,
-            completed_at = case when :completes then coalesce(completed_at, :now)
-                when :reopens then null else completed_at end,
-            updated_at = :now,
-            version = version + 1
-        where id = :id and owner = :owner and (:any_version or version = :version) and updated_at < :now
-        returning {_COLUMNS}
+    changes = """
+        title = coalesce(:title, title),
+        description = case when :has_description then :description else description end,
+        project = case when :has_project then :project else project end,
+        priority = coalesce(:priority, priority),
+        due = case when :has_due then :due else due end,
+        completed_at = case when :completes then coalesce(completed_at, :now)
+            when :reopens then null else completed_at end
     """
-    last = """
-        select updated_at from tasks where id = :id and owner = :owner and (:any_version or version = :version)
-    """
-    row = tx.renew(
-        sql,
-        last,
-        id=id,
-        owner=owner,
-        title=patch.title or None,
-        has_description=patch.description is not UNSET,
-        description=patch.description or None,
-        has_project=patch.project is not UNSET,
-        project=project,
-        priority=None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1,
-        has_due=patch.due is not UNSET,
-        due=patch.due or None,
-        completes=patch.status == "completed",
-        reopens=patch.status == "pending",
-        any_version=version is None,
-        version=version,
-    )
+    priority = None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1
+    values = patch_values(patch) | {"id": id, "owner": owner, "project": project, "priority": priority}
+    values |= {"completes": patch.status == "completed", "reopens": patch.status == "pending"}
+    row = tx.renew("tasks", changes, "id = :id and owner = :owner", columns=_COLUMNS, version=version, **values)
     return _task(row)
 
 
 def complete(tx: Tx, owner: str, id: str, *, renews: bool) -> Task | None:
     """Complete an owner's task now; None where there is none, or where it is completed and this does not renew it."""
-    sql = f"""
-        update tasks set completed_at = :now, updated_at = :now, version = version + 1
-        where id = :id and owner = :owner and (:renews or completed_at is null) and updated_at < :now
-        returning {_COLUMNS}
-    """
-    last = """
-        select updated_at from tasks where id = :id and owner = :owner and (:renews or completed_at is null)
-    """
-    return _task(tx.renew(sql, last, id=id, owner=owner, renews=renews))
+    where = "id = :id and owner = :owner and (:renews or completed_at is null)"
+    row = tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner, renews=renews)
+    return _task(row)
 
 
 def delete(tx: Tx, owner: str, id: str) -> bool:
