@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, as_json, command, fields
+from satchel.cli.store import Session, command, fields, given, to_json
 from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch, PromptQuery
 from satchel.services import prompts
 
@@ -67,7 +67,7 @@ def show(session: Session, ref: str) -> None:
     with session.read() as tx:
         prompt = prompts.find(tx, session.scope, ref)
     if session.as_json:
-        click.echo(as_json(describe(session, prompt)))
+        click.echo(to_json(describe(session, prompt)))
     else:
         contents.show(prompt.content)
 
@@ -92,11 +92,8 @@ def edit(
     """Change a prompt: what is given of it, or its content in the editor."""
     with session.read() as tx:
         found = prompts.find(tx, session.scope, ref)
-    patch = PromptPatch(
-        title=UNSET if title is None else title,
-        description=UNSET if description is None else description,
-        tags=tags if tags or no_tags else UNSET,
-    )
+    new_tags = tags if tags or no_tags else UNSET
+    patch = PromptPatch(title=given(title), description=given(description), tags=new_tags)
     if content is not None or patch == PromptPatch():
         patch = replace(patch, content=contents.decode(contents.read(content, editing=found.content)))
     with session.write() as tx:

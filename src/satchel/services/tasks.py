@@ -22,7 +22,6 @@ from satchel.model import (
 )
 from satchel.services import projects, rules
 from satchel.services.suggestions import closest_names
-from satchel.storage import task_blocks as blocks
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
@@ -255,13 +254,13 @@ def _set_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> N
         possible = [number for number in possible if number in seen]
         possible += [number for number in before.blocked_by if number not in seen]
     try:
-        added = set(blocks.replace(tx, owner(scope), task, possible))
+        added = set(rows.set_blockers(tx, owner(scope), task, possible))
     except Violation as violation:  # one of them was deleted meanwhile
         raise NotFound("task", str(wanted[0]), scope) from violation
     missing = [number for number in wanted if number not in added]
     if missing:
         raise NotFound("task", str(missing[0]), scope)
-    if blocks.is_circular(tx, owner(scope), task):
+    if rows.is_circular(tx, owner(scope), task):
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
 
 
@@ -273,7 +272,7 @@ def _index(tx: Tx, task: Task) -> None:
 
 def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> None:
     """Announce that a task changed, and those that it blocks, where they become ready or blocked by the change."""
-    concerned = [number, *(blocks.blocked_by(tx, user, number) if with_blocked else ())]
+    concerned = [number, *(rows.blocked_tasks(tx, user, number) if with_blocked else ())]
     for one, has_project, project in rows.projects_of(tx, user, concerned):
         if has_project and project is None:  # row-level security hides the name from this transaction
             tx.changed(StoreChange("everything", owner=user))

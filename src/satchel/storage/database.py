@@ -71,7 +71,7 @@ class Tx:
         return rows[0] if rows else None
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
-        """The rows of a `select … where …` that come before and after a text in the order of a column, the next first."""
+        """The rows of a `select … where …` on both sides of a text in the order of a column, the nearest first."""
         before = f"{sql} and {column} < :text order by {column} desc limit :limit"
         after = f"{sql} and {column} >= :text order by {column} limit :limit"
         return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]

@@ -213,6 +213,38 @@ def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
     tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
 
 
+def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
+    """Replace the blockers of a task; returns those that were stored because they are the owner's."""
+    tx.run("delete from task_blocks where task = :task and owner = :owner", task=task, owner=owner)
+    sql = """
+        insert into task_blocks (task, blocker, owner)
+        select :task, number, owner from tasks where owner = :owner and number in :blockers
+        returning blocker
+    """
+    if not blockers:
+        return []
+    return [blocker for (blocker,) in tx.all(sql, owner=owner, task=task, blockers=list(blockers))]
+
+
+def is_circular(tx: Tx, owner: str, task: int) -> bool:
+    """Whether a task blocks itself, directly or through others."""
+    sql = """
+        with recursive above (number) as (
+            select blocker from task_blocks where task = :task and owner = :owner
+            union
+            select b.blocker from above join task_blocks b on b.task = above.number where b.owner = :owner
+        )
+        select 1 from above where number = :task limit 1
+    """
+    return tx.one(sql, task=task, owner=owner) is not None
+
+
+def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[int]:
+    """The tasks that a task blocks."""
+    sql = "select task from task_blocks where blocker = :blocker and owner = :owner order by task"
+    return [task for (task,) in tx.all(sql, blocker=blocker, owner=owner)]
+
+
 def _task(row: Row | None) -> Task | None:
     return Task(*row) if row else None
 
