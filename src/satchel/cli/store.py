@@ -6,6 +6,7 @@ Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NoReturn, TypeVar
 
@@ -26,14 +27,14 @@ Option = TypeVar("Option")
 _STATUSES: dict[type[SatchelError], int] = {NotFound: 3, Forbidden: 3, Taken: 5, WrongArgument: 2}  # all others: 1
 
 
+@dataclass
 class Session:
     """The store and the project that a command works with, and how it prints its result."""
 
-    def __init__(self, database: Database, scope: Scope, *, as_json: bool) -> None:
-        self.database = database
-        self.scope = scope
-        self.as_json = as_json
-        self.home = ""  # the data folder
+    database: Database
+    scope: Scope
+    as_json: bool
+    home: str  # the data folder
 
     def read(self) -> AbstractContextManager[Tx]:
         """A transaction that reads what the scope may see."""
@@ -100,8 +101,7 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
     with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
-    session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
-    session.home = settings.home
+    session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
         if in_project:
             projects.require(opened, session.scope)

@@ -59,10 +59,10 @@ class DeleteResource(Struct):
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
     try:
-        named = prompts.list_names(context.tx, context.scope)
+        found, _ = prompts.list_headers(context.tx, context.scope)
     except NotFound as missing:
         raise protocol_error(missing) from None
-    return {"prompts": [with_description({"name": name}, description) for name, description in named]}
+    return {"prompts": [with_description({"name": prompt.name}, prompt.description) for prompt in found]}
 
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:

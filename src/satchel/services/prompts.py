@@ -1,7 +1,7 @@
 """Use cases of prompts."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from satchel import clock
 from satchel.errors import NotFound, Taken, VersionConflict
@@ -20,14 +20,12 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import excerpts, projects, rules
-from satchel.services.projects import current
+from satchel.services import excerpts, rules
+from satchel.services.projects import current, find_within
 from satchel.services.suggestions import closest_entries
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
-
-LookUp = Callable[[Tx, str, str], Prompt | None]
 
 _LONGEST_MADE_NAME = 60
 
@@ -69,7 +67,7 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    return _read(tx, scope, id, (rows.by_id, id))
+    return find_within(tx, scope, "prompt", id, rows.find, ("id", id))
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
@@ -78,7 +76,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    return _read(tx, scope, name, (rows.by_name, name))
+    return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
@@ -89,7 +87,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
     """
     text = reference.strip()
     id = clock.parse_id(text) or text
-    return _read(tx, scope, reference, (rows.by_name, text), (rows.by_title, text), (rows.by_id, id))
+    return find_within(tx, scope, "prompt", reference, rows.find, ("name", text), ("title", text), ("id", id))
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
@@ -104,15 +102,10 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     return closest_entries(text, known)
 
 
-def list_headers(tx: Tx, scope: Scope, *, limit: int, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
+def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
     """What MCP lists of the prompts after a number, in order of creation, and whether there are more."""
     found = pages.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
-
-
-def list_names(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
-    """The name and description of every prompt of the project, in order of creation."""
-    return rows.names(tx, current(tx, scope).number)
 
 
 def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: int | None = None) -> Prompt:
@@ -221,18 +214,6 @@ def _announce_list(tx: Tx, scope: Scope) -> None:
     """Announce that the project has one prompt more or less."""
     tx.changed(StoreChange("prompts", scope.project))
     tx.changed(StoreChange("project", scope.project))
-
-
-def _read(tx: Tx, scope: Scope, reference: str, *look_ups: tuple[LookUp, str]) -> Prompt:
-    """The prompt that the first successful look-up finds. Each is one statement that also reads the project."""
-    projects.check_access(scope)
-    if rules.is_storable(reference) and rules.is_storable(scope.project):
-        for look_up, key in look_ups:
-            found = look_up(tx, scope.project, key)
-            if found is not None:
-                return found
-    current(tx, scope)  # raises where it is the project that does not exist
-    raise NotFound("prompt", reference, scope)
 
 
 def _explain(violation: Violation, scope: Scope, title: str) -> Exception:

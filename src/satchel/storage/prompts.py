@@ -1,7 +1,7 @@
 """Queries about prompts, their tags and their folded texts."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ _PROMPT = f"""
     select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number)
     from prompts where project = (select number from projects where name = :project)
 """
+_BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -51,22 +52,10 @@ def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | N
     return row[0] if row else None
 
 
-def by_id(tx: Tx, project: str, id: str) -> Prompt | None:
-    """The prompt with an id, whole."""
-    sql = f"{_PROMPT} and id = :id"
-    return _prompt(tx.one(sql, project=project, id=id))
-
-
-def by_name(tx: Tx, project: str, name: str) -> Prompt | None:
-    """The prompt with a name, whole."""
-    sql = f"{_PROMPT} and name = :name"
-    return _prompt(tx.one(sql, project=project, name=name))
-
-
-def by_title(tx: Tx, project: str, title: str) -> Prompt | None:
-    """The prompt with a title, whole."""
-    sql = f"{_PROMPT} and title = :title"
-    return _prompt(tx.one(sql, project=project, title=title))
+def find(tx: Tx, project: str, column: Literal["id", "name", "title"], key: str) -> Prompt | None:
+    """The prompt of a project with a key in one of its columns, whole. The project is given by name."""
+    sql = _BY[column]
+    return _prompt(tx.one(sql, project=project, key=key))
 
 
 def decode_arguments(text: str | None) -> tuple[Argument, ...]:
@@ -130,12 +119,6 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     """Every tag in use with the number of its prompts, by name."""
     sql = "select tag, count(*) from prompt_tags where project = :project group by tag order by tag"
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
-
-
-def names(tx: Tx, project: int) -> list[tuple[str, str | None]]:
-    """The name and description of every prompt, in order of creation."""
-    sql = "select name, description from prompts where project = :project order by number"
-    return [(name, description) for name, description in tx.all(sql, project=project)]
 
 
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:

@@ -1,12 +1,18 @@
 """Queries about resources."""
 
+from typing import Literal
+
 from msgspec.structs import asdict
 
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
 from satchel.storage.database import Row, Tx, patch_values
 
 _COLUMNS = "number, id, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
-_WHOLE = f"select {_COLUMNS}, 0, content, data from resources where project = :project"
+_WHOLE = f"""
+    select {_COLUMNS}, 0, content, data from resources
+    where project = (select number from projects where name = :project)
+"""
+_BY = {column: f"{_WHOLE} and {column} = :key" for column in ("name", "uri")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from resources where project = :project
@@ -27,17 +33,10 @@ def add(tx: Tx, project: int, draft: ResourceDraft) -> bool:
     return row is not None
 
 
-def by_name(tx: Tx, project: int, name: str) -> Resource | None:
-    """The resource of that name, whole."""
-    sql = f"{_WHOLE} and name = :name"
-    row = tx.one(sql, project=project, name=name)
-    return _resource(row) if row else None
-
-
-def by_uri(tx: Tx, project: int, uri: str) -> Resource | None:
-    """The resource with that URI, whole."""
-    sql = f"{_WHOLE} and uri = :uri"
-    row = tx.one(sql, project=project, uri=uri)
+def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Resource | None:
+    """The resource of a project with a key in one of its columns, whole. The project is given by name."""
+    sql = _BY[column]
+    row = tx.one(sql, project=project, key=key)
     return _resource(row) if row else None
 
 
