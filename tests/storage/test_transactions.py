@@ -137,12 +137,12 @@ def test_threads_share_a_store(database: Database) -> None:
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
     held, waiting = WriteLock(str(tmp_path / "gate")), WriteLock(str(tmp_path / "gate"))
-    with held, pytest.raises(StoreFailed, match="held the write lock"):
-        waiting.acquire(timeout=0.1)
-    # Whoever gave up left the queue, and nobody is locked out by that.
-    with waiting:
+    with held.hold(), pytest.raises(StoreFailed, match="held the write lock"), waiting.hold(timeout=0.1):
         pass
-    with held:
+    # A writer that gave up has left the queue and blocks no other.
+    with waiting.hold():
+        pass
+    with held.hold():
         pass
 
 

@@ -70,15 +70,8 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
-        def with_session(
-            *,
-            as_json: bool,
-            database: str | None,
-            project: str | None = None,
-            user: str | None = None,
-            **options: object,
-        ) -> None:
-            flags = {"database": database, "project": project, "user": user}
+        def with_session(*, as_json: bool, **options: Any) -> None:
+            flags: dict[str, str | None] = {name: options.pop(name, None) for name in ("database", "project", "user")}
             with _session(flags, as_json=as_json, in_project=in_project, as_user=as_user) as session:
                 run(session, **options)
 
@@ -164,21 +157,15 @@ def _explain(error: SatchelError, session: Session) -> str:
 def _explain_missing(error: NotFound, session: Session) -> str:
     if error.kind == "project":
         what, next_ = f"project '{error.key}' does not exist", f"Make it with: satchel project create {error.key}"
+        name = projects.suggest(session.database, error.key)
     else:
         what = f"{error.kind} '{error.key}' is not in project '{error.scope.project}'"
         next_ = f"List what is there with: satchel {error.kind} list -p {error.scope.project}"
-    return f"{what}. {_suggestion(error, session)}{next_}"
-
-
-def _suggestion(error: NotFound, session: Session) -> str:
-    name: str | None
-    if error.kind == "project":
-        name = projects.suggest(session.database, error.key)
-    else:
         suggest = prompts.suggest if error.kind == "prompt" else resources.suggest
         with session.read() as tx:
             name = next(iter(suggest(tx, error.scope, error.key)), None)
-    return f"Did you mean '{name}'? " if name else ""
+    hint = f"Did you mean '{name}'? " if name else ""
+    return f"{what}. {hint}{next_}"
 
 
 def _explain_wrong(error: WrongArgument) -> str:

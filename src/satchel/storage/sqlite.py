@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 
@@ -18,9 +18,6 @@ from satchel.storage import changes
 from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.write_lock import WriteLock
-
-if TYPE_CHECKING:
-    from satchel.storage.sqlite_watch import Watcher
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
@@ -137,7 +134,7 @@ class SqliteDatabase(Database):
         # The name of the lock file stays: processes of older versions must wait for the same one.
         self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
-        self._watchers: list[Watcher] = []
+        self._watchers: list[changes.Watcher] = []
         try:
             _make_private_file(self._path)
             _check_header(self._path)
@@ -191,7 +188,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
-        with self._write_lock:
+        with self._write_lock.hold():
             self._check_file()
             with _translate_errors():
                 # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
@@ -209,11 +206,11 @@ class SqliteDatabase(Database):
                         self._writer.execute("rollback")
 
     def watch(self, listen: Listener) -> None:
-        from satchel.storage.sqlite_watch import Watcher  # a cold start watches nothing
+        from satchel.storage.sqlite_watch import SqliteWatcher  # a cold start watches nothing
 
         self._check_file()
         with _translate_errors():
-            self._watchers.append(Watcher(self._connect(), self._check_file, listen))
+            self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
 
     @property
     def schema(self) -> int:
@@ -226,16 +223,9 @@ class SqliteDatabase(Database):
             self._watchers.pop().stop()
         # The last connection to close moves the log into the file, which is a write and needs the lock. Where other
         # processes hold it, this is left to them.
-        try:
-            self._write_lock.acquire(timeout=0.2)
-        except StoreFailed:
-            return
-        try:
-            with suppress(apsw.Error):
-                for connection in [*self._idle_readers, self._writer]:
-                    connection.close()
-        finally:
-            self._write_lock.release()
+        with suppress(StoreFailed, apsw.Error), self._write_lock.hold(timeout=0.2):
+            for connection in [*self._idle_readers, self._writer]:
+                connection.close()
 
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
@@ -254,7 +244,7 @@ class SqliteDatabase(Database):
         version = self._version()
         if version == len(MIGRATIONS) and self._pragma("journal_mode") == "wal":
             return
-        with self._write_lock:
+        with self._write_lock.hold():
             self._writer.execute("pragma journal_mode = wal")
             while (version := self._version()) < len(MIGRATIONS):
                 # A failure anywhere leaves the transaction to be undone by closing.
