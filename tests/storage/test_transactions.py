@@ -78,7 +78,7 @@ def test_every_change_counts_the_version_up(database: Database) -> None:
 def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        tx._now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
+        tx.now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
         prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
     times = [prompt.updated_at]
     for _ in range(3):

@@ -81,14 +81,12 @@ def list_page(
     """
     folded = rules.fold_query(query)
     project = current(tx, scope).number
-    if not folded:
-        found = rows.list_after(tx, project, after=after, limit=limit + 1)
-        return tuple(found[:limit]), len(found) > limit
+    size = _BATCH if folded else limit + 1
     hits: list[Resource] = []
     while len(hits) <= limit:
-        batch = rows.list_after(tx, project, after=after, limit=_BATCH)
+        batch = rows.list_after(tx, project, after=after, limit=size)
         hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
-        if len(batch) < _BATCH:
+        if len(batch) < size:
             break
         after = batch[-1].number
     return tuple(hits[:limit]), len(hits) > limit

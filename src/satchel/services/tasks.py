@@ -105,9 +105,9 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
     task = None
     if isinstance(reference, int):
         if 0 < reference <= _LARGEST_NUMBER:
-            task = rows.by_number(tx, owner(scope), reference, scope.projects)
+            task = rows.find(tx, owner(scope), "number", reference, scope.projects)
     elif rules.is_storable(reference):
-        task = rows.by_id(tx, owner(scope), reference, scope.projects)
+        task = rows.find(tx, owner(scope), "id", reference, scope.projects)
         if task is None and tx.is_task(reference):
             raise Forbidden("task", reference, scope)
     return _require(task, reference, scope)
@@ -128,7 +128,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if number is not None:
         numbers = [number]
     elif id is not None:
-        task = rows.by_id(tx, owner(scope), id)
+        task = rows.find(tx, owner(scope), "id", id)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
     if not found:
@@ -192,7 +192,7 @@ def update(
     except Violation as violation:  # the project was deleted after we read its number
         raise NotFound("project", str(patch.project), scope) from violation
     if task is None:
-        actual = _require(rows.by_id(tx, user, seen.id), reference, scope).version
+        actual = _require(rows.find(tx, user, "id", seen.id), reference, scope).version
         raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=actual)
     if patch.title is not UNSET or patch.description is not UNSET:
         _index(tx, task)

@@ -6,7 +6,7 @@ must do differently is a method here that each of them fills in.
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -33,22 +33,15 @@ class Violation(Exception):
 class Tx:
     """One transaction. It has one time, and is rolled back whole when anything in it fails."""
 
-    _now: str | None = None
-    _changes: dict[StoreChange, None] | None = None
-
-    @property
+    @cached_property
     def now(self) -> str:
         """The one time of this transaction."""
-        if self._now is None:
-            self._now = clock.now()
-        return self._now
+        return clock.now()
 
-    @property
+    @cached_property
     def changes(self) -> dict[StoreChange, None]:
         """What is announced to watching processes once this is committed."""
-        if self._changes is None:
-            self._changes = {}
-        return self._changes
+        return {}
 
     def changed(self, change: StoreChange) -> None:
         """Announce a change to every process that watches the store, once this is committed."""
@@ -209,13 +202,10 @@ def is_postgres(where: str) -> bool:
     return True
 
 
-def _expand_lists(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
-    for value in values.values():
-        if type(value) is list or type(value) is tuple:
-            break
-    else:
+def _expand_lists(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    lists = {name: value for name, value in values.items() if type(value) in (list, tuple)}
+    if not lists:
         return sql, values
-    lists = {name: value for name, value in values.items() if isinstance(value, list | tuple)}
     plain = {name: value for name, value in values.items() if name not in lists}
     for name, items in lists.items():
         sql = _expand_list(sql, name, len(items))

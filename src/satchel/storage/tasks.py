@@ -4,6 +4,7 @@ Contracts that know only title and description read a `Task`; `details` reads ev
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from msgspec.structs import asdict
 
@@ -19,6 +20,8 @@ _COUNT = len(_COLUMNS.split(", "))
 CONFINED = """
     (not :is_confined or project is null or project in (select number from projects where name in :allowed))
 """
+_FIND = f"select {_COLUMNS} from tasks where owner = :owner and {CONFINED}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
 
 
 def confine(allowed: Allowed) -> dict[str, object]:
@@ -45,16 +48,10 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
     return task
 
 
-def by_id(tx: Tx, owner: str, id: str, allowed: Allowed = None) -> Task | None:
-    """An owner's task with an id."""
-    sql = f"select {_COLUMNS} from tasks where id = :id and owner = :owner and {CONFINED}"
-    return _task(tx.one(sql, id=id, owner=owner, **confine(allowed)))
-
-
-def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task | None:
-    """An owner's task with a number."""
-    sql = f"select {_COLUMNS} from tasks where number = :number and owner = :owner and {CONFINED}"
-    return _task(tx.one(sql, number=number, owner=owner, **confine(allowed)))
+def find(tx: Tx, owner: str, column: Literal["id", "number"], key: str | int, allowed: Allowed = None) -> Task | None:
+    """An owner's task with a key in one of its columns."""
+    sql = _BY[column]
+    return _task(tx.one(sql, key=key, owner=owner, **confine(allowed)))
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
