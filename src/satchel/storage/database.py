@@ -59,8 +59,7 @@ class Tx:
 
     def one(self, sql: str, **values: object) -> Row | None:
         """The first row of a statement's result, or None."""
-        text, values = _expand_lists(sql, values)
-        rows = self.execute(text, values)
+        rows = self.all(sql, **values)
         return rows[0] if rows else None
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:

@@ -26,6 +26,8 @@ _FEW = 300
 
 _CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
 
+_AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
+
 # Mistakes in our own SQL: bugs, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
 
@@ -74,10 +76,7 @@ class SqliteTx(Tx):
             hits = [number for number in hits if number in own]
         if len(hits) > _FEW:
             return self._walk(project, set(hits), limit, offset, after or NEWEST), len(hits)
-        sql = """
-            select number from prompts where number in :numbers and (updated_at, number) < (:moment, :last)
-            order by updated_at desc, number desc
-        """
+        sql = f"select number from prompts where number in :numbers and {_AFTER}"
         moment, last = after or NEWEST
         numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
         return numbers[offset : offset + limit], len(hits)
@@ -115,10 +114,7 @@ class SqliteTx(Tx):
 
     def _walk(self, project: int, wanted: set[int], limit: int, offset: int, after: PromptPosition) -> list[int]:
         """Read a project's prompts after a position, last updated first, until the page is full."""
-        sql = """
-            select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
-            order by updated_at desc, number desc
-        """
+        sql = f"select number from prompts where project = :project and {_AFTER}"
         moment, last = after
         with _translate_errors():
             rows = self._connection.execute(sql, {"project": project, "moment": moment, "last": last})

@@ -20,6 +20,8 @@ _COUNT = len(_COLUMNS.split(", "))
 CONFINED = """
     (not :is_confined or project is null or project in (select number from projects where name in :allowed))
 """
+_IS_OPEN = "owner = :owner and completed_at is null"
+_NEWEST_FIRST = "order by created_at desc, number desc"
 _FIND = f"select {_COLUMNS} from tasks where owner = :owner and {CONFINED}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
 
@@ -82,24 +84,15 @@ def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, 
 
 def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
     """The numbers and titles of an owner's newest open tasks."""
-    sql = """
-        select number, title from tasks where owner = :owner and completed_at is null
-        order by created_at desc, number desc limit :limit
-    """
+    sql = f"select number, title from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
     return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit)]
 
 
 def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
     """The numbers of an owner's open tasks, the newest first."""
-    sql = """
-        select number from tasks where owner = :owner and completed_at is null
-        order by created_at desc, number desc limit :limit
-    """
+    sql = f"select number from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
     if allowed is not None:  # separate, because without the clause SQLite reads only the index
-        sql = f"""
-            select number from tasks where owner = :owner and completed_at is null and {CONFINED}
-            order by created_at desc, number desc limit :limit
-        """
+        sql = f"select number from tasks where {_IS_OPEN} and {CONFINED} {_NEWEST_FIRST} limit :limit"
     return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(allowed))]
 
 
@@ -140,15 +133,9 @@ def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, b
 
 def list_all(tx: Tx, owner: str, allowed: Allowed = None, *, is_open: bool = False) -> list[Task]:
     """An owner's tasks, all or only the open ones, the newest first."""
-    sql = f"""
-        select {_COLUMNS} from tasks where owner = :owner and {CONFINED}
-        order by created_at desc, number desc
-    """
+    sql = f"{_FIND} {_NEWEST_FIRST}"
     if is_open:
-        sql = f"""
-            select {_COLUMNS} from tasks where owner = :owner and completed_at is null and {CONFINED}
-            order by created_at desc, number desc
-        """
+        sql = f"select {_COLUMNS} from tasks where {_IS_OPEN} and {CONFINED} {_NEWEST_FIRST}"
     return [Task(*row) for row in tx.all(sql, owner=owner, **confine(allowed))]
 
 
