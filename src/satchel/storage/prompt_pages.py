@@ -12,9 +12,12 @@ _NAMES = "select name, title from prompts where project = :project"
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
 _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
-_WITH_TAGS = """
-    select prompt from prompt_tags where project = :project and tag in :tags
-    group by prompt having count(*) >= :needed
+_WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
+_WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
+_COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
+_PAGE = f"select number from prompts where project = :project {_ORDER} limit :limit offset :offset"
+_PAGE_TAGGED = f"""
+    select number from prompts where project = :project and number in ({{}}) {_ORDER} limit :limit offset :offset
 """
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
 # `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
@@ -54,13 +57,10 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
     if query.text:
         return tx.prompts_containing(project, query, limit, offset=offset)
     count = "select count(*) from prompts where project = :project"
-    sql = f"select number from prompts where project = :project {_ORDER} limit :limit offset :offset"
+    sql = _PAGE
     if query.tags:
-        count = f"select count(*) from ({_WITH_TAGS}) as tagged"
-        sql = f"""
-            select number from prompts where project = :project and number in ({_WITH_TAGS})
-            {_ORDER} limit :limit offset :offset
-        """
+        tagged = _WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG
+        count, sql = _COUNT_TAGGED.format(tagged), _PAGE_TAGGED.format(tagged)
     values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
     [total] = tx.one(count, **values) or (0,)
     if offset >= total:
