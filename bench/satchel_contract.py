@@ -62,7 +62,7 @@ def main() -> int:
             if options.postgres:
                 postgres.settle(address)
         with database.read(SCOPE) as tx:
-            some = prompts.list_recent(tx, SCOPE, limit=1, offset=1234).items[0].name
+            some = prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=1234).items[0].name
         database.close()
         cases = cases_for(stored, some)
         go_on(store, folder, cases)

@@ -117,12 +117,21 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     arguments: Sequence[Argument] | UnsetType = UNSET
 
 
-class PromptQuery(Struct, frozen=True, kw_only=True):
-    """Which prompts of a project are wanted."""
+class TextQuery(Struct, frozen=True, kw_only=True):
+    """Which prompts or tasks are wanted, by their texts and tags."""
 
-    text: str = ""  # in title or content, in any case
+    text: str = ""  # in title or content, of a task in title or description, in any case
     tags: Sequence[str] = ()
     needs_all_tags: bool = False  # else one of the tags is enough
+
+    @property
+    def needed_tags(self) -> int:
+        """How many of the tags a match must have."""
+        return len(self.tags) if self.needs_all_tags else min(1, len(self.tags))
+
+
+class PromptQuery(TextQuery, frozen=True, kw_only=True):
+    """Which prompts of a project are wanted."""
 
 
 class PromptHeader(Struct, frozen=True, kw_only=True):
@@ -279,14 +288,11 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
     status: TaskStatus | UnsetType = UNSET
 
 
-class TaskQuery(Struct, frozen=True, kw_only=True):
+class TaskQuery(TextQuery, frozen=True, kw_only=True):
     """Which tasks of a user are wanted."""
 
     filter: TaskFilter = "ready"
     project: str | None = None  # by name
-    text: str = ""  # in title or description, in any case
-    tags: Sequence[str] = ()
-    needs_all_tags: bool = False  # else one of the tags is enough
 
 
 class TaskPosition(Struct, frozen=True):

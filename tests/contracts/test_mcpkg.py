@@ -227,7 +227,17 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(eithe
         ("create_prompt", {"name": long, "content": "x"}, "Prompt name must be 1-255 characters"),
         ("create_prompt", {"name": "a", "content": ""}, "Prompt content must not be empty"),
         ("create_prompt", {"name": "a", "content": "é" * (limit // 2) + "x"}, f"Content must be at most {limit} bytes"),
+        (
+            "create_prompt",
+            {"name": "a", "content": "x", "description": "d" * 10_001},
+            "Description must be at most 10000 characters",
+        ),
         ("create_resource", {"name": "a", "content": "x"}, "Missing required argument: uri"),
+        (
+            "create_resource",
+            {"name": "a", "uri": "x:y", "content": "x", "description": "d" * 10_001},
+            "Description must be at most 10000 characters",
+        ),
         ("create_resource", {"name": long, "uri": "x:y", "content": "x"}, "Resource name must be 1-255 characters"),
         ("create_resource", {"name": "", "uri": "x:y", "content": "x"}, "Resource name must be 1-255 characters"),
         ("create_resource", {"name": "a", "uri": "docs/api.md", "content": "x"}, "Invalid URI 'docs/api.md'"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.contracts.prompt_store import format_snippet
-from satchel.model import PromptDraft, Scope
+from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import excerpts, projects, prompts
 from satchel.storage.database import Database
 from tests.support.soak import amount
@@ -103,7 +103,7 @@ def test_search_agrees_with_plain_substring_search(database: Database, contents:
             prompts.add(tx, SCOPE, PromptDraft(title=f"{number}:{content[::-1]}", content=content))
     for query in queries:
         with database.read() as tx:
-            page = prompts.search(tx, SCOPE, query, limit=100, offset=0)
+            page = prompts.list_counted(tx, SCOPE, PromptQuery(text=query), limit=100, offset=0)
         expected = [
             number
             for number, content in enumerate(contents)
@@ -130,8 +130,8 @@ def test_snippets_of_long_texts_are_as_decided(database: Database, pieces: list[
     with database.write() as tx:
         tx.run("delete from prompts")
         prompts.add(tx, SCOPE, PromptDraft(title="T", content=content))
-        page = prompts.search(tx, SCOPE, query, limit=1, offset=0)
-        everything = prompts.list_recent(tx, SCOPE, limit=1, offset=0)
+        page = prompts.list_counted(tx, SCOPE, PromptQuery(text=query), limit=1, offset=0)
+        everything = prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0)
     assert format_snippet(everything.items[0].excerpt) == decided_snippet(content, "")
     if page.items:
         assert format_snippet(page.items[0].excerpt) == decided_snippet(content, query)
@@ -144,9 +144,9 @@ def test_many_hits_come_in_order_and_are_all_counted(database: Database, count: 
         for number in range(count):
             prompts.add(tx, SCOPE, PromptDraft(title=f"T{number}", content="common text", tags=["common"]))
         for query in ("common", "co", "t1499"):
-            page = prompts.search(tx, SCOPE, query, limit=3, offset=0)
+            page = prompts.list_counted(tx, SCOPE, PromptQuery(text=query), limit=3, offset=0)
             hits = [number for number in range(count) if query in f"t{number} common text"]
             assert page.total == len(hits)
             assert [item.title for item in page.items] == [f"T{number}" for number in reversed(hits)][:3]
-        deep = prompts.list_with_tags(tx, SCOPE, ["common"], limit=2, offset=count - 2)
+        deep = prompts.list_counted(tx, SCOPE, PromptQuery(tags=["common"]), limit=2, offset=count - 2)
         assert [item.title for item in deep.items] == ["T1", "T0"]

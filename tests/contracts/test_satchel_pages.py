@@ -355,7 +355,7 @@ def change_prompt(tx: Tx, change: tuple[str, int], title: str) -> str | None:
     what, place = change
     if what == "add":
         return prompts.add(tx, ADA, PromptDraft(title=title, content="Some words", tags=["a"])).name
-    known = [name for name, _ in prompts.list_names(tx, ADA)]
+    known = [prompt.name for prompt in prompts.list_headers(tx, ADA)[0]]
     if not known:
         return None
     name = known[place % len(known)]

@@ -14,7 +14,7 @@ from typing import IO, Any
 import apsw
 import psycopg
 
-from satchel.model import Scope
+from satchel.model import PromptQuery, Scope
 from satchel.services import prompts
 from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
@@ -147,7 +147,7 @@ def test_nothing_acknowledged_is_lost_over_kills_in_mid_write(tmp_path: Path) ->
         kept = {title for (title,) in tx.all("select title from prompts")}
         torn = tx.all("select number from prompts where (select count(*) from prompt_tags where prompt = number) <> 2")
         untold = tx.all("select number from prompts where number not in (select prompt from prompt_texts)")
-        assert prompts.search(tx, SCOPE, "few words", limit=1, offset=0).total == len(kept)
+        assert prompts.list_counted(tx, SCOPE, PromptQuery(text="few words"), limit=1, offset=0).total == len(kept)
     database.close()
     assert len(acknowledged) >= KILLS  # one in each round, and more where the disk is quick
     assert acknowledged <= kept and torn == [] and untold == []

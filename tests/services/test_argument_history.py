@@ -23,14 +23,14 @@ def test_what_was_given_is_recalled_the_newest_first(database: Database) -> None
 def test_only_news_is_written(database: Database) -> None:
     given = {"topic": "Rust", "tone": "dry"}
     with database.write() as tx:
-        tx._now = "2026-01-01T00:00:00.000000Z"
+        tx.now = "2026-01-01T00:00:00.000000Z"
         values.remember(tx, ADA, "p", given)
     with database.write() as tx:
-        tx._now = "2026-01-01T23:59:59.000000Z"
+        tx.now = "2026-01-01T23:59:59.000000Z"
         assert not values.has_new(tx, ADA, "p", given)
         assert values.has_new(tx, ADA, "p", {**given, "topic": "Go"})
         assert values.has_new(tx, BOB, "p", given)
-        tx._now = "2026-01-02T00:00:00.000001Z"
+        tx.now = "2026-01-02T00:00:00.000001Z"
         assert values.has_new(tx, ADA, "p", given)
         values.remember(tx, ADA, "p", given)
         assert not values.has_new(tx, ADA, "p", given)

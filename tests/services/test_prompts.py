@@ -34,9 +34,11 @@ def filled(database: Database) -> Database:
 
 
 def titles(database: Database, **wanted: Any) -> list[str]:
-    """The titles on a page."""
+    """The titles on a page, which are the same with a position and with an offset."""
     with database.read() as tx:
         found, _ = prompts.list_page(tx, HERE, PromptQuery(**wanted), limit=20)
+        counted = prompts.list_counted(tx, HERE, PromptQuery(**wanted), limit=20, offset=0)
+    assert (counted.items, counted.total) == (found, len(found))
     return [prompt.title for prompt in found]
 
 

@@ -161,10 +161,13 @@ def search(**given: Any) -> list[Act]:
         lambda tx, _id, _number: tasks.list_page(tx, ADA, TaskQuery(text=text, tags=tags), limit=1),
     ]
     if tags:
-        return [*acts, lambda tx, _id, _number: prompts.list_with_tags(tx, ADA, tags, limit=1, offset=0)]
+        return [
+            *acts,
+            lambda tx, _id, _number: prompts.list_counted(tx, ADA, PromptQuery(tags=tags), limit=1, offset=0),
+        ]
     return [
         *acts,
-        lambda tx, _id, _number: prompts.search(tx, ADA, text, limit=1, offset=0),
+        lambda tx, _id, _number: prompts.list_counted(tx, ADA, PromptQuery(text=text), limit=1, offset=0),
         lambda tx, _id, _number: resources.list_page(tx, ADA, text, limit=1),
     ]
 

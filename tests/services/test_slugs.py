@@ -4,7 +4,7 @@ import pytest
 
 from satchel.model import PromptDraft, PromptPatch, Scope
 from satchel.services import projects, prompts
-from satchel.services.slugs import slug
+from satchel.services.prompts import make_name
 from satchel.storage.database import Database
 
 SCOPE = Scope()
@@ -27,8 +27,8 @@ SCOPE = Scope()
         ("𝐇ello", "Hello"),
     ],
 )
-def test_a_title_becomes_a_slug(title: str, expected: str) -> None:
-    assert slug(title) == expected
+def test_a_title_becomes_a_make_name(title: str, expected: str) -> None:
+    assert make_name(title) == expected
 
 
 def test_a_taken_name_gets_a_number_and_then_hex_digits(database: Database) -> None:

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreUnusable
-from satchel.model import PromptDraft, Scope, TaskDraft
+from satchel.model import PromptDraft, PromptQuery, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage import postgres_schema, sqlite
 from satchel.storage.database import open_database
@@ -118,7 +118,7 @@ def test_a_store_of_the_first_schema_is_brought_up_with_all_that_is_in_it(store:
     assert kept(store) == WRITTEN and database.schema == len(MIGRATIONS)
     scope = Scope(user=ADA)
     with database.write(scope) as tx:
-        assert prompts.search(tx, scope, "NEEDLE", limit=5, offset=0).total == 1
+        assert prompts.list_counted(tx, scope, PromptQuery(text="NEEDLE"), limit=5, offset=0).total == 1
         assert prompts.find(tx, scope, "tee").tags == ("t",)
         assert resources.get_by_name(tx, scope, "doc").content == "text"
         assert [task.title for task in tasks.list_all(tx, scope)] == ["Milk"]
@@ -141,7 +141,7 @@ def test_a_store_of_every_older_schema_is_brought_up(store: str, older: int, mon
     monkeypatch.undo()
     database = open_database(store)
     with database.read() as tx:
-        assert prompts.search(tx, Scope(), "needle", limit=5, offset=0).total == 1
+        assert prompts.list_counted(tx, Scope(), PromptQuery(text="needle"), limit=5, offset=0).total == 1
     assert database.schema == len(MIGRATIONS)
     database.close()
 

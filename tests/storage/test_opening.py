@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreUnusable
-from satchel.model import PromptDraft, Scope
+from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from satchel.storage.migrations import MIGRATIONS
@@ -193,5 +193,5 @@ def test_a_store_without_pg_trgm_works_all_the_same(postgres: PostgresServer) ->
     with database.write() as tx:
         assert tx.all("select 1 from pg_extension where extname = 'pg_trgm'") == []
         prompts.add(tx, Scope(), PromptDraft(title="T", content="needle"))
-        assert prompts.search(tx, Scope(), "NEEDLE", limit=1, offset=0).total == 1
+        assert prompts.list_counted(tx, Scope(), PromptQuery(text="NEEDLE"), limit=1, offset=0).total == 1
     database.close()

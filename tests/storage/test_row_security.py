@@ -235,7 +235,7 @@ def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:
 
 def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
     with database.read(Scope(projects=("a",))) as tx:
-        assert prompts.search(tx, Scope(project="a"), "NEEDLE", limit=5, offset=0).total == 1
+        assert prompts.list_counted(tx, Scope(project="a"), PromptQuery(text="NEEDLE"), limit=5, offset=0).total == 1
         [[number]] = tx.all("select number from projects")
         others = [other for other in range(5) if other != number]
         assert [tx.prompts_containing(other, PromptQuery(text="needle"), 5)[1] for other in others] == [0] * 4
@@ -278,7 +278,7 @@ def test_both_roles_find_the_same_in_the_same_order(postgres: PostgresServer) ->
             prompts.add(tx, Scope(project="p"), PromptDraft(title=f"U {number}", content=content, tags=[*tags, "all"]))
     queries = ["0%", "00% s", "%", "_", "\\", r":\t", "e_c", "strasse", "ss", "ꙮ", "'); --", "t 1", "nowhere", "zz"]
     ways: list[Callable[[Tx, str], Any]] = [
-        lambda tx, query: prompts.search(tx, scope, query, limit=3, offset=1),
+        lambda tx, query: prompts.list_counted(tx, scope, PromptQuery(text=query), limit=3, offset=1),
         lambda tx, query: prompts.list_page(tx, scope, PromptQuery(text=query), limit=30),
         lambda tx, query: prompts.list_page(
             tx, scope, PromptQuery(text=query, tags=["even", "all"], needs_all_tags=True), limit=30

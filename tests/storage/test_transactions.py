@@ -21,7 +21,7 @@ def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
         prompts.add(tx, SCOPE, PromptDraft(title="T", content="x", tags=["t"]))
         raise RuntimeError
     with database.write() as tx:
-        assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 0
         assert prompts.list_tags(tx, SCOPE) == []
         prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
 
@@ -29,12 +29,12 @@ def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
 def test_a_reader_sees_one_moment(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.read() as reading:
-        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_counted(reading, SCOPE, PromptQuery(), limit=1, offset=0).total == 0
         with database.write() as writing:
             prompts.add(writing, SCOPE, PromptDraft(title="T", content="x"))
-        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 0
+        assert prompts.list_counted(reading, SCOPE, PromptQuery(), limit=1, offset=0).total == 0
     with database.read() as reading:
-        assert prompts.list_recent(reading, SCOPE, limit=1, offset=0).total == 1
+        assert prompts.list_counted(reading, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
 
 
 def test_a_clash_names_its_constraint_on_both_engines(database: Database) -> None:
@@ -79,7 +79,7 @@ def test_every_change_counts_the_version_up(database: Database) -> None:
 def test_every_update_is_later_than_the_one_before_whatever_the_clock_says(database: Database) -> None:
     projects.require(database, SCOPE)
     with database.write() as tx:
-        tx._now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
+        tx.now = "2099-01-01T00:00:00.000000Z"  # written while the clock was wrong
         prompt = prompts.add(tx, SCOPE, PromptDraft(title="A", content="x"))
     times = [prompt.updated_at]
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_a_store_that_is_removed_or_replaced_while_open_takes_no_more_writes(tmp
         with pytest.raises(StoreFailed, match="removed or replaced"), database.write() as tx:
             prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
         with pytest.raises(StoreFailed, match="removed or replaced"), database.read() as tx:
-            prompts.list_recent(tx, SCOPE, limit=1, offset=0)
+            prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0)
         file.write_bytes(b"another file")
 
 
@@ -122,7 +122,7 @@ def test_threads_share_a_store(database: Database) -> None:
                 with database.write() as tx:
                     prompts.add(tx, SCOPE, PromptDraft(title=f"{worker}/{number}", content="x"))
                 with database.read() as tx:
-                    prompts.list_recent(tx, SCOPE, limit=5, offset=0)
+                    prompts.list_counted(tx, SCOPE, PromptQuery(), limit=5, offset=0)
         except BaseException as error:
             failures.append(error)
 
@@ -133,17 +133,17 @@ def test_threads_share_a_store(database: Database) -> None:
         thread.join()
     assert failures == []
     with database.read() as tx:
-        assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 120
+        assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 120
 
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
     held, waiting = WriteLock(str(tmp_path / "gate")), WriteLock(str(tmp_path / "gate"))
-    with held, pytest.raises(StoreFailed, match="held the write lock"):
-        waiting.acquire(timeout=0.1)
-    # Whoever gave up left the queue, and nobody is locked out by that.
-    with waiting:
+    with held.hold(), pytest.raises(StoreFailed, match="held the write lock"), waiting.hold(timeout=0.1):
         pass
-    with held:
+    # A writer that gave up has left the queue and blocks no other.
+    with waiting.hold():
+        pass
+    with held.hold():
         pass
 
 
@@ -163,7 +163,7 @@ def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
         with pytest.raises(StoreFailed), database.write() as tx:
             prompts.add(tx, SCOPE, PromptDraft(title="Lost", content="y" * 1_000_000))
         with database.read() as tx:
-            assert prompts.list_recent(tx, SCOPE, limit=1, offset=0).total == 1
+            assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)

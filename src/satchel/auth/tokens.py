@@ -42,7 +42,15 @@ def create(
     if names is not None:
         _check_projects(tx, names)
     secret = PREFIX + secrets.token_urlsafe(32)
-    token = rows.add(tx, _hash(secret), owner=owner, is_read_only=is_read_only, projects=names, expires_at=expires_at)
+    token = Token(
+        id=tx.new_id(),
+        owner=owner,
+        is_read_only=is_read_only,
+        projects=names,
+        created_at=tx.now,
+        expires_at=expires_at,
+    )
+    rows.add(tx, _hash(secret), token)
     return token, secret
 
 

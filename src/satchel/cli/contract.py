@@ -1,8 +1,8 @@
 """`satchel contract`: which contracts there are, and the JSON Schemas that they publish."""
 
 import click
-import msgspec
 
+from satchel.cli.store import end, json_option, to_json
 from satchel.contracts import CONTRACTS, load
 from satchel.services.suggestions import closest_name
 
@@ -13,12 +13,12 @@ def cli() -> None:
 
 
 @cli.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def list_(as_json: bool) -> None:
     """List the contracts and their tools."""
     tools = {name: [tool.name for tool in load(name).tools] for name in CONTRACTS}
     if as_json:
-        click.echo(_indented({"contracts": [{"name": name, "tools": tools[name]} for name in tools]}))
+        click.echo(to_json({"contracts": [{"name": name, "tools": tools[name]} for name in tools]}))
     else:
         for name, names in tools.items():
             click.echo(f"{name}\t{', '.join(names)}")
@@ -34,19 +34,14 @@ def show(name: str, tool: str | None, as_json: bool) -> None:
     contract = load(_known("contract", name, list(CONTRACTS)))
     tools = {one.name: one for one in contract.tools}
     if tool is not None:
-        click.echo(_indented(contract.publish_schema(tools[_known("tool", tool, list(tools))])))
+        click.echo(to_json(contract.publish_schema(tools[_known("tool", tool, list(tools))])))
     else:
-        click.echo(_indented([contract.publish_schema(one) for one in contract.tools]))
+        click.echo(to_json([contract.publish_schema(one) for one in contract.tools]))
 
 
 def _known(kind: str, name: str, names: list[str]) -> str:
-    if name in names:
-        return name
-    closest = closest_name(name, names)
-    hint = f"Did you mean '{closest}'? " if closest else ""
-    click.echo(f"satchel: there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", err=True)
-    raise SystemExit(3)
-
-
-def _indented(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    if name not in names:
+        closest = closest_name(name, names)
+        hint = f"Did you mean '{closest}'? " if closest else ""
+        end(f"there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", 3)
+    return name

@@ -2,16 +2,17 @@
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
 
 from satchel import config
-from satchel.cli.store import as_json as indented
-from satchel.cli.store import report_errors
+from satchel.cli.store import database_option, json_option, report_errors, to_json
 from satchel.errors import StoreUnusable
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.migrations import MIGRATIONS
+from satchel.storage.status import read_status
 
 
 @click.group()
@@ -22,15 +23,15 @@ def cli() -> None:
 def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
     """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
 
+    @database_option
+    @json_option
+    @wraps(run)
     def with_store(*, as_json: bool, database: str | None, **options: object) -> None:
         with report_errors(as_json=as_json):
             text, value = run(config.load({"database": database}).database, **options)
-        click.echo(indented(value) if as_json else text)
+        click.echo(to_json(value) if as_json else text)
 
-    with_store.__doc__ = run.__doc__
-    with_store.__name__ = run.__name__
-    with_store = click.option("--json", "as_json", is_flag=True, help="Print JSON.")(with_store)
-    return click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")(with_store)
+    return with_store
 
 
 @cli.command()
@@ -42,11 +43,10 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
     With --role, a role that owns nothing is granted what it needs to serve the store, and no more. Say so again after
     each migration.
     """
-    from satchel.storage.status import read_status
-
     if role is not None and not is_postgres(where):
         raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave --role out.")
-    before = read_status(where).schema if is_postgres(where) else _schema_of_file(where)
+    is_new = not is_postgres(where) and not (os.path.exists(where) and os.path.getsize(where))
+    before = 0 if is_new else read_status(where).schema
     open_database(where).close()
     notes = []
     if role is not None:
@@ -66,14 +66,12 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
 @command
 def status(where: str) -> tuple[str, Any]:
     """Show where the store is, which schema it has, and how much is in it; changes nothing."""
-    from satchel.storage.status import read_status
-
     found = read_status(where)
     lines = [
         f"engine     {found.engine}",
         f"store      {found.store}",
         f"schema     {found.schema} (this Satchel knows up to {found.newest})",
-        *(f"{name:<10} {_format_count(count)}" for name, count in found.counts.items()),
+        *(f"{name:<10} {'not visible' if count is None else count}" for name, count in found.counts.items()),
     ]
     if found.row_security:
         lines.append("This role is held by row-level security: it sees the tasks of one user at a time.")
@@ -93,13 +91,3 @@ def backup(where: str, file: str) -> tuple[str, Any]:
 
     size = copy(where, file)
     return f"Copied {where} to {file} ({size} bytes).", {"store": where, "file": file, "bytes": size}
-
-
-def _schema_of_file(where: str) -> int:
-    from satchel.storage.status import read_status
-
-    return read_status(where).schema if os.path.exists(where) and os.path.getsize(where) else 0
-
-
-def _format_count(count: int | None) -> str:
-    return "not visible" if count is None else str(count)

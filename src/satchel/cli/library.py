@@ -1,12 +1,11 @@
 """`satchel library`: list, show, check, make and render libraries of prompt templates."""
 
 import os
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
-from satchel.cli.store import as_json as to_json
-from satchel.cli.store import print_table
+from satchel.cli.store import end, json_option, print_table, to_json
 from satchel.config import SettingsError, load
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
 from satchel.library.manifest import LibraryPrompt, Problem
@@ -16,7 +15,6 @@ from satchel.settings import BY_NAME
 
 _SETTING = BY_NAME["libraries"]
 roots = click.option(*_SETTING.flags, metavar=_SETTING.metavar, multiple=True, help=_SETTING.full_help)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group()
@@ -26,7 +24,7 @@ def cli() -> None:
 
 @cli.command("list")
 @roots
-@as_json
+@json_option
 def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     """List the libraries and how many prompts each has."""
     found = _open(libraries).catalog
@@ -48,7 +46,7 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
 @cli.command()
 @click.argument("name")
 @roots
-@as_json
+@json_option
 def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Show the prompts of a library, their arguments, and its problems."""
     library = _library(_open(libraries), name)
@@ -68,7 +66,7 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 
 @cli.command()
 @click.argument("path", type=click.Path(exists=True, file_okay=False))
-@as_json
+@json_option
 def validate(path: str, as_json: bool) -> None:
     """Print every problem of the library in folder PATH as file:line: what, and end with 1 if there is one."""
     problems = check(path)
@@ -83,19 +81,19 @@ def validate(path: str, as_json: bool) -> None:
 @cli.command()
 @click.argument("name")
 @roots
-@as_json
+@json_option
 def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Write a small working library in folder NAME of the (first) folder of libraries."""
     if os.sep in name or name in (".", "..") or not library_name(name):
-        _end(f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.", 2)
+        end(f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.", 2)
     root = _roots(libraries)[0]
     folder = os.path.join(root, name)
     try:
         os.makedirs(os.path.join(folder, PROMPTS), mode=0o755)
     except FileExistsError:
-        _end(f"{folder} is already there. Choose another name.", 5)
+        end(f"{folder} is already there. Choose another name.", 5)
     except OSError as error:
-        _end(f"cannot make {folder}: {error.strerror}.", 1)
+        end(f"cannot make {folder}: {error.strerror}.", 1)
     for file, text in TEMPLATE.items():
         with open(os.path.join(folder, file), "x", encoding="utf-8") as opened:
             opened.write(text)
@@ -109,29 +107,29 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name", metavar="LIB:PROMPT")
 @click.argument("arguments", metavar="KEY=VALUE...", nargs=-1)
 @roots
-@as_json
+@json_option
 def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as_json: bool) -> None:
     """Render a prompt with arguments and print it."""
     opened = _open(libraries)
     found = opened.find(name)
     if found is None:
-        _end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", 3)
+        end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", 3)
     library, prompt = found
     given = dict(_pair(argument) for argument in arguments)
     declared = {argument.name: argument for argument in prompt.arguments}
     unknown = [key for key in given if key not in declared]
     missing = [key for key, argument in declared.items() if argument.is_required and key not in given]
     if unknown:
-        _end(f"prompt '{name}' has no argument '{unknown[0]}'. It has: {', '.join(declared) or 'none'}.", 2)
+        end(f"prompt '{name}' has no argument '{unknown[0]}'. It has: {', '.join(declared) or 'none'}.", 2)
     if missing:
-        _end(f"prompt '{name}' needs {missing[0]}=…", 2)
+        end(f"prompt '{name}' needs {missing[0]}=…", 2)
     try:
         text = opened.renderer.render(opened.template(library, prompt), given)
     except ContentMissing:
-        _end(f"there is no file {library.folder}/{PROMPTS}/{prompt.key}.md.", 3)
+        end(f"there is no file {library.folder}/{PROMPTS}/{prompt.key}.md.", 3)
     except RenderFailed as failure:
         where = f"{library.folder}/{PROMPTS}/{prompt.key}.md" + (f":{failure.line}" if failure.line else "")
-        _end(f"{where}: {failure.what}", 1)
+        end(f"{where}: {failure.what}", 1)
     finally:
         opened.renderer.close()
     click.echo(to_json({"name": name, "text": text}) if as_json else text, nl=as_json or not text.endswith("\n"))
@@ -160,7 +158,7 @@ def _roots(given: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return load({"libraries": list(given)}).libraries
     except SettingsError as error:
-        _end(str(error), 2)
+        end(str(error), 2)
 
 
 def _open(given: tuple[str, ...]) -> Libraries:
@@ -170,7 +168,7 @@ def _open(given: tuple[str, ...]) -> Libraries:
 def _library(libraries: Libraries, name: str) -> Library:
     found = next((one for one in libraries.catalog.libraries if one.name == name), None)
     if found is None:
-        _end(f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}", 3)
+        end(f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}", 3)
     return found
 
 
@@ -184,18 +182,13 @@ def _describe(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
 def _pair(argument: str) -> tuple[str, str]:
     key, is_pair, value = argument.partition("=")
     if not is_pair:
-        _end(f"'{argument}' is not KEY=VALUE.", 2)
+        end(f"'{argument}' is not KEY=VALUE.", 2)
     return key, value
 
 
 def _hint(name: str, names: list[str]) -> str:
     near = closest_name(name, names)
     return f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
-
-
-def _end(message: str, status: int) -> NoReturn:
-    click.echo(f"satchel: {message}", err=True)
-    raise SystemExit(status)
 
 
 TEMPLATE = {

@@ -7,8 +7,8 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, as_json, command, fields
-from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch
+from satchel.cli.store import Session, command, fields, given, to_json
+from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch, PromptQuery
 from satchel.services import prompts
 
 limit = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many at most.")
@@ -43,10 +43,7 @@ def add(session: Session, title: str, content: str | None, tags: tuple[str, ...]
 def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> None:
     """List prompts, the last updated first."""
     with session.read() as tx:
-        if tags:
-            page = prompts.list_with_tags(tx, session.scope, tags, limit=limit, offset=offset)
-        else:
-            page = prompts.list_recent(tx, session.scope, limit=limit, offset=offset)
+        page = prompts.list_counted(tx, session.scope, PromptQuery(tags=tags), limit=limit, offset=offset)
     show_page(session, page)
 
 
@@ -58,7 +55,7 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
 def search(session: Session, query: str, limit: int, offset: int) -> None:
     """List prompts with a text in title or content, in any case."""
     with session.read() as tx:
-        page = prompts.search(tx, session.scope, query, limit=limit, offset=offset)
+        page = prompts.list_counted(tx, session.scope, PromptQuery(text=query), limit=limit, offset=offset)
     show_page(session, page)
 
 
@@ -70,7 +67,7 @@ def show(session: Session, ref: str) -> None:
     with session.read() as tx:
         prompt = prompts.find(tx, session.scope, ref)
     if session.as_json:
-        click.echo(as_json(describe(session, prompt)))
+        click.echo(to_json(describe(session, prompt)))
     else:
         contents.show(prompt.content)
 
@@ -95,11 +92,8 @@ def edit(
     """Change a prompt: what is given of it, or its content in the editor."""
     with session.read() as tx:
         found = prompts.find(tx, session.scope, ref)
-    patch = PromptPatch(
-        title=UNSET if title is None else title,
-        description=UNSET if description is None else description,
-        tags=tags if tags or no_tags else UNSET,
-    )
+    new_tags = tags if tags or no_tags else UNSET
+    patch = PromptPatch(title=given(title), description=given(description), tags=new_tags)
     if content is not None or patch == PromptPatch():
         patch = replace(patch, content=contents.decode(contents.read(content, editing=found.content)))
     with session.write() as tx:

@@ -7,8 +7,8 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, as_json, command, fields
-from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
+from satchel.cli.store import Session, command, fields, given, to_json
+from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.services import resources, rules
 
 
@@ -57,7 +57,7 @@ def show(session: Session, name: str) -> None:
     with session.read() as tx:
         resource = resources.get_by_name(tx, session.scope, name)
     if session.as_json:
-        click.echo(as_json({**describe(session, resource), "content": resource.content}))  # bytes come out as base64
+        click.echo(to_json({**describe(session, resource), "content": resource.content}))  # bytes come out as base64
     elif isinstance(resource.content, str):
         contents.show(resource.content)
     elif sys.stdout.isatty():
@@ -74,10 +74,7 @@ def show(session: Session, name: str) -> None:
 @command()
 def edit(session: Session, name: str, content: str | None, mime_type: str | None, description: str | None) -> None:
     """Change a resource: what is given of it, or its text in the editor."""
-    patch = ResourcePatch(
-        mime_type=UNSET if mime_type is None else mime_type,
-        description=UNSET if description is None else description,
-    )
+    patch = ResourcePatch(mime_type=given(mime_type), description=given(description))
     if content is not None or patch == ResourcePatch():
         editing = None if content is not None else read_text(session, name)
         patch = replace(patch, content=contents.read(content, editing=editing))

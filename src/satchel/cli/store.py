@@ -6,27 +6,35 @@ Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
 
 from satchel import config
 from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
-from satchel.model import Scope
+from satchel.model import UNSET, Scope, UnsetType
 from satchel.services import projects, prompts, resources, users
 from satchel.storage.database import Database, Tx, open_database
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+database_option = click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
 
+
+Option = TypeVar("Option")
+_STATUSES: dict[type[SatchelError], int] = {NotFound: 3, Forbidden: 3, Taken: 5, WrongArgument: 2}  # all others: 1
+
+
+@dataclass
 class Session:
     """The store and the project that a command works with, and how it prints its result."""
 
-    def __init__(self, database: Database, scope: Scope, *, as_json: bool) -> None:
-        self.database = database
-        self.scope = scope
-        self.as_json = as_json
-        self.home = ""  # the data folder
+    database: Database
+    scope: Scope
+    as_json: bool
+    home: str  # the data folder
 
     def read(self) -> AbstractContextManager[Tx]:
         """A transaction that reads what the scope may see."""
@@ -38,12 +46,12 @@ class Session:
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
-        click.echo(as_json(value) if self.as_json else text)
+        click.echo(to_json(value) if self.as_json else text)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
         """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
         if self.as_json:
-            click.echo(as_json(value))
+            click.echo(to_json(value))
         else:
             print_table(columns, rows)
 
@@ -62,22 +70,12 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
-        def with_session(
-            *,
-            as_json: bool,
-            database: str | None,
-            project: str | None = None,
-            user: str | None = None,
-            **options: object,
-        ) -> None:
-            flags = {"database": database, "project": project, "user": user}
+        def with_session(*, as_json: bool, **options: Any) -> None:
+            flags: dict[str, str | None] = {name: options.pop(name, None) for name in ("database", "project", "user")}
             with _session(flags, as_json=as_json, in_project=in_project, as_user=as_user) as session:
                 run(session, **options)
 
-        flags = [
-            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-            click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]"),
-        ]
+        flags = [json_option, database_option]
         if in_project:
             flags.append(click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]"))
         if as_user:
@@ -96,8 +94,7 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
     with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
-    session = Session(opened, Scope(project=settings.project, user=settings.user), as_json=as_json)
-    session.home = settings.home
+    session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
         if in_project:
             projects.require(opened, session.scope)
@@ -105,11 +102,11 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
             session.scope = Scope(project=settings.project, user=users.local(opened, settings.home))
         yield session
     except SatchelError as error:
-        _end(_explain(error, session), type(error).__name__, _status(error), as_json=as_json)
+        end(_explain(error, session), _STATUSES.get(type(error), 1), code=type(error).__name__, as_json=as_json)
     except click.UsageError:
         raise
     except click.ClickException as error:
-        _end(error.message, "Failed", 1, as_json=as_json)
+        end(error.message, 1, as_json=as_json)
     finally:
         opened.close()
 
@@ -120,28 +117,24 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
     try:
         yield
     except config.SettingsError as error:
-        _end(str(error), "SettingsError", 2, as_json=as_json)
+        end(str(error), 2, code="SettingsError", as_json=as_json)
     except StoreError as error:
-        _end(str(error), type(error).__name__, 1, as_json=as_json)
+        end(str(error), 1, code=type(error).__name__, as_json=as_json)
 
 
-def as_json(value: object) -> str:
+def to_json(value: object) -> str:
     """A value as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def _end(message: str, code: str, status: int, *, as_json: bool) -> NoReturn:
+def end(message: str, status: int, *, code: str = "Failed", as_json: bool = False) -> NoReturn:
+    """End the command with an error message and an exit status."""
     message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
     text = f"satchel: {message}"
     if as_json:
         text = msgspec.json.encode({"error": {"code": code, "message": message}}).decode()
     click.echo(text, err=True)
     raise SystemExit(status)
-
-
-def _status(error: SatchelError) -> int:
-    statuses: dict[type[SatchelError], int] = {NotFound: 3, Forbidden: 3, Taken: 5, WrongArgument: 2}
-    return statuses.get(type(error), 1)
 
 
 def _explain(error: SatchelError, session: Session) -> str:
@@ -164,21 +157,15 @@ def _explain(error: SatchelError, session: Session) -> str:
 def _explain_missing(error: NotFound, session: Session) -> str:
     if error.kind == "project":
         what, next_ = f"project '{error.key}' does not exist", f"Make it with: satchel project create {error.key}"
+        name = projects.suggest(session.database, error.key)
     else:
         what = f"{error.kind} '{error.key}' is not in project '{error.scope.project}'"
         next_ = f"List what is there with: satchel {error.kind} list -p {error.scope.project}"
-    return f"{what}. {_suggestion(error, session)}{next_}"
-
-
-def _suggestion(error: NotFound, session: Session) -> str:
-    name: str | None
-    if error.kind == "project":
-        name = projects.suggest(session.database, error.key)
-    else:
         suggest = prompts.suggest if error.kind == "prompt" else resources.suggest
         with session.read() as tx:
             name = next(iter(suggest(tx, error.scope, error.key)), None)
-    return f"Did you mean '{name}'? " if name else ""
+    hint = f"Did you mean '{name}'? " if name else ""
+    return f"{what}. {hint}{next_}"
 
 
 def _explain_wrong(error: WrongArgument) -> str:
@@ -232,6 +219,11 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
     if not sys.stdin.isatty():
         raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Say {flag} to do it.")
     click.confirm(question, abort=True, err=True)
+
+
+def given(option: Option | None) -> Option | UnsetType:
+    """An option as a patch has it: UNSET where it was not given."""
+    return UNSET if option is None else option
 
 
 def fields(value: Any, *left_out: str) -> dict[str, Any]:

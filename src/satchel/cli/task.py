@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from satchel import clock
-from satchel.cli.store import Session, command, fields
+from satchel.cli.store import Session, command, fields, given
 from satchel.errors import NotFound
-from satchel.model import UNSET, Task, TaskDetails, TaskDraft, TaskPatch, TaskStatus
+from satchel.model import Task, TaskDetails, TaskDraft, TaskPatch, TaskStatus
 from satchel.services import tasks
 
 
@@ -60,10 +60,7 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
     """Give a task another title or description."""
     if title is None and description is None:
         raise click.UsageError("Give a TITLE, or --description.")
-    patch = TaskPatch(
-        title=UNSET if title is None else title,
-        description=UNSET if description is None else description.strip(),
-    )
+    patch = TaskPatch(title=given(title), description=given(description and description.strip()))
     with session.write() as tx:
         task = tasks.update(tx, session.scope, parse_reference(ref, session), patch)
     session.say(f"Changed task {task.number}: {task.title}", describe(task))

@@ -58,8 +58,8 @@ class DeleteResource(Struct):
 
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
-    named = prompts.list_names(context.tx, context.scope)
-    return {"prompts": [with_description({"name": name}, description) for name, description in named]}
+    found, _ = prompts.list_headers(context.tx, context.scope)
+    return {"prompts": [with_description({"name": prompt.name}, prompt.description) for prompt in found]}
 
 
 def get_prompt(context: Context, params: dict[str, Any]) -> Result:
@@ -198,6 +198,8 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
         return f"{(wrong.kind or '').capitalize()} name must be 1-255 characters"
     if wrong.field == "content" and wrong.rule == "minLength":
         return "Prompt content must not be empty"
+    if wrong.field == "description" and wrong.rule == "maxLength":
+        return f"Description must be at most {wrong.limit} characters"
     if wrong.field == "uri" and wrong.rule == "format":
         return f"Invalid URI '{wrong.value}'"
     if wrong.field == "mime_type" and wrong.rule == "format":

@@ -8,7 +8,7 @@ from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import Id, Time, Yes, answer_schema, hidden
 from satchel.errors import NotFound, Taken, WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Excerpt, Page, PromptDraft, PromptPatch, PromptSummary, Scope
+from satchel.model import MAX_CONTENT_BYTES, Excerpt, PromptDraft, PromptPatch, PromptQuery, PromptSummary, Scope
 from satchel.services import prompts
 from satchel.services.rules import MAX_QUERY, MAX_TAGS
 
@@ -152,8 +152,7 @@ def add_prompt(context: Context, args: AddPrompt) -> Body:
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
-    page = prompts.list_recent(context.tx, context.scope, limit=args.limit, offset=args.offset)
-    return PromptList(**describe_page(page, args))
+    return PromptList(**list_page(context, PromptQuery(), args))
 
 
 def get_prompt(context: Context, args: GetPrompt) -> Body:
@@ -175,15 +174,12 @@ def delete_prompt(context: Context, args: DeletePrompt) -> Body:
 
 
 def search_prompts(context: Context, args: SearchPrompts) -> Body:
-    page = prompts.search(context.tx, context.scope, args.query, limit=args.limit, offset=args.offset)
-    return FoundPrompts(**describe_page(page, args), query=args.query)
+    return FoundPrompts(**list_page(context, PromptQuery(text=args.query), args), query=args.query)
 
 
 def filter_by_tags(context: Context, args: FilterByTags) -> Body:
-    page = prompts.list_with_tags(context.tx, context.scope, args.tags, limit=args.limit, offset=args.offset)
-    return TaggedPrompts(
-        **describe_page(page, args), matched_tags=list(dict.fromkeys(tag.lower() for tag in args.tags))
-    )
+    matched = list(dict.fromkeys(tag.lower() for tag in args.tags))
+    return TaggedPrompts(**list_page(context, PromptQuery(tags=args.tags), args), matched_tags=matched)
 
 
 def list_tags(context: Context, _: ListTags) -> Body:
@@ -201,7 +197,8 @@ def parse_prompt_id(text: str, scope: Scope) -> str:
     return id
 
 
-def describe_page(page: Page, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[str, Any]:
+def list_page(context: Context, query: PromptQuery, args: ListPrompts | SearchPrompts | FilterByTags) -> dict[str, Any]:
+    page = prompts.list_counted(context.tx, context.scope, query, limit=args.limit, offset=args.offset)
     return {
         "prompts": [describe_prompt(prompt) for prompt in page.items],
         "total": page.total,

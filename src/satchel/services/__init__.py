@@ -10,5 +10,4 @@ argument_history    the values that a user gave to the arguments of prompts
 completion          completions of a half-typed name
 suggestions         the known names that are most like a mistyped one
 excerpts            the part of a text that a list shows
-slugs               names of prompts, made from their titles
 """

@@ -15,7 +15,7 @@ def has_new(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) ->
     kept = _storable(values)
     if not kept:
         return False
-    used = rows.all_used(tx, owner(scope), prompt_key)
+    used = rows.used(tx, owner(scope), prompt_key)
     day_ago = clock.day_before(tx.now)
     return any(used.get(pair, "") < day_ago for pair in kept.items())
 
@@ -35,7 +35,7 @@ def recall(tx: Tx, scope: Scope, prompt_key: str, argument: str, text: str = "")
     Case does not matter. In both groups the newest come first.
     """
     folded = text.casefold()
-    known = [value for value, _ in rows.used(tx, owner(scope), prompt_key, argument)]
+    known = [value for name, value in rows.used(tx, owner(scope), prompt_key) if name == argument]
     starting = [value for value in known if value.casefold().startswith(folded)]
     containing = [value for value in known if folded in value.casefold() and value not in starting]
     return (*starting, *containing)

@@ -43,13 +43,7 @@ def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
 
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
     """Tags of the project's prompts."""
-    project = current(tx, scope).number
-    if not rules.is_storable(text):
-        return Completion((), False)
-    found = rows.prompt_tags(tx, project, start=text.lower(), containing="", limit=MOST + 1)
-    if text and len(found) <= MOST:
-        found += rows.prompt_tags(tx, project, start="", containing=text.casefold(), limit=MOST + 1)
-    return _cut(found)
+    return _complete(tx, rows.PROMPT_TAGS, current(tx, scope).number, text.lower())
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:

@@ -1,5 +1,8 @@
 """Use cases of projects."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from msgspec.structs import replace
 
 from satchel.errors import Forbidden, NotFound, Taken
@@ -9,6 +12,8 @@ from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
 from satchel.storage.database import Database, Tx, Violation
 
+Value = TypeVar("Value")
+
 
 def current(tx: Tx, scope: Scope) -> Project:
     """The project that a call works in.
@@ -17,12 +22,41 @@ def current(tx: Tx, scope: Scope) -> Project:
         Forbidden: the scope may not enter it, whether it exists or not.
         NotFound: it does not exist.
     """
-    if scope.projects is not None and scope.project not in scope.projects:
-        raise Forbidden("project", scope.project, scope)
+    check_access(scope)
     project = _find(tx, scope.project)
     if project is None:
         raise NotFound("project", scope.project, scope)
     return project
+
+
+def check_access(scope: Scope) -> None:
+    """Check that a scope may enter its project, whether it exists or not.
+
+    Raises:
+        Forbidden: it may not.
+    """
+    if scope.projects is not None and scope.project not in scope.projects:
+        raise Forbidden("project", scope.project, scope)
+
+
+def find_within(
+    tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
+) -> Value:
+    """What the scope's project has with the first matching pair of column and key.
+
+    `find` is a query that takes the project by its name, so that one statement is enough.
+
+    Raises:
+        Forbidden, NotFound: as `current`; NotFound also where no pair matches.
+    """
+    check_access(scope)
+    for column, key in keys:
+        is_storable = rules.is_storable(key) and rules.is_storable(scope.project)
+        found = find(tx, scope.project, column, key) if is_storable else None
+        if found is not None:
+            return found
+    current(tx, scope)  # raises where it is the project that does not exist
+    raise NotFound(kind, reference, scope)
 
 
 def enter(scope: Scope, name: str) -> Scope:
@@ -92,7 +126,9 @@ def count_contents(tx: Tx, name: str) -> ProjectCounts:
     Raises:
         NotFound: there is no such project.
     """
-    return rows.count_contents(tx, current(tx, Scope(project=name)).number)
+    current(tx, Scope(project=name))
+    [(_, counts)] = rows.list_all(tx, (name,))
+    return counts
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:

@@ -1,6 +1,7 @@
 """Use cases of prompts."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from satchel import clock
 from satchel.errors import NotFound, Taken, VersionConflict
@@ -19,12 +20,14 @@ from satchel.model import (
     StoreChange,
     TagCount,
 )
-from satchel.services import excerpts, rules, slugs
-from satchel.services.projects import current
-from satchel.services.suggestions import closest_names
+from satchel.services import excerpts, rules
+from satchel.services.projects import current, find_within
+from satchel.services.suggestions import closest_entries
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
 from satchel.storage.database import Tx, Violation
+
+_LONGEST_MADE_NAME = 60
 
 # How much of a content a list reads: enough around a hit for nearly every excerpt, and for the longest query.
 _BEFORE, _SIZE = 600, 2400
@@ -44,7 +47,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     id = tx.new_id()
     title = str(draft.title)
     number = None
-    names = slugs.candidates(title, id) if draft.name is None else iter([draft.name])
+    names = _name_candidates(title, id) if draft.name is None else iter([draft.name])
     try:
         while number is None:
             name = next((one for one in names if one != avoiding), None)
@@ -55,7 +58,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
         raise _explain(violation, scope, title) from violation
     rows.set_tags(tx, project, number, draft.tags)
     _announce_list(tx, scope)
-    return _index(tx, scope, project, id)
+    return _index(tx, scope, id)
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
@@ -64,8 +67,7 @@ def get(tx: Tx, scope: Scope, id: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    project = current(tx, scope).number
-    return _require(rows.by_id(tx, project, id) if rules.is_storable(id) else None, id, scope)
+    return find_within(tx, scope, "prompt", id, rows.find, ("id", id))
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
@@ -74,8 +76,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    project = current(tx, scope).number
-    return _require(rows.by_name(tx, project, name) if rules.is_storable(name) else None, name, scope)
+    return find_within(tx, scope, "prompt", name, rows.find, ("name", name))
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
@@ -84,13 +85,9 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
     Raises:
         NotFound: the project has no such prompt.
     """
-    project = current(tx, scope).number
     text = reference.strip()
-    if not rules.is_storable(text):
-        raise NotFound("prompt", reference, scope)
-    id = clock.parse_id(text)
-    found = rows.by_name(tx, project, text) or rows.by_title(tx, project, text)
-    return _require(found or (rows.by_id(tx, project, id) if id else None), reference, scope)
+    id = clock.parse_id(text) or text
+    return find_within(tx, scope, "prompt", reference, rows.find, ("name", text), ("title", text), ("id", id))
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
@@ -101,20 +98,14 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
         return ()
     known = pages.names_of_newest(tx, project, 2 * _NEIGHBOURS)
     title = text[:1].upper() + text[1:]
-    known += pages.names_beside(tx, project, slugs.slug(text), title, _NEIGHBOURS)
-    names = {title: name for name, title in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
+    known += pages.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
+    return closest_entries(text, known)
 
 
-def list_headers(tx: Tx, scope: Scope, *, limit: int, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
+def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:
     """What MCP lists of the prompts after a number, in order of creation, and whether there are more."""
     found = pages.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
-
-
-def list_names(tx: Tx, scope: Scope) -> list[tuple[str, str | None]]:
-    """The name and description of every prompt of the project, in order of creation."""
-    return rows.names(tx, current(tx, scope).number)
 
 
 def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: int | None = None) -> Prompt:
@@ -139,7 +130,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
         rows.set_tags(tx, project, number, patch.tags)
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:
         tx.changed(StoreChange("prompts", scope.project))
-    prompt = _index(tx, scope, project, id)
+    prompt = _index(tx, scope, id)
     if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
         rules.check_template(prompt.content)  # as stored now: another call may have changed the other half
     return prompt
@@ -160,43 +151,26 @@ def delete(tx: Tx, scope: Scope, id: str) -> None:
     tx.changed(StoreChange("prompt", scope.project, key=name))
 
 
-def list_recent(tx: Tx, scope: Scope, *, limit: int, offset: int) -> Page:
-    """The prompts of the project, the last updated first."""
+def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
+    """The prompts that a query asks for, the last updated first, from an offset on, and their total."""
+    wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
-    total = rows.count(tx, project)
-    numbers = rows.recent(tx, project, limit, offset) if offset < total else []
-    return Page(_summarize(tx, numbers), total)
-
-
-def search(tx: Tx, scope: Scope, query: str, *, limit: int, offset: int) -> Page:
-    """The prompts with a text in title or content, in any case. An empty text is in every prompt."""
-    folded = rules.fold_query(query)
-    if not folded:
-        return list_recent(tx, scope, limit=limit, offset=offset)
-    project = current(tx, scope).number
-    numbers, total = tx.prompts_containing(project, PromptQuery(text=folded), limit, offset=offset)
-    return Page(_summarize(tx, numbers, folded), total)
-
-
-def list_with_tags(tx: Tx, scope: Scope, tags: Sequence[str], *, limit: int, offset: int) -> Page:
-    """The prompts with at least one of some tags, in any case."""
-    wanted = rules.clean_tag_filter("prompt", tags)
-    numbers, total = rows.with_tags(tx, current(tx, scope).number, wanted or [], limit, offset)
-    return Page(_summarize(tx, numbers), total)
+    if wanted is None:
+        return Page((), 0)
+    numbers, total = pages.numbers_and_total(tx, project, wanted, limit=limit, offset=offset)
+    return Page(_summarize(tx, numbers, wanted.text), total)
 
 
 def list_page(
     tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: PromptPosition | None = None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """The prompts after a position, the last updated first, and whether there are more."""
-    tags = rules.clean_tag_filter("prompt", query.tags, needs_all=query.needs_all_tags)
-    folded = rules.fold_query(query.text)
+    """The prompts that a query asks for, the last updated first, after a position, and whether there are more."""
+    wanted = rules.clean_query("prompt", query)
     project = current(tx, scope).number
-    if tags is None:
+    if wanted is None:
         return (), False
-    wanted = PromptQuery(text=folded, tags=tags, needs_all_tags=query.needs_all_tags)
     numbers = pages.numbers(tx, project, wanted, limit + 1, after)
-    return _summarize(tx, numbers[:limit], folded), len(numbers) > limit
+    return _summarize(tx, numbers[:limit], wanted.text), len(numbers) > limit
 
 
 def position_of(prompt: PromptSummary) -> PromptPosition:
@@ -209,9 +183,28 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
     return rows.tag_counts(tx, current(tx, scope).number)
 
 
-def _index(tx: Tx, scope: Scope, project: int, id: str) -> Prompt:
+def make_name(title: str) -> str:
+    """A title as lower-case ASCII letters, digits and hyphens; empty where it has none."""
+    import unicodedata  # only a new prompt needs it
+
+    spelled = unicodedata.normalize("NFKD", title.casefold())
+    plain = "".join(character for character in spelled if not unicodedata.category(character).startswith("M"))
+    return re.sub("[^A-Za-z0-9]+", "-", plain).strip("-")[:_LONGEST_MADE_NAME]
+
+
+def _name_candidates(title: str, id: str) -> Iterator[str]:
+    """The names that a prompt may get, the best first; the last is free because ids are unique."""
+    suffix = id.replace("-", "")[:8]
+    base = make_name(title) or f"prompt-{suffix}"
+    yield base
+    yield from (f"{base}-{count}" for count in range(2, 10))
+    yield f"{base}-{suffix}"
+    yield f"{base}-{id}"
+
+
+def _index(tx: Tx, scope: Scope, id: str) -> Prompt:
     """A prompt just written, after bringing its searchable text up to date."""
-    prompt = _require(rows.by_id(tx, project, id), id, scope)
+    prompt = get(tx, scope, id)
     rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
     return prompt
@@ -221,12 +214,6 @@ def _announce_list(tx: Tx, scope: Scope) -> None:
     """Announce that the project has one prompt more or less."""
     tx.changed(StoreChange("prompts", scope.project))
     tx.changed(StoreChange("project", scope.project))
-
-
-def _require(prompt: Prompt | None, key: str, scope: Scope) -> Prompt:
-    if prompt is None:
-        raise NotFound("prompt", key, scope)
-    return prompt
 
 
 def _explain(violation: Violation, scope: Scope, title: str) -> Exception:

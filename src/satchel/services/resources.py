@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange
 from satchel.services import rules
-from satchel.services.projects import current
-from satchel.services.suggestions import closest_names
+from satchel.services.projects import current, find_within
+from satchel.services.suggestions import closest_entries
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
 
@@ -30,8 +30,8 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
         # Another process deleted the project after we read its number.
         raise NotFound("project", scope.project, scope) from violation
     if not is_added:
-        holder = None if rows.by_name(tx, project, draft.name) else rows.by_uri(tx, project, draft.uri)
-        if holder is not None:
+        holder = rows.find(tx, scope.project, "uri", draft.uri)
+        if holder is not None and rows.find(tx, scope.project, "name", draft.name) is None:
             raise Taken("resource", "uri", draft.uri, scope, holder=holder.name)
         raise Taken("resource", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
@@ -45,8 +45,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Resource:
     Raises:
         NotFound: the project has no such resource.
     """
-    project = current(tx, scope).number
-    return _require(rows.by_name(tx, project, name) if rules.is_storable(name) else None, name, scope)
+    return find_within(tx, scope, "resource", name, rows.find, ("name", name))
 
 
 def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
@@ -55,8 +54,7 @@ def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
     Raises:
         NotFound: the project has no such resource.
     """
-    project = current(tx, scope).number
-    return _require(rows.by_uri(tx, project, uri) if rules.is_storable(uri) else None, uri, scope)
+    return find_within(tx, scope, "resource", uri, rows.find, ("uri", uri))
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Resource:
@@ -65,16 +63,13 @@ def find(tx: Tx, scope: Scope, reference: str) -> Resource:
     Raises:
         NotFound: the project has no such resource.
     """
-    project = current(tx, scope).number
     text = reference.strip()
-    if not rules.is_storable(text):
-        raise NotFound("resource", reference, scope)
-    return _require(rows.by_name(tx, project, text) or rows.by_uri(tx, project, text), reference, scope)
+    return find_within(tx, scope, "resource", reference, rows.find, ("name", text), ("uri", text))
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:
     """Every resource of the project without its content, in order of creation."""
-    return rows.list_all(tx, current(tx, scope).number)
+    return rows.list_after(tx, current(tx, scope).number)
 
 
 def list_page(
@@ -86,14 +81,12 @@ def list_page(
     """
     folded = rules.fold_query(query)
     project = current(tx, scope).number
-    if not folded:
-        found = rows.list_after(tx, project, after=after, limit=limit + 1)
-        return tuple(found[:limit]), len(found) > limit
+    size = _BATCH if folded else limit + 1
     hits: list[Resource] = []
     while len(hits) <= limit:
-        batch = rows.list_after(tx, project, after=after, limit=_BATCH)
+        batch = rows.list_after(tx, project, after=after, limit=size)
         hits += [one for one in batch if folded in f"{one.name}\n{one.uri}\n{one.description or ''}".casefold()]
-        if len(batch) < _BATCH:
+        if len(batch) < size:
             break
         after = batch[-1].number
     return tuple(hits[:limit]), len(hits) > limit
@@ -106,8 +99,7 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     if not rules.is_storable(text):
         return ()
     known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    names = {uri: name for name, uri in known} | {name: name for name, _ in known}
-    return tuple(dict.fromkeys(names[one] for one in closest_names(text, names, 6)))[:3]
+    return closest_entries(text, known)
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_version: int | None = None) -> Resource:
@@ -162,9 +154,3 @@ def _fit(patch: ResourcePatch, seen: Resource) -> ResourcePatch:
 def _announce(tx: Tx, scope: Scope, uri: str) -> None:
     tx.changed(StoreChange("resources", scope.project))  # even after an update: lists show the size
     tx.changed(StoreChange("resource", scope.project, key=uri))
-
-
-def _require(resource: Resource | None, key: str, scope: Scope) -> Resource:
-    if resource is None:
-        raise NotFound("resource", key, scope)
-    return resource

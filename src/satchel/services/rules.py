@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from satchel.errors import WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, UNSET, Argument, PromptDraft
+from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, UNSET, Argument, PromptDraft, TextQuery
 
 Value = TypeVar("Value", bound=Struct)
+Query = TypeVar("Query", bound=TextQuery)
 
 MAX_NAME = 255
 MAX_TITLE = 200
@@ -154,16 +155,17 @@ def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
     return sorted({tag.lower() for tag in tags})
 
 
-def clean_tag_filter(kind: str, tags: Sequence[str], *, needs_all: bool = False) -> list[str] | None:
-    """Tags to filter by, as they are stored; None where nothing can match. Any text is allowed."""
-    _check_number_of_tags(kind, tags)
-    for tag in tags:
+def clean_query(kind: str, query: Query) -> Query | None:
+    """A query as texts and tags are stored; None where nothing can match. A tag may be any text."""
+    _check_number_of_tags(kind, query.tags)
+    for tag in query.tags:
         check_text("tags", tag)
+    text = fold_query(query.text)
     # Stored tags are ASCII. Lower-casing first would turn the Kelvin sign into a k.
-    possible = [tag for tag in tags if tag.isascii()]
-    if tags and (not possible or (needs_all and len(possible) < len(tags))):
+    possible = [tag for tag in query.tags if tag.isascii()]
+    if query.tags and (not possible or (query.needs_all_tags and len(possible) < len(query.tags))):
         return None
-    return sorted({tag.lower() for tag in possible})
+    return structs.replace(query, text=text, tags=sorted({tag.lower() for tag in possible}))
 
 
 def _check_number_of_tags(kind: str, tags: Sequence[str]) -> None:

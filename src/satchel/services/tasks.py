@@ -22,7 +22,6 @@ from satchel.model import (
 )
 from satchel.services import projects, rules
 from satchel.services.suggestions import closest_names
-from satchel.storage import task_blocks as blocks
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
@@ -78,13 +77,11 @@ def list_page(
     Raises:
         NotFound, Forbidden: as `projects.current`, about the project of the query.
     """
-    tags = rules.clean_tag_filter("task", query.tags, needs_all=query.needs_all_tags)
-    folded = rules.fold_query(query.text)
-    if tags is None:
+    wanted = rules.clean_query("task", query)
+    if wanted is None:
         return (), False
     if query.project is not None:
         projects.get(tx, scope, query.project)
-    wanted = replace(query, text=folded, tags=tags)
     numbers = pages.numbers(tx, owner(scope), wanted, scope.projects, limit + 1, after)
     return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
 
@@ -108,9 +105,9 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
     task = None
     if isinstance(reference, int):
         if 0 < reference <= _LARGEST_NUMBER:
-            task = rows.by_number(tx, owner(scope), reference, scope.projects)
+            task = rows.find(tx, owner(scope), "number", reference, scope.projects)
     elif rules.is_storable(reference):
-        task = rows.by_id(tx, owner(scope), reference, scope.projects)
+        task = rows.find(tx, owner(scope), "id", reference, scope.projects)
         if task is None and tx.is_task(reference):
             raise Forbidden("task", reference, scope)
     return _require(task, reference, scope)
@@ -131,7 +128,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if number is not None:
         numbers = [number]
     elif id is not None:
-        task = rows.by_id(tx, owner(scope), id)
+        task = rows.find(tx, owner(scope), "id", id)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
     if not found:
@@ -195,7 +192,7 @@ def update(
     except Violation as violation:  # the project was deleted after we read its number
         raise NotFound("project", str(patch.project), scope) from violation
     if task is None:
-        actual = _require(rows.by_id(tx, user, seen.id), reference, scope).version
+        actual = _require(rows.find(tx, user, "id", seen.id), reference, scope).version
         raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=actual)
     if patch.title is not UNSET or patch.description is not UNSET:
         _index(tx, task)
@@ -257,13 +254,13 @@ def _set_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> N
         possible = [number for number in possible if number in seen]
         possible += [number for number in before.blocked_by if number not in seen]
     try:
-        added = set(blocks.replace(tx, owner(scope), task, possible))
+        added = set(rows.set_blockers(tx, owner(scope), task, possible))
     except Violation as violation:  # one of them was deleted meanwhile
         raise NotFound("task", str(wanted[0]), scope) from violation
     missing = [number for number in wanted if number not in added]
     if missing:
         raise NotFound("task", str(missing[0]), scope)
-    if blocks.is_circular(tx, owner(scope), task):
+    if rows.is_circular(tx, owner(scope), task):
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
 
 
@@ -275,7 +272,7 @@ def _index(tx: Tx, task: Task) -> None:
 
 def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> None:
     """Announce that a task changed, and those that it blocks, where they become ready or blocked by the change."""
-    concerned = [number, *(blocks.blocked_by(tx, user, number) if with_blocked else ())]
+    concerned = [number, *(rows.blocked_tasks(tx, user, number) if with_blocked else ())]
     for one, has_project, project in rows.projects_of(tx, user, concerned):
         if has_project and project is None:  # row-level security hides the name from this transaction
             tx.changed(StoreChange("everything", owner=user))

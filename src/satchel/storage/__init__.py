@@ -15,9 +15,8 @@ projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
 prompt_pages        pages of prompts, and the names beside a mistyped one
 resources           queries about resources
-tasks               queries about tasks
+tasks               queries about tasks, and which blocks which
 task_pages          pages of tasks in the order of a filter
-task_blocks         which task blocks which
 argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
 tokens              queries about tokens

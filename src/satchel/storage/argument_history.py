@@ -8,19 +8,12 @@ from satchel.storage.database import Tx
 _KEPT = 20  # values of one argument, the newest
 
 
-def used(tx: Tx, owner: str, prompt: str, argument: str) -> list[tuple[str, Timestamp]]:
-    """The values of an argument and when each was used last, the newest first."""
+def used(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
+    """When each value of each argument of a prompt was used last, the newest first."""
     sql = """
-        select value, used_at from argument_values
-        where owner = :owner and prompt = :prompt and argument = :argument order by used_at desc, value
+        select argument, value, used_at from argument_values where owner = :owner and prompt = :prompt
+        order by used_at desc, value
     """
-    rows = tx.all(sql, owner=owner, prompt=prompt, argument=argument)
-    return [(value, used_at) for value, used_at in rows]
-
-
-def all_used(tx: Tx, owner: str, prompt: str) -> dict[tuple[str, str], Timestamp]:
-    """When each value of each argument of a prompt was used last."""
-    sql = "select argument, value, used_at from argument_values where owner = :owner and prompt = :prompt"
     rows = tx.all(sql, owner=owner, prompt=prompt)
     return {(argument, value): used_at for argument, value, used_at in rows}
 

@@ -1,8 +1,11 @@
-"""Changes on their way between processes: their encoding, and passing them to a listener."""
+"""Changes on their way between processes: their encoding, and the thread that passes them to a listener."""
+
+import threading
 
 import msgspec
 
-from satchel.log import log_surprise
+from satchel.errors import StoreFailed
+from satchel.log import log, log_surprise
 from satchel.model import StoreChange
 from satchel.storage.database import Listener
 
@@ -24,9 +27,52 @@ def decode(text: str) -> list[StoreChange]:
         return [EVERYTHING]
 
 
-def notify(listen: Listener, changes: list[StoreChange]) -> None:
-    """Pass changes to a listener; when it raises, log that, so that it still gets the next ones."""
-    try:
-        listen(changes)
-    except Exception:
-        log_surprise("watching the store")
+class Watcher:
+    """Asks an engine for changes in its own thread, and passes them to a listener, until it is stopped."""
+
+    interval = 0.0  # seconds between polls
+
+    def __init__(self, listen: Listener) -> None:
+        self._listen = listen
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="satchel-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, and close the connection."""
+        self._stopped.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(1)
+
+    def poll(self) -> list[StoreChange]:
+        """The changes since the last poll; may wait half a second for some.
+
+        Raises:
+            StoreFailed: the store cannot be asked now.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the connection."""
+        raise NotImplementedError
+
+    def _run(self) -> None:
+        complaint = ""
+        while not self._stopped.wait(self.interval):
+            try:
+                changes = self.poll()
+                complaint = ""
+            except StoreFailed as error:
+                changes = []
+                if str(error) != complaint and not self._stopped.is_set():  # once, not with every poll
+                    complaint = str(error)
+                    log(f"watching the store: {complaint.strip()}")
+            if changes and not self._stopped.is_set():
+                self._pass_on(changes)
+        self.close()
+
+    def _pass_on(self, changes: list[StoreChange]) -> None:
+        try:
+            self._listen(changes)
+        except Exception:  # the listener still gets the next changes
+            log_surprise("watching the store")

@@ -6,12 +6,15 @@ must do differently is a method here that each of them fills in.
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from satchel import clock
 from satchel.errors import StoreUnusable
-from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
+from satchel.model import UNSET, PromptPosition, PromptQuery, Scope, StoreChange
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
@@ -30,22 +33,15 @@ class Violation(Exception):
 class Tx:
     """One transaction. It has one time, and is rolled back whole when anything in it fails."""
 
-    _now: str | None = None
-    _changes: dict[StoreChange, None] | None = None
-
-    @property
+    @cached_property
     def now(self) -> str:
         """The one time of this transaction."""
-        if self._now is None:
-            self._now = clock.now()
-        return self._now
+        return clock.now()
 
-    @property
+    @cached_property
     def changes(self) -> dict[StoreChange, None]:
         """What is announced to watching processes once this is committed."""
-        if self._changes is None:
-            self._changes = {}
-        return self._changes
+        return {}
 
     def changed(self, change: StoreChange) -> None:
         """Announce a change to every process that watches the store, once this is committed."""
@@ -63,20 +59,35 @@ class Tx:
 
     def one(self, sql: str, **values: object) -> Row | None:
         """The first row of a statement's result, or None."""
-        text, values = _expand_lists(sql, values)
-        rows = self.execute(text, values)
+        rows = self.all(sql, **values)
         return rows[0] if rows else None
+
+    def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
+        """The rows of a `select … where …` on both sides of a text in the order of a column, the nearest first."""
+        before = f"{sql} and {column} < :text order by {column} desc limit :limit"
+        after = f"{sql} and {column} >= :text order by {column} limit :limit"
+        return [row for one in (before, after) for row in self.all(one, **values, text=text, limit=limit)]
 
     def run(self, sql: str, **values: object) -> None:
         """Execute a statement for its effect."""
         self.all(sql, **values)
 
-    def renew(self, sql: str, last: str, **values: object) -> Row | None:
-        """Execute an update that sets `updated_at = :now where … and updated_at < :now returning …`.
+    def renew(
+        self, table: str, changes: str, where: str, *, columns: str, version: int | None = None, **values: Any
+    ) -> Row | None:
+        """Update the row that a condition selects, and return some of its columns; None where there is no such row.
 
-        Each update of a row is later than the one before, even where the clock goes back or two writers wait for each
-        other: where the row is not older than this transaction, `last` selects its time, and we take the tick after it.
+        The row gets the next version and a later time, even where the clock goes back or two writers wait for each
+        other: where it is not older than this transaction, we take the tick after its time. With `version`, only a row
+        of this version is updated.
         """
+        condition = f"{where} and (:any_version or version = :version)"
+        sql = f"""
+            update {table} set {changes}, updated_at = :now, version = version + 1
+            where {condition} and updated_at < :now returning {columns}
+        """
+        last = f"select updated_at from {table} where {condition}"
+        values |= {"any_version": version is None, "version": version}
         now = self.now
         while True:
             row = self.one(sql, **values, now=now)
@@ -154,6 +165,13 @@ class Database:
         raise NotImplementedError
 
 
+def patch_values(patch: Struct) -> dict[str, Any]:
+    """The parameters of an update: for each field of a patch, its value or None, and whether it has one."""
+    fields = asdict(patch)
+    given = {f"has_{name}": value is not UNSET for name, value in fields.items()}
+    return given | {name: None if value is UNSET else value for name, value in fields.items()}
+
+
 def open_database(where: str) -> Database:
     """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
 
@@ -183,13 +201,10 @@ def is_postgres(where: str) -> bool:
     return True
 
 
-def _expand_lists(sql: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
-    for value in values.values():
-        if type(value) is list or type(value) is tuple:
-            break
-    else:
+def _expand_lists(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    lists = {name: value for name, value in values.items() if type(value) in (list, tuple)}
+    if not lists:
         return sql, values
-    lists = {name: value for name, value in values.items() if isinstance(value, list | tuple)}
     plain = {name: value for name, value in values.items() if name not in lists}
     for name, items in lists.items():
         sql = _expand_list(sql, name, len(items))

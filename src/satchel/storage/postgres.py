@@ -24,7 +24,7 @@ from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema
 from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
-from satchel.storage.postgres_watch import Watcher
+from satchel.storage.postgres_watch import PostgresWatcher
 
 _CONNECTIONS = 10  # of a process
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
@@ -82,7 +82,7 @@ class PostgresTx(Tx):
             "text": query.text,
             "pattern": "%" + re.sub(r"([\\%_])", r"\\\1", query.text) + "%",
             "tags": list(query.tags),
-            "needed": len(query.tags) if query.needs_all_tags else 1,
+            "needed": query.needed_tags,
             "moment": moment,
             "last": last,
             "limit": limit,
@@ -120,7 +120,7 @@ class PostgresDatabase(Database):
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._watchers: list[Watcher] = []
+        self._watchers: list[changes.Watcher] = []
         self._probe_lock = threading.Lock()
         self._probe: psycopg.Connection[Row] | None = None  # the connection that `schema` uses
         with operators_connection(address) as (connection, name):
@@ -160,7 +160,7 @@ class PostgresDatabase(Database):
 
     def watch(self, listen: Listener) -> None:
         with _translate_errors():
-            self._watchers.append(Watcher(self._connect_to_listen, listen))
+            self._watchers.append(PostgresWatcher(self._connect_to_listen, listen))
 
     @property
     def schema(self) -> int:

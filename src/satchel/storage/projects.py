@@ -25,15 +25,6 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Proje
     return [(Project(*row[:4]), ProjectCounts(*row[4:])) for row in found]
 
 
-def count_contents(tx: Tx, project: int) -> ProjectCounts:
-    """How much a project holds."""
-    sql = """
-        select (select count(*) from prompts where project = :project),
-            (select count(*) from resources where project = :project)
-    """
-    return ProjectCounts(*(tx.one(sql, project=project) or (0, 0)))
-
-
 def add(tx: Tx, name: str) -> bool:
     """Insert a project, unless there is one of that name; says whether it was inserted."""
     sql = """

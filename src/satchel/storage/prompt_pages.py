@@ -8,9 +8,17 @@ _FEW = 300  # sorting so many prompts is faster than walking the index
 _NEWEST = 200  # so many of the newest are scanned for a text before the index of texts is used
 _MOST = 3000  # so many at most, where the first scan predicts that they fill the page
 
+_NAMES = "select name, title from prompts where project = :project"
 _AFTER = "(updated_at, number) < (:moment, :last)"
 _ORDER = "order by updated_at desc, number desc"
 _TAGGED = "(select count(*) from prompt_tags g where g.prompt = number and g.tag in :tags) >= :needed"
+_WITH_ONE_TAG = "select prompt from prompt_tags where project = :project and tag in :tags"
+_WITH_ALL_TAGS = f"{_WITH_ONE_TAG} group by prompt having count(*) = :needed"  # slower, even for a single tag
+_COUNT_TAGGED = "select count(distinct prompt) from ({}) as tagged"
+_PAGE = f"select number from prompts where project = :project {_ORDER} limit :limit offset :offset"
+_PAGE_TAGGED = f"""
+    select number from prompts where project = :project and number in ({{}}) {_ORDER} limit :limit offset :offset
+"""
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
 # `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
 _AMONG_FEW = f"project + 0 = :project and number in :few and {_AFTER} and {_TAGGED}"
@@ -18,18 +26,17 @@ _AMONG_FEW = f"project + 0 = :project and number in :few and {_AFTER} and {_TAGG
 
 def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptPosition | None) -> list[int]:
     """The numbers of the prompts that a query with folded text and tags asks for, the last updated first."""
-    tags, needs_all = query.tags, query.needs_all_tags
     moment, last = after or NEWEST
     values = {
         "project": project,
         "text": query.text,
-        "tags": list(tags),
-        "needed": len(tags) if needs_all else min(1, len(tags)),
+        "tags": list(query.tags),
+        "needed": query.needed_tags,
         "moment": moment,
         "last": last,
         "limit": limit,
     }
-    few = _few(tx, project, query) if tags else None
+    few = _few(tx, project, query) if query.tags else None
     if query.text and few is None:
         return _scan_newest(tx, limit, values) or tx.prompts_containing(project, query, limit, after=after)[0]
     sql = f"select number from prompts where project = :project and {_AFTER} and {_TAGGED} {_ORDER} limit :limit"
@@ -40,9 +47,25 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
         """
     elif few is not None:
         sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
-    elif not tags:
+    elif not query.tags:
         sql = f"select number from prompts where project = :project and {_AFTER} {_ORDER} limit :limit"
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
+
+
+def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, offset: int) -> tuple[list[int], int]:
+    """A page of what `numbers` gives, by an offset, and how many prompts there are in all."""
+    if query.text:
+        return tx.prompts_containing(project, query, limit, offset=offset)
+    count = "select count(*) from prompts where project = :project"
+    sql = _PAGE
+    if query.tags:
+        tagged = _WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG
+        count, sql = _COUNT_TAGGED.format(tagged), _PAGE_TAGGED.format(tagged)
+    values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
+    [total] = tx.one(count, **values) or (0,)
+    if offset >= total:
+        return [], total
+    return [number for (number,) in tx.all(sql, **values, limit=limit, offset=offset)], total
 
 
 def _scan_newest(tx: Tx, limit: int, values: dict[str, object]) -> list[int] | None:
@@ -94,19 +117,12 @@ def headers(tx: Tx, project: int, *, after: int, limit: int) -> list[PromptHeade
 
 def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> list[tuple[str, str]]:
     """Names and titles of the prompts next to a name in the order of names, and next to a title in that of titles."""
-    statements = (
-        "select name, title from prompts where project = :project and name < :name order by name desc limit :limit",
-        "select name, title from prompts where project = :project and name >= :name order by name limit :limit",
-        "select name, title from prompts where project = :project and title < :title order by title desc limit :limit",
-        "select name, title from prompts where project = :project and title >= :title order by title limit :limit",
-    )
-    found: dict[str, str] = {}
-    for sql in statements:
-        found.update(tx.all(sql, project=project, name=name, title=title, limit=limit))
-    return list(found.items())
+    found = tx.all_beside(_NAMES, "name", name, limit, project=project)
+    found += tx.all_beside(_NAMES, "title", title, limit, project=project)
+    return list(dict(found).items())
 
 
 def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
     """Names and titles of the last updated prompts."""
-    sql = f"select name, title from prompts where project = :project {_ORDER} limit :limit"
+    sql = f"{_NAMES} {_ORDER} limit :limit"
     return [(name, title) for name, title in tx.all(sql, project=project, limit=limit)]

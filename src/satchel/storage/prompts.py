@@ -1,13 +1,14 @@
 """Queries about prompts, their tags and their folded texts."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from satchel.model import UNSET, Argument, Prompt, PromptDraft, PromptPatch, TagCount
-from satchel.storage.database import Row, Tx
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount
+from satchel.storage.database import Row, Tx, patch_values
 
 # Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
@@ -17,8 +18,9 @@ _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
 _PROMPT = f"""
     select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-    from prompts where project = :project
+    from prompts where project = (select number from projects where name = :project)
 """
+_BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -44,36 +46,16 @@ def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | N
         values (:id, :project, :name, :title, :content, :description, :arguments, :now, :now)
         on conflict (project, name) do nothing returning number
     """
-    row = tx.one(
-        sql,
-        id=id,
-        project=project,
-        name=name,
-        title=draft.title,
-        content=draft.content,
-        description=draft.description,
-        arguments=_encode_arguments(draft.arguments),
-        now=tx.now,
-    )
+    arguments = _encode_arguments(draft.arguments)
+    values = asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
+    row = tx.one(sql, **values)
     return row[0] if row else None
 
 
-def by_id(tx: Tx, project: int, id: str) -> Prompt | None:
-    """The prompt with an id, whole."""
-    sql = f"{_PROMPT} and id = :id"
-    return _prompt(tx.one(sql, project=project, id=id))
-
-
-def by_name(tx: Tx, project: int, name: str) -> Prompt | None:
-    """The prompt with a name, whole."""
-    sql = f"{_PROMPT} and name = :name"
-    return _prompt(tx.one(sql, project=project, name=name))
-
-
-def by_title(tx: Tx, project: int, title: str) -> Prompt | None:
-    """The prompt with a title, whole."""
-    sql = f"{_PROMPT} and title = :title"
-    return _prompt(tx.one(sql, project=project, title=title))
+def find(tx: Tx, project: str, column: Literal["id", "name", "title"], key: str) -> Prompt | None:
+    """The prompt of a project with a key in one of its columns, whole. The project is given by name."""
+    sql = _BY[column]
+    return _prompt(tx.one(sql, project=project, key=key))
 
 
 def decode_arguments(text: str | None) -> tuple[Argument, ...]:
@@ -87,35 +69,14 @@ def update(tx: Tx, project: int, id: str, patch: PromptPatch, version: int | Non
     Raises:
         Violation: prompts_title, where its title is taken.
     """
-    sql = """
-        update prompts set
-            title = coalesce(:title, title),
-            content = coalesce(:content, content),
-            description = case when :has_description then :description else description end,
-            arguments = case when :has_arguments then :arguments else arguments end,
-            updated_at = :now,
-            version = version + 1
-        where project = :project and id = :id and (:any_version or version = :version) and updated_at < :now
-        returning number
+    changes = """
+        title = coalesce(:title, title),
+        content = coalesce(:content, content),
+        description = case when :has_description then :description else description end,
+        arguments = case when :has_arguments then :arguments else arguments end
     """
-    last = """
-        select updated_at from prompts
-        where project = :project and id = :id and (:any_version or version = :version)
-    """
-    row = tx.renew(
-        sql,
-        last,
-        project=project,
-        id=id,
-        title=patch.title or None,
-        content=patch.content or None,
-        has_description=patch.description is not UNSET,
-        description=patch.description or None,
-        has_arguments=patch.arguments is not UNSET,
-        arguments=_encode_arguments(patch.arguments or ()),
-        any_version=version is None,
-        version=version,
-    )
+    values = patch_values(patch) | {"project": project, "id": id, "arguments": _encode_arguments(patch.arguments or ())}
+    row = tx.renew("prompts", changes, "project = :project and id = :id", columns="number", version=version, **values)
     return row[0] if row else None
 
 
@@ -158,43 +119,6 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     """Every tag in use with the number of its prompts, by name."""
     sql = "select tag, count(*) from prompt_tags where project = :project group by tag order by tag"
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
-
-
-def names(tx: Tx, project: int) -> list[tuple[str, str | None]]:
-    """The name and description of every prompt, in order of creation."""
-    sql = "select name, description from prompts where project = :project order by number"
-    return [(name, description) for name, description in tx.all(sql, project=project)]
-
-
-def count(tx: Tx, project: int) -> int:
-    """The number of a project's prompts."""
-    row = tx.one("select count(*) from prompts where project = :project", project=project)
-    return row[0] if row else 0
-
-
-def recent(tx: Tx, project: int, limit: int, offset: int) -> list[int]:
-    """The numbers of a project's prompts, the last updated first."""
-    sql = """
-        select number from prompts where project = :project
-        order by updated_at desc, number desc limit :limit offset :offset
-    """
-    return [number for (number,) in tx.all(sql, project=project, limit=limit, offset=offset)]
-
-
-def with_tags(tx: Tx, project: int, tags: Sequence[str], limit: int, offset: int) -> tuple[list[int], int]:
-    """Of the prompts with at least one of some tags, the last updated first: a page of numbers, and the total."""
-    wanted = list(tags)
-    sql = "select count(distinct prompt) from prompt_tags where project = :project and tag in :tags"
-    [total] = tx.one(sql, project=project, tags=wanted) or (0,)
-    if offset >= total:
-        return [], total
-    sql = """
-        select number from prompts where project = :project
-            and number in (select prompt from prompt_tags where project = :project and tag in :tags)
-        order by updated_at desc, number desc limit :limit offset :offset
-    """
-    rows = tx.all(sql, project=project, tags=wanted, limit=limit, offset=offset)
-    return [number for (number,) in rows], total
 
 
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:

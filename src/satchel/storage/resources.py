@@ -1,10 +1,18 @@
 """Queries about resources."""
 
+from typing import Literal
+
+from msgspec.structs import asdict
+
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Row, Tx, patch_values
 
 _COLUMNS = "number, id, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
-_WHOLE = f"select {_COLUMNS}, 0, content, data from resources where project = :project"
+_WHOLE = f"""
+    select {_COLUMNS}, 0, content, data from resources
+    where project = (select number from projects where name = :project)
+"""
+_BY = {column: f"{_WHOLE} and {column} = :key" for column in ("name", "uri")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from resources where project = :project
@@ -20,42 +28,19 @@ def add(tx: Tx, project: int, draft: ResourceDraft) -> bool:
         on conflict do nothing returning number
     """
     text, data = _split(draft.content)
-    row = tx.one(
-        sql,
-        id=tx.new_id(),
-        project=project,
-        name=draft.name,
-        uri=draft.uri,
-        description=draft.description,
-        mime_type=draft.mime_type,
-        content=text,
-        data=data,
-        now=tx.now,
-    )
+    values = asdict(draft) | {"id": tx.new_id(), "project": project, "content": text, "data": data, "now": tx.now}
+    row = tx.one(sql, **values)
     return row is not None
 
 
-def by_name(tx: Tx, project: int, name: str) -> Resource | None:
-    """The resource of that name, whole."""
-    sql = f"{_WHOLE} and name = :name"
-    row = tx.one(sql, project=project, name=name)
+def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Resource | None:
+    """The resource of a project with a key in one of its columns, whole. The project is given by name."""
+    sql = _BY[column]
+    row = tx.one(sql, project=project, key=key)
     return _resource(row) if row else None
 
 
-def by_uri(tx: Tx, project: int, uri: str) -> Resource | None:
-    """The resource with that URI, whole."""
-    sql = f"{_WHOLE} and uri = :uri"
-    row = tx.one(sql, project=project, uri=uri)
-    return _resource(row) if row else None
-
-
-def list_all(tx: Tx, project: int) -> list[Resource]:
-    """Every resource without its content, in order of creation."""
-    sql = f"{_WITHOUT_CONTENT} order by number"
-    return [_resource(row) for row in tx.all(sql, project=project)]
-
-
-def list_after(tx: Tx, project: int, *, after: int, limit: int) -> list[Resource]:
+def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> list[Resource]:
     """The resources after a number without their content, in order of creation."""
     sql = f"{_WITHOUT_CONTENT} and number > :after order by number limit :limit"
     return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
@@ -63,52 +48,25 @@ def list_after(tx: Tx, project: int, *, after: int, limit: int) -> list[Resource
 
 def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
     """Names and URIs of the resources next to a text in the order of names, and in that of URIs."""
-    statements = (
-        "select name, uri from resources where project = :project and name < :text order by name desc limit :limit",
-        "select name, uri from resources where project = :project and name >= :text order by name limit :limit",
-        "select name, uri from resources where project = :project and uri < :text order by uri desc limit :limit",
-        "select name, uri from resources where project = :project and uri >= :text order by uri limit :limit",
-    )
-    found: dict[str, str] = {}
-    for sql in statements:
-        found.update(tx.all(sql, project=project, text=text, limit=limit))
-    return list(found.items())
+    names = "select name, uri from resources where project = :project"
+    found = tx.all_beside(names, "name", text, limit, project=project)
+    found += tx.all_beside(names, "uri", text, limit, project=project)
+    return list(dict(found).items())
 
 
 def update(tx: Tx, project: int, seen: Resource, patch: ResourcePatch, version: int | None = None) -> bool:
     """Change a resource, if it still has the MIME type that was seen, and this version; says whether it had."""
-    sql = """
-        update resources set
-            mime_type = coalesce(:mime_type, mime_type),
-            description = case when :has_description then :description else description end,
-            content = case when :has_content then :content else content end,
-            data = case when :has_content then :data else data end,
-            updated_at = :now,
-            version = version + 1
-        where project = :project and id = :id and mime_type = :seen and (:any_version or version = :version)
-            and updated_at < :now
-        returning number
+    changes = """
+        mime_type = coalesce(:mime_type, mime_type),
+        description = case when :has_description then :description else description end,
+        content = case when :has_content then :content else content end,
+        data = case when :has_content then :data else data end
     """
-    last = """
-        select updated_at from resources
-        where project = :project and id = :id and mime_type = :seen and (:any_version or version = :version)
-    """
+    where = "project = :project and id = :id and mime_type = :seen"
     text, data = (None, None) if patch.content is UNSET else _split(patch.content)
-    row = tx.renew(
-        sql,
-        last,
-        project=project,
-        id=seen.id,
-        seen=seen.mime_type,
-        mime_type=patch.mime_type or None,
-        has_description=patch.description is not UNSET,
-        description=patch.description or None,
-        has_content=patch.content is not UNSET,
-        content=text,
-        data=data,
-        any_version=version is None,
-        version=version,
-    )
+    values = patch_values(patch) | {"project": project, "id": seen.id, "seen": seen.mime_type}
+    values |= {"content": text, "data": data}
+    row = tx.renew("resources", changes, where, columns="number", version=version, **values)
     return row is not None
 
 

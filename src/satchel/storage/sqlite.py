@@ -4,10 +4,11 @@ One connection writes, the others only read. A commit is on the disk before it i
 """
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 
@@ -18,13 +19,14 @@ from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violat
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.write_lock import WriteLock
 
-if TYPE_CHECKING:
-    from satchel.storage.sqlite_watch import Watcher
-
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
 # With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
 _FEW = 300
+
+_CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
+
+_AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
 
 # Mistakes in our own SQL: bugs, not failures of the database.
 _OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
@@ -74,10 +76,7 @@ class SqliteTx(Tx):
             hits = [number for number in hits if number in own]
         if len(hits) > _FEW:
             return self._walk(project, set(hits), limit, offset, after or NEWEST), len(hits)
-        sql = """
-            select number from prompts where number in :numbers and (updated_at, number) < (:moment, :last)
-            order by updated_at desc, number desc
-        """
+        sql = f"select number from prompts where number in :numbers and {_AFTER}"
         moment, last = after or NEWEST
         numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
         return numbers[offset : offset + limit], len(hits)
@@ -115,10 +114,7 @@ class SqliteTx(Tx):
 
     def _walk(self, project: int, wanted: set[int], limit: int, offset: int, after: PromptPosition) -> list[int]:
         """Read a project's prompts after a position, last updated first, until the page is full."""
-        sql = """
-            select number from prompts where project = :project and (updated_at, number) < (:moment, :last)
-            order by updated_at desc, number desc
-        """
+        sql = f"select number from prompts where project = :project and {_AFTER}"
         moment, last = after
         with _translate_errors():
             rows = self._connection.execute(sql, {"project": project, "moment": moment, "last": last})
@@ -134,11 +130,12 @@ class SqliteDatabase(Database):
         # The name of the lock file stays: processes of older versions must wait for the same one.
         self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
-        self._watchers: list[Watcher] = []
+        self._watchers: list[changes.Watcher] = []
         try:
             _make_private_file(self._path)
             _check_header(self._path)
             self._file = _identity(self._path)
+            self._next_check = 0.0
             self._writer = self._connect()
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
@@ -162,7 +159,8 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def read(self, scope: Scope | None = None) -> Iterator[Tx]:
-        self._check_file()
+        if time.monotonic() >= self._next_check:
+            self._check_file()
         connection = self._take_reader()
         try:
             yield SqliteTx(connection)
@@ -186,7 +184,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
-        with self._write_lock:
+        with self._write_lock.hold():
             self._check_file()
             with _translate_errors():
                 # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
@@ -204,11 +202,11 @@ class SqliteDatabase(Database):
                         self._writer.execute("rollback")
 
     def watch(self, listen: Listener) -> None:
-        from satchel.storage.sqlite_watch import Watcher  # a cold start watches nothing
+        from satchel.storage.sqlite_watch import SqliteWatcher  # a cold start watches nothing
 
         self._check_file()
         with _translate_errors():
-            self._watchers.append(Watcher(self._connect(), self._check_file, listen))
+            self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
 
     @property
     def schema(self) -> int:
@@ -221,21 +219,16 @@ class SqliteDatabase(Database):
             self._watchers.pop().stop()
         # The last connection to close moves the log into the file, which is a write and needs the lock. Where other
         # processes hold it, this is left to them.
-        try:
-            self._write_lock.acquire(timeout=0.2)
-        except StoreFailed:
-            return
-        try:
-            with suppress(apsw.Error):
-                for connection in [*self._idle_readers, self._writer]:
-                    connection.close()
-        finally:
-            self._write_lock.release()
+        with suppress(StoreFailed, apsw.Error), self._write_lock.hold(timeout=0.2):
+            for connection in [*self._idle_readers, self._writer]:
+                connection.close()
 
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
         if _identity(self._path) != self._file:
+            self._next_check = 0.0
             raise StoreFailed(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
+        self._next_check = time.monotonic() + _CHECK_INTERVAL
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
@@ -247,7 +240,7 @@ class SqliteDatabase(Database):
         version = self._version()
         if version == len(MIGRATIONS) and self._pragma("journal_mode") == "wal":
             return
-        with self._write_lock:
+        with self._write_lock.hold():
             self._writer.execute("pragma journal_mode = wal")
             while (version := self._version()) < len(MIGRATIONS):
                 # A failure anywhere leaves the transaction to be undone by closing.

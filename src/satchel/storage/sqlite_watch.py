@@ -1,56 +1,39 @@
-"""Changes in a SQLite file: a thread polls its change counter, and reads the table `changes` when it has moved."""
+"""Changes in a SQLite file: polls its change counter, and reads the table `changes` when it has moved."""
 
-import threading
 from collections.abc import Callable
 
 import apsw
 
 from satchel.errors import StoreFailed
-from satchel.log import log
 from satchel.model import StoreChange
-from satchel.storage.changes import EVERYTHING, decode, notify
+from satchel.storage.changes import EVERYTHING, Watcher, decode
 from satchel.storage.database import Listener, Row
 
-_INTERVAL = 0.1  # seconds; a poll costs some microseconds
 
+class SqliteWatcher(Watcher):
+    """Polls ten times a second, which costs some microseconds. Between polls it holds no lock on the file."""
 
-class Watcher:
-    """Polls in its own thread until it is stopped. Between polls it holds no lock on the file."""
+    interval = 0.1
 
     def __init__(self, connection: apsw.Connection, check_file: Callable[[], None], listen: Listener) -> None:
         self._connection = connection
         connection.execute("pragma query_only = on")
         self._check_file = check_file
-        self._listen = listen
         self._seen = self._last()
         self._counter = -1  # so that the first poll reads the table
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="satchel-watch", daemon=True)
-        self._thread.start()
+        super().__init__(listen)
 
-    def stop(self) -> None:
-        """End the thread, and close the file."""
-        self._stopped.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(1)
+    def poll(self) -> list[StoreChange]:
+        self._check_file()
+        try:
+            return self._read_changes()
+        except apsw.Error as error:
+            raise StoreFailed(str(error)) from error
 
-    def _run(self) -> None:
-        complaint = ""
-        while not self._stopped.wait(_INTERVAL):
-            try:
-                self._check_file()
-                changes = self._poll()
-                complaint = ""
-            except (apsw.Error, StoreFailed) as error:
-                changes = []
-                if str(error) != complaint:  # once, not with every poll
-                    complaint = str(error)
-                    log(f"watching the store: {complaint}")
-            if changes:
-                notify(self._listen, changes)
+    def close(self) -> None:
         self._connection.close()
 
-    def _poll(self) -> list[StoreChange]:
+    def _read_changes(self) -> list[StoreChange]:
         counter = self._connection.pragma("data_version")
         if counter == self._counter:
             return []

@@ -8,8 +8,11 @@ from satchel.errors import StoreUnusable
 from satchel.storage.database import Row, is_postgres
 from satchel.storage.migrations import MIGRATIONS
 
-_COUNTS = "select (select count(*) from projects), (select count(*) from prompts), (select count(*) from resources)"
-_TASKS = "select count(*) from tasks"
+_TABLES = ("projects", "prompts", "resources", "tasks")
+_COUNTS = """
+    select (select count(*) from projects), (select count(*) from prompts),
+        (select count(*) from resources), (select count(*) from tasks)
+"""
 
 
 class StoreStatus(Struct, frozen=True, kw_only=True):
@@ -46,13 +49,12 @@ def _read_file(path: str) -> StoreStatus:
             schema = int(connection.pragma("user_version"))
             if connection.pragma("application_id") != APPLICATION_ID and os.path.getsize(path):
                 raise StoreUnusable(f"{path} is a database of another program.")
-            counts: list[Row] = connection.execute(_COUNTS).fetchall() if schema else [(None,) * 3]
-            tasks = connection.execute(_TASKS).get if schema else None
+            counts: list[Row] = connection.execute(_COUNTS).fetchall() if schema else [(None,) * 4]
         finally:
             connection.close()
     except (apsw.Error, OSError) as error:
         raise StoreUnusable(f"cannot look at the store {path}: {error}.") from error
-    return StoreStatus(engine="sqlite", store=path, schema=schema, counts=_name_counts(counts[0], tasks))
+    return StoreStatus(engine="sqlite", store=path, schema=schema, counts=dict(zip(_TABLES, counts[0], strict=True)))
 
 
 def _read_postgres(where: str) -> StoreStatus:
@@ -62,15 +64,11 @@ def _read_postgres(where: str) -> StoreStatus:
     with operators_connection(where) as (connection, name):
         schema = postgres_schema.version(connection)
         if not schema:
-            return StoreStatus(engine="postgresql", store=name, schema=0, counts=_name_counts((None,) * 3, None))
+            return StoreStatus(engine="postgresql", store=name, schema=0, counts=dict.fromkeys(_TABLES))
         row = connection.execute("select row_security_active('tasks')").fetchone()
         has_row_security = row == (True,)
         connection.execute("select set_config('satchel.projects', '*', true)")
-        counts = connection.execute(_COUNTS).fetchall()
-        tasks = None if has_row_security else connection.execute(_TASKS).fetchall()[0][0]
-    named = _name_counts(counts[0], tasks)
-    return StoreStatus(engine="postgresql", store=name, schema=schema, row_security=has_row_security, counts=named)
-
-
-def _name_counts(counts: Row, tasks: int | None) -> dict[str, int | None]:
-    return {"projects": counts[0], "prompts": counts[1], "resources": counts[2], "tasks": tasks}
+        counts = dict(zip(_TABLES, connection.execute(_COUNTS).fetchall()[0], strict=True))
+    if has_row_security:
+        counts["tasks"] = None
+    return StoreStatus(engine="postgresql", store=name, schema=schema, row_security=has_row_security, counts=counts)

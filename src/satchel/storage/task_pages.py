@@ -5,7 +5,6 @@ a few tasks, these are sorted instead.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from satchel.model import TaskFilter, TaskPosition, TaskQuery
 from satchel.storage.database import Tx
@@ -76,7 +75,7 @@ def numbers(
         "owner": owner,
         "project": query.project,
         "tags": list(query.tags),
-        "needed": len(query.tags) if query.needs_all_tags else 1,
+        "needed": query.needed_tags,
         "text": query.text,
         "few": few or [],
     }
@@ -91,19 +90,13 @@ def numbers(
         _CONTAINING if query.text else "",
     )
     found: list[int] = []
-    for range_ in _ranges(query.filter, after):
-        sql = _statement(conditions, range_)
+    # Only with the conditions that are asked for, so that the engine plans for no others.
+    for condition, order in _ranges(query.filter, after):
+        sql = " ".join([*conditions, condition, "order by", order, "limit :limit"])
         found += [number for (number,) in tx.all(sql, **values, limit=limit - len(found))]
         if len(found) == limit:
             break
     return found
-
-
-@lru_cache(maxsize=256)
-def _statement(conditions: tuple[str, ...], range_: Range) -> str:
-    """The query with only the conditions that are asked for, so that the engine plans for no others."""
-    condition, order = range_
-    return " ".join([*conditions, condition, "order by", order, "limit :limit"])
 
 
 def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[Range]:

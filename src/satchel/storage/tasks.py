@@ -4,9 +4,12 @@ Contracts that know only title and description read a `Task`; `details` reads ev
 """
 
 from collections.abc import Sequence
+from typing import Literal
+
+from msgspec.structs import asdict
 
 from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Row, Tx, patch_values
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in one; None: all
 
@@ -17,6 +20,10 @@ _COUNT = len(_COLUMNS.split(", "))
 CONFINED = """
     (not :is_confined or project is null or project in (select number from projects where name in :allowed))
 """
+_IS_OPEN = "owner = :owner and completed_at is null"
+_NEWEST_FIRST = "order by created_at desc, number desc"
+_FIND = f"select {_COLUMNS} from tasks where owner = :owner and {CONFINED}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
 
 
 def confine(allowed: Allowed) -> dict[str, object]:
@@ -35,32 +42,18 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
         values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now)
         returning {_COLUMNS}
     """
-    row = tx.one(
-        sql,
-        id=tx.new_id(),
-        owner=owner,
-        title=draft.title,
-        description=draft.description,
-        project=project,
-        priority=PRIORITIES.index(draft.priority) + 1,
-        due=draft.due,
-        now=tx.now,
-    )
+    priority = PRIORITIES.index(draft.priority) + 1
+    values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
+    row = tx.one(sql, **asdict(draft) | values)
     task = _task(row)
     assert task is not None, "an insert returns its row"
     return task
 
 
-def by_id(tx: Tx, owner: str, id: str, allowed: Allowed = None) -> Task | None:
-    """An owner's task with an id."""
-    sql = f"select {_COLUMNS} from tasks where id = :id and owner = :owner and {CONFINED}"
-    return _task(tx.one(sql, id=id, owner=owner, **confine(allowed)))
-
-
-def by_number(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> Task | None:
-    """An owner's task with a number."""
-    sql = f"select {_COLUMNS} from tasks where number = :number and owner = :owner and {CONFINED}"
-    return _task(tx.one(sql, number=number, owner=owner, **confine(allowed)))
+def find(tx: Tx, owner: str, column: Literal["id", "number"], key: str | int, allowed: Allowed = None) -> Task | None:
+    """An owner's task with a key in one of its columns."""
+    sql = _BY[column]
+    return _task(tx.one(sql, key=key, owner=owner, **confine(allowed)))
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
@@ -91,24 +84,15 @@ def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, 
 
 def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
     """The numbers and titles of an owner's newest open tasks."""
-    sql = """
-        select number, title from tasks where owner = :owner and completed_at is null
-        order by created_at desc, number desc limit :limit
-    """
+    sql = f"select number, title from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
     return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit)]
 
 
 def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
     """The numbers of an owner's open tasks, the newest first."""
-    sql = """
-        select number from tasks where owner = :owner and completed_at is null
-        order by created_at desc, number desc limit :limit
-    """
+    sql = f"select number from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
     if allowed is not None:  # separate, because without the clause SQLite reads only the index
-        sql = f"""
-            select number from tasks where owner = :owner and completed_at is null and {CONFINED}
-            order by created_at desc, number desc limit :limit
-        """
+        sql = f"select number from tasks where {_IS_OPEN} and {CONFINED} {_NEWEST_FIRST} limit :limit"
     return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(allowed))]
 
 
@@ -149,15 +133,9 @@ def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, b
 
 def list_all(tx: Tx, owner: str, allowed: Allowed = None, *, is_open: bool = False) -> list[Task]:
     """An owner's tasks, all or only the open ones, the newest first."""
-    sql = f"""
-        select {_COLUMNS} from tasks where owner = :owner and {CONFINED}
-        order by created_at desc, number desc
-    """
+    sql = f"{_FIND} {_NEWEST_FIRST}"
     if is_open:
-        sql = f"""
-            select {_COLUMNS} from tasks where owner = :owner and completed_at is null and {CONFINED}
-            order by created_at desc, number desc
-        """
+        sql = f"select {_COLUMNS} from tasks where {_IS_OPEN} and {CONFINED} {_NEWEST_FIRST}"
     return [Task(*row) for row in tx.all(sql, owner=owner, **confine(allowed))]
 
 
@@ -171,55 +149,27 @@ def update(
     Raises:
         Violation: foreign key, where its project was deleted.
     """
-    sql = f"""
-        update tasks set
-            title = coalesce(:title, title),
-            description = case when :has_description then :description else description end,
-            project = case when :has_project then :project else project end,
-            priority = coalesce(:priority, priority),
-            due = case when :has_due then :due else due end,
-            completed_at = case when :completes then coalesce(completed_at, :now)
-                when :reopens then null else completed_at end,
-            updated_at = :now,
-            version = version + 1
-        where id = :id and owner = :owner and (:any_version or version = :version) and updated_at < :now
-        returning {_COLUMNS}
+    changes = """
+        title = coalesce(:title, title),
+        description = case when :has_description then :description else description end,
+        project = case when :has_project then :project else project end,
+        priority = coalesce(:priority, priority),
+        due = case when :has_due then :due else due end,
+        completed_at = case when :completes then coalesce(completed_at, :now)
+            when :reopens then null else completed_at end
     """
-    last = """
-        select updated_at from tasks where id = :id and owner = :owner and (:any_version or version = :version)
-    """
-    row = tx.renew(
-        sql,
-        last,
-        id=id,
-        owner=owner,
-        title=patch.title or None,
-        has_description=patch.description is not UNSET,
-        description=patch.description or None,
-        has_project=patch.project is not UNSET,
-        project=project,
-        priority=None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1,
-        has_due=patch.due is not UNSET,
-        due=patch.due or None,
-        completes=patch.status == "completed",
-        reopens=patch.status == "pending",
-        any_version=version is None,
-        version=version,
-    )
+    priority = None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1
+    values = patch_values(patch) | {"id": id, "owner": owner, "project": project, "priority": priority}
+    values |= {"completes": patch.status == "completed", "reopens": patch.status == "pending"}
+    row = tx.renew("tasks", changes, "id = :id and owner = :owner", columns=_COLUMNS, version=version, **values)
     return _task(row)
 
 
 def complete(tx: Tx, owner: str, id: str, *, renews: bool) -> Task | None:
     """Complete an owner's task now; None where there is none, or where it is completed and this does not renew it."""
-    sql = f"""
-        update tasks set completed_at = :now, updated_at = :now, version = version + 1
-        where id = :id and owner = :owner and (:renews or completed_at is null) and updated_at < :now
-        returning {_COLUMNS}
-    """
-    last = """
-        select updated_at from tasks where id = :id and owner = :owner and (:renews or completed_at is null)
-    """
-    return _task(tx.renew(sql, last, id=id, owner=owner, renews=renews))
+    where = "id = :id and owner = :owner and (:renews or completed_at is null)"
+    row = tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner, renews=renews)
+    return _task(row)
 
 
 def delete(tx: Tx, owner: str, id: str) -> bool:
@@ -245,6 +195,38 @@ def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
     tx.run(old, task=number, owner=owner)
     sql = "insert into task_tags (task, owner, tag) values (:task, :owner, :tag)"
     tx.many(sql, [{"task": number, "owner": owner, "tag": tag} for tag in tags])
+
+
+def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
+    """Replace the blockers of a task; returns those that were stored because they are the owner's."""
+    tx.run("delete from task_blocks where task = :task and owner = :owner", task=task, owner=owner)
+    sql = """
+        insert into task_blocks (task, blocker, owner)
+        select :task, number, owner from tasks where owner = :owner and number in :blockers
+        returning blocker
+    """
+    if not blockers:
+        return []
+    return [blocker for (blocker,) in tx.all(sql, owner=owner, task=task, blockers=list(blockers))]
+
+
+def is_circular(tx: Tx, owner: str, task: int) -> bool:
+    """Whether a task blocks itself, directly or through others."""
+    sql = """
+        with recursive above (number) as (
+            select blocker from task_blocks where task = :task and owner = :owner
+            union
+            select b.blocker from above join task_blocks b on b.task = above.number where b.owner = :owner
+        )
+        select 1 from above where number = :task limit 1
+    """
+    return tx.one(sql, task=task, owner=owner) is not None
+
+
+def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[int]:
+    """The tasks that a task blocks."""
+    sql = "select task from task_blocks where blocker = :blocker and owner = :owner order by task"
+    return [task for (task,) in tx.all(sql, blocker=blocker, owner=owner)]
 
 
 def _task(row: Row | None) -> Task | None:

@@ -2,39 +2,22 @@
 
 from typing import Any
 
-from satchel.model import Timestamp, Token
+from msgspec.structs import asdict
+
+from satchel.model import Token
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "id, owner, is_read_only, projects, created_at, expires_at, revoked_at"
 
 
-def add(
-    tx: Tx,
-    hash: str,
-    *,
-    owner: str,
-    is_read_only: bool,
-    projects: tuple[str, ...] | None,
-    expires_at: Timestamp | None,
-) -> Token:
+def add(tx: Tx, hash: str, token: Token) -> None:
     """Insert a token."""
     sql = f"""
-        insert into tokens (id, hash, owner, is_read_only, projects, created_at, expires_at)
-        values (:id, :hash, :owner, :is_read_only, :projects, :now, :expires_at)
-        returning {_COLUMNS}
+        insert into tokens (hash, {_COLUMNS})
+        values (:hash, :id, :owner, :is_read_only, :projects, :created_at, :expires_at, :revoked_at)
     """
-    row = tx.one(
-        sql,
-        id=tx.new_id(),
-        hash=hash,
-        owner=owner,
-        is_read_only=int(is_read_only),
-        projects=None if projects is None else ",".join(projects),
-        expires_at=expires_at,
-        now=tx.now,
-    )
-    assert row is not None, "an insert returns its row"
-    return _token(row)
+    projects = None if token.projects is None else ",".join(token.projects)
+    tx.run(sql, **asdict(token) | {"hash": hash, "is_read_only": int(token.is_read_only), "projects": projects})
 
 
 def by_hash(tx: Tx, hash: str) -> Token | None:

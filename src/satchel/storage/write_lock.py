@@ -6,6 +6,8 @@ SQLite's busy handler starves writers: of eight, one made 1 commit while another
 import fcntl
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from satchel.errors import StoreFailed
 
@@ -16,16 +18,10 @@ class WriteLock:
     def __init__(self, path: str) -> None:
         self._path = path
         self._threads = threading.Lock()
-        self._file: int | None = None
 
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def acquire(self, timeout: float = 30.0) -> None:
-        """Wait for the lock and take it.
+    @contextmanager
+    def hold(self, timeout: float = 30.0) -> Iterator[None]:
+        """Wait for the lock, and hold it for the block.
 
         Raises:
             StoreFailed: the holder did not release it in time (it may be stopped).
@@ -33,17 +29,13 @@ class WriteLock:
         if not self._threads.acquire(timeout=timeout):
             raise StoreFailed("another thread holds the write lock of the store")
         try:
-            self._file = self._lock_file(timeout)
-        except BaseException:
+            file = self._lock_file(timeout)
+            try:
+                yield
+            finally:
+                os.close(file)  # which releases the lock
+        finally:
             self._threads.release()
-            raise
-
-    def release(self) -> None:
-        """Release the lock."""
-        file, self._file = self._file, None
-        if file is not None:
-            os.close(file)  # which releases the lock
-        self._threads.release()
 
     def _lock_file(self, timeout: float) -> int:
         try:
