@@ -31,13 +31,14 @@ judges: ## the official npm clients drive the server (brings its own Node)
 	@tools/judges
 	$(PYTEST) -m npm
 
-check: ## what CI runs: format, lint, types, docs, the budget of tools/list, tests, judges
+check: ## what CI runs: format, lint, types, docs, the budget of tools/list, the walks, tests, judges
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	$(PY) tools/docs.py --check
 	$(PY) tools/budget.py
+	$(PY) tools/walks.py
 	$(MAKE) test
 	$(MAKE) judges
 

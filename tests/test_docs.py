@@ -87,3 +87,14 @@ def test_the_pages_of_the_contracts_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "tools" / "docs.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_every_function_that_the_architecture_names_exists() -> None:
+    """A step of a walk is written as `file.py` `function`, or `file.py` `Class.method`."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    steps = re.findall(r"`([a-z_/]+\.py)`\s+`([A-Za-z_.]+)`", text)
+    assert len(steps) > 15
+    for file, name in steps:
+        source = (ROOT / "src" / "satchel" / file).read_text()
+        for part in name.split("."):
+            assert re.search(rf"(def|class) {part}\b", source), f"{file} has no {name}"
