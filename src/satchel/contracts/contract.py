@@ -1,15 +1,17 @@
 """What a contract is: one literal table of tools, methods and failures. The runner reads it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from satchel.contracts.schema import Schema, answer_schema, json_schema
-from satchel.library.catalog import Libraries
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange, ProtocolError
 from satchel.storage.database import Tx
+
+if TYPE_CHECKING:
+    from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
 
 
 class Reply(Struct, frozen=True):
@@ -30,7 +32,7 @@ class Context(Struct, frozen=True):
 
     scope: Scope
     tx: Tx  # only where the contract says reads_store
-    libraries: Libraries  # only where the contract says reads_libraries
+    libraries: "Libraries"  # only where the contract says reads_libraries
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # tells the client how far the call has come
     followups: list[Callable[[Tx], None]] = []

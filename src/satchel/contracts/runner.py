@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Raw
 
@@ -11,13 +11,15 @@ from satchel import __version__
 from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool, find_row
 from satchel.contracts.schema import fields_of, parse
 from satchel.errors import SatchelError, StoreConflict, StoreError
-from satchel.library.catalog import Libraries
 from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
 from satchel.storage.database import Database, Tx
+
+if TYPE_CHECKING:
+    from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
 
 Value = TypeVar("Value")
 
@@ -27,7 +29,7 @@ _TRIES = 5  # of a transaction that was rolled back because of another writer
 class Runner:
     """One contract, served from a store, from libraries, or from both."""
 
-    def __init__(self, contract: Contract, database: Database | None, libraries: Libraries | None = None) -> None:
+    def __init__(self, contract: Contract, database: Database | None, libraries: "Libraries | None" = None) -> None:
         self._contract = contract
         self._database = database
         self._libraries = libraries
