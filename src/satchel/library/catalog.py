@@ -81,11 +81,6 @@ class Libraries:
         self._entries: tuple[Catalog, list[Raw]] | None = None
 
     @property
-    def is_read(self) -> bool:
-        """Whether the disk has been scanned, so that `catalog` returns without delay."""
-        return self._catalog is not None
-
-    @property
     def catalog(self) -> Catalog:
         """The libraries as of the last scan."""
         if self._catalog is None:
