@@ -1,6 +1,6 @@
 """Satchel as an ASGI application, for teams that mount it in a Starlette or FastAPI application of their own.
 
-    app = Starlette(routes=[Mount("/satchel", create_app(database="/srv/satchel.db", auth="token"))])
+    app = Starlette(routes=[Mount("/satchel", create_app(public_url="https://example.com/satchel", auth="token"))])
 
 MCP is then served at /satchel/mcp. See docs/embedding.md.
 """
@@ -22,7 +22,7 @@ def create_app(
     user: str | None = None,
     toolsets: Sequence[str] = (),
     read_only: bool = False,
-    auth: str = "none",
+    auth: str | None = None,
     allow_host: Sequence[str] = (),
     allow_origin: Sequence[str] = (),
     oauth_issuer: str | None = None,

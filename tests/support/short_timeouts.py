@@ -5,7 +5,7 @@ import sys
 from satchel import config
 from satchel.app import http
 from satchel.cli.serve import parse
-from satchel.transports.http.server import Timeouts
+from satchel.transports.http.timeouts import Timeouts
 
 REQUEST = 1.0
 KEEP_ALIVE = 3

@@ -116,6 +116,14 @@ def read_event(stream: http.client.HTTPResponse) -> bytes:
             return line
 
 
+def test_what_is_left_out_comes_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_AUTH", "token")
+    satchel = create_app(database=str(tmp_path / "s.db"), public_url="http://127.0.0.1/satchel")
+    with served(in_starlette(satchel)) as port:
+        assert ask(port, "POST", "/satchel/mcp", *rpc("tools/list"))[0] == 401
+    satchel.close()
+
+
 def test_settings_that_cannot_work_are_refused(tmp_path: Path) -> None:
     with pytest.raises(config.SettingsError, match="nonsense"):
         create_app(database=str(tmp_path / "s.db"), auth="nonsense", public_url="http://127.0.0.1")

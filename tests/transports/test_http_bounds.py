@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.transports.http.server import Timeouts
+from satchel.transports.http.timeouts import Timeouts
 from tests.support import short_timeouts
 from tests.support.web import (
     HANDSHAKE,

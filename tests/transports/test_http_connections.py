@@ -377,3 +377,43 @@ def test_a_frozen_or_killed_worker_holds_up_nobody_new(tmp_path: Path) -> None:
         assert {server.ask("GET", "/health").status for _ in range(10)} == {200}
         assert eventually(lambda: len(server.children()) == 2 and frozen not in server.children())
         assert eventually(lambda: all(open_sockets(worker) > 0 for worker in server.children()))
+
+
+# -- what a review found --------------------------------------------------------------------------------------------
+
+
+def test_a_pipelined_request_without_its_body_has_the_usual_time(server: Server) -> None:
+    with server.connect() as wire:
+        wire.send(read() + write()[:-5])
+        assert wire.read().status == 200
+        assert wire.read().status == 408
+        assert wire.is_closed()
+
+
+def test_a_request_behind_another_is_not_cut_off_by_the_first_byte_of_a_third(server: Server) -> None:
+    with server.connect() as wire:
+        with server.held_up():
+            wire.send(read(1) + write(new("second"), id=7))
+            assert wire.read().json["id"] == 1
+            wire.send(b"GET /health HTTP/1.1\r\n")
+            time.sleep(DEADLINE * 1.5)
+        assert (wire.read().status) == 200
+
+
+def test_a_refused_request_with_a_large_body_gets_its_answer(server: Server) -> None:
+    body = b"x" * 20_000_000
+    headers = [JSON, ("Content-Length", str(len(body)))]
+    with server.connect() as wire:
+        wire.send(request("POST", "/nothing", headers) + body)
+        assert wire.read().status == 404
+        assert wire.ask("GET", "/health").status == 200
+
+
+def test_a_body_that_comes_after_its_refusal_is_no_late_request(server: Server) -> None:
+    head = request("POST", "/nothing", [JSON, ("Content-Length", "5")])
+    with server.connect() as wire:
+        wire.send(head)
+        assert wire.read().status == 404
+        wire.send(b"12345")
+        time.sleep(DEADLINE * 1.5)
+        assert wire.ask("GET", "/health").status == 200

@@ -342,7 +342,7 @@ def test_only_pages_of_named_origins_may_ask_what_they_may(server: WebServer) ->
             "access-control-allow-methods": "GET, POST",
             "access-control-allow-headers": "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, "
             "last-event-id, mcp-session-id, satchel-project",
-            "access-control-expose-headers": "www-authenticate",
+            "access-control-expose-headers": "www-authenticate, mcp-session-id",
             "access-control-max-age": "600",
             "vary": "origin",
         }

@@ -16,7 +16,7 @@ from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract
 from satchel.contracts.runner import Runner
-from satchel.errors import AuthUnusable, StoreError, StoreUnusable
+from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
@@ -27,8 +27,9 @@ from satchel.transports.http.guard import Guard
 from satchel.transports.http.health import Health
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.routes import build_app
-from satchel.transports.http.server import Timeouts, run
+from satchel.transports.http.server import run
 from satchel.transports.http.tasks_api import TasksApi
+from satchel.transports.http.timeouts import Timeouts
 from satchel.transports.listeners import Listeners
 
 HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
@@ -103,7 +104,11 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         NotFound: there is no such project.
     """
     database = open_database(settings.database)
-    projects.require(database, Scope(project=settings.project))
+    try:
+        projects.require(database, Scope(project=settings.project))
+    except SatchelError:
+        database.close()
+        raise
     libraries = Libraries(settings.libraries)
     listeners, metrics = Listeners(), Metrics()
     store_watch = _StoreWatch(database, listeners.publish)
@@ -233,7 +238,11 @@ def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Ide
 def _own_names(http: Http) -> list[str]:
     """The host names of this server, besides those that every machine has."""
     listening = [_written(http.host)] if _is_loopback(http.host) else []
-    return listening if http.public_url is None else [*listening, urlsplit(http.public_url).netloc]
+    if http.public_url is None:
+        return listening
+    public = urlsplit(http.public_url)
+    is_default_port = public.port == {"http": 80, "https": 443}.get(public.scheme)
+    return [*listening, public.netloc.rpartition(":")[0] if is_default_port else public.netloc]  # as browsers send it
 
 
 def _written(host: str) -> str:

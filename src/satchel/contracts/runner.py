@@ -151,6 +151,8 @@ class Runner:
                     act(tx)
         except SatchelError as error:
             log(f"after the answer: {error}")
+        except Exception:
+            log_surprise("after the answer")  # the call itself has succeeded
 
     def _list_tools(self) -> list[dict[str, Any]]:
         if self._entries is None:

@@ -1,8 +1,4 @@
-"""What uvicorn lacks against slow and endless clients: time limits, a bound on unread bytes and on connections.
-
-One subclass of its protocol around asyncio's callbacks; the parser and the ASGI cycle stay uvicorn's. The application
-finds it as `scope["state"]["satchel.connection"]` and reports how far it has read.
-"""
+"""What uvicorn lacks against slow and endless clients: time limits, a bound on unread bytes and on connections."""
 
 import asyncio
 import re
@@ -12,30 +8,19 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-MAX_UNREAD_BYTES = 512 * 1024  # received and not taken by the application: heads and pipelined requests
+from satchel.transports.http.timeouts import Timeouts
 
+MAX_UNREAD_BYTES = 512 * 1024  # received and not taken by the application: heads and pipelined requests
 _UPGRADE, _DECLINED = re.compile(rb"\r\nupgrade:", re.IGNORECASE), b"\r\nx-asked:"  # of one length
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """An HTTP connection with bounds.
+    """An HTTP connection with bounds; the application finds it in `scope["state"]`, and reports how far it has read."""
 
-    A request has `request_timeout` seconds from its first byte to its last, a client `write_timeout` to read something.
-    """
-
-    def __init__(
-        self,
-        *,
-        app_state: dict[str, Any],
-        max_connections: int,
-        request_timeout: float,
-        write_timeout: float,
-        **options: Any,
-    ) -> None:
+    def __init__(self, *, app_state: dict[str, Any], max_connections: int, timeouts: Timeouts, **options: Any) -> None:
         super().__init__(app_state={**app_state, "satchel.connection": self}, **options)
         self._max_connections = max_connections
-        self._request_timeout = request_timeout
-        self._write_timeout = write_timeout
+        self._timeouts = timeouts
         self._timer: asyncio.TimerHandle | None = None
         self._is_idle = True  # the next byte begins a request
         self._unread = 0
@@ -47,7 +32,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread = 0
 
     def request_received(self) -> None:
-        """The application has the whole request, so that no time limit runs until the next one begins."""
+        """The application has the whole request: no time limit runs until the next one begins."""
         self._unread = 0
         if self._timer is not None:
             self._timer.cancel()
@@ -59,15 +44,19 @@ class BoundedProtocol(HttpToolsProtocol):
         self._close_stream = close
 
     def response_sent(self) -> None:
-        """The application has done with a request."""
+        """The application has done with a request; one behind it may have begun already."""
         self.request_received()
-        self._is_idle, self._close_stream = True, None
+        self._close_stream = None
+        following = [cycle for cycle in self._cycles if not cycle.response_complete]
+        self._is_idle = not following
+        if following and following[0].more_body:
+            self._start_timer()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
-            milliseconds = int(self._write_timeout * 1000)
-            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            limit = int(self._timeouts.write * 1000)
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit)
         if len(self.connections) > self._max_connections:
             self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
         else:
@@ -78,8 +67,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._is_idle = False
             if self._timer is None:
                 self._start_timer()
-            # httptools drops the body of a request that asks for another protocol, and Java's client asks for HTTP/2
-            # in its first one: hide that wish.
+            # httptools drops the body of a request for another protocol, as Java's client sends first: hide that wish.
             head, end, body = data.partition(b"\r\n\r\n")
             if _UPGRADE.search(head):
                 data = _UPGRADE.sub(_DECLINED, head) + end + body
@@ -89,27 +77,39 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(b"431 Request Header Fields Too Large", b"The head of a request has at most 64 KiB.")
 
     def on_headers_complete(self) -> None:
-        """Called by the parser."""
         super().on_headers_complete()
         self.headers = []  # uvicorn would add the trailers of a body to the headers that the application sees
         self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if not cycle.response_complete]
 
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self.cycle.response_complete:
+            self._unread = 0  # the rest of a body that was refused is dropped
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.response_sent()
+            self.on_response_complete()  # keeps the connection for the usual time
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.request_received()
+        self._unset_keepalive_if_required()
         for cycle in self._cycles:
             cycle.disconnected = True
             cycle.message_event.set()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Called by uvicorn, which then waits for the response: a stream has to be told to end."""
         super().shutdown()
         if self._close_stream is not None:
             self._close_stream()
+        if self.transport.is_closing():
+            self.loop.call_later(self._timeouts.linger, self.transport.abort)
 
     def _start_timer(self) -> None:
-        late = b"A request has %d seconds to arrive." % self._request_timeout
-        self._timer = self.loop.call_later(self._request_timeout, self._refuse, b"408 Request Timeout", late)
+        late = b"A request has %d seconds to arrive." % self._timeouts.request
+        self._timer = self.loop.call_later(self._timeouts.request, self._refuse, b"408 Request Timeout", late)
 
     def _refuse(self, status: bytes, message: bytes) -> None:
         if self._close_stream is not None:

@@ -146,6 +146,6 @@ def _share_with(origin: str) -> list[tuple[bytes, bytes]]:
     """The headers that let the pages of an origin read a response."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"www-authenticate"),
+        (b"access-control-expose-headers", b"www-authenticate, mcp-session-id"),
         (b"vary", b"origin"),
     ]

@@ -73,5 +73,7 @@ class Metrics:
 def _forget_dead_workers(folder: Path) -> None:
     """Drop the gauges of workers that have died, or what they had open would be counted for ever."""
     for file in folder.glob("gauge_live*_*.db"):
-        if not Path(f"/proc/{file.stem.rpartition('_')[2]}").exists():
+        try:
+            os.kill(int(file.stem.rpartition("_")[2]), 0)
+        except ProcessLookupError:
             file.unlink(missing_ok=True)

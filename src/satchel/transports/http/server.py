@@ -12,7 +12,6 @@ from multiprocessing import connection, parent_process
 from typing import Any
 
 import uvicorn
-from msgspec import Struct
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
@@ -21,15 +20,7 @@ from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.guard import Guard
-
-
-class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a server waits, in seconds."""
-
-    request: float = 30.0  # from the first byte of a request to its last
-    write: float = 30.0  # for a client to read some of its response
-    keep_alive: int = 75  # for the next request on a connection
-    shutdown: int = 10  # for running requests, when the server is told to end
+from satchel.transports.http.timeouts import Timeouts
 
 
 def run(
@@ -43,12 +34,7 @@ def run(
     greet: Callable[[], None],
 ) -> int:
     """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
-    protocol: Any = partial(
-        BoundedProtocol,
-        max_connections=max_connections,
-        request_timeout=timeouts.request,
-        write_timeout=timeouts.write,
-    )
+    protocol: Any = partial(BoundedProtocol, max_connections=max_connections, timeouts=timeouts)
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
         partial(_load, make_app, greet if workers == 1 else None),
@@ -72,6 +58,8 @@ def run(
             uvicorn.Server(config).run(sockets=[listening])
         except SystemExit:
             return 1  # the application could not be made; _load has logged why
+        except KeyboardInterrupt:
+            os._exit(0)  # a second Ctrl-C: uvicorn skips the end of the lifespan, and worker threads may be waiting
         return 0
     with metrics.shared_folder():
         supervisor = _Supervisor(config, sockets=[listening])
