@@ -51,7 +51,7 @@ def prepare(folder: Path, *, with_sdk: bool) -> list[Rival]:
     """Make the files and name the rivals; the first is what the others are compared with."""
     plain = environment(folder / "bytecode")
     store, bare_store, fresh = folder / "store.db", folder / "bare.db", folder / "fresh"
-    serve = [SATCHEL, "serve", "--contract", "prompt-store"]
+    serve = [SATCHEL, "serve", "--contract", "satchel"]
     Client([*serve, "--database", str(store)], plain).close()
     shutil.copy(store, bare_store)
 

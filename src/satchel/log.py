@@ -4,7 +4,6 @@ import os
 import select
 import stat
 import sys
-import traceback
 from functools import cache
 
 from satchel import clock
@@ -34,6 +33,8 @@ def _never_blocks() -> bool:
 
 def log_surprise(where: str, error: BaseException | None = None) -> None:
     """Write an exception, or the one being handled, with its traceback: a bug of ours."""
+    import traceback  # 2 ms of a start, and only a bug needs it
+
     found = error or sys.exception()
     for line in [f"surprise in {where}:", *(traceback.format_exception(found) if found else ())]:
         log(line.rstrip())

@@ -3,17 +3,18 @@
 A worker that misses its deadline or dies is replaced; its caller gets an error.
 """
 
-import json
 import os
 import select
-import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import subprocess
 
 RENDER_TIMEOUT = 0.5  # seconds
 TOML_TIMEOUT = 0.3
@@ -35,7 +36,7 @@ class RenderFailed(Exception):
 
 
 class _Worker(Struct, kw_only=True):
-    process: subprocess.Popen[bytes]
+    process: "subprocess.Popen[bytes]"
     is_ready: bool = False
 
 
@@ -129,6 +130,8 @@ class Renderer:
 def _start() -> _Worker:
     # -I and an empty environment: a template must not see secrets, nor import from the working directory.
     command = [sys.executable, "-I", _WORKER]
+    import subprocess  # 3 ms of a start, and only a render needs it
+
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603
     assert process.stdin is not None and process.stdout is not None
@@ -170,6 +173,8 @@ def _read(worker: _Worker, deadline: float) -> dict[str, Any]:
             size += int.from_bytes(content, "big")
             if size > _MAX_ANSWER:
                 raise EOFError
+    import json  # 1.5 ms of a start, and only a render needs it
+
     answer: dict[str, Any] = json.loads(content[4:])  # msgspec rejects the infinities that TOML may contain
     return answer
 
