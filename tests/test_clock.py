@@ -43,7 +43,7 @@ def test_time_goes_on_where_the_machine_sets_its_clock_back(monkeypatch: pytest.
 def test_timestamps_have_one_length() -> None:
     assert clock.write(datetime(999, 1, 1, tzinfo=UTC)) == "0999-01-01T00:00:00.000000Z"
     assert len(clock.now()) == 27
-    assert clock.day_before("2026-03-01T12:00:00.000001Z") == "2026-02-28T12:00:00.000001Z"
+    assert clock.days_before("2026-03-01T12:00:00.000001Z") == "2026-02-28T12:00:00.000001Z"
 
 
 def test_only_the_usual_form_of_a_uuid_is_an_id() -> None:

@@ -27,9 +27,9 @@ def after(moment: str) -> str:
     return max(now(), write(datetime.fromisoformat(moment) + _TICK))
 
 
-def day_before(moment: str) -> str:
-    """The moment 24 hours before another."""
-    return write(datetime.fromisoformat(moment) - timedelta(days=1))
+def days_before(moment: str, days: int = 1) -> str:
+    """The moment some times 24 hours before another."""
+    return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
 def new_id() -> str:

@@ -6,7 +6,10 @@ SatchelError
 │   ├── NotFound         there is no such thing in this scope
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
-│   └── VersionConflict  it was changed after the caller read it
+│   ├── VersionConflict  it was changed after the caller read it
+│   ├── VersionMissing   history does not have this version
+│   ├── MissingBlocker   a task cannot be restored before another one is
+│   └── AmbiguousItem    several things have this name
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
     │   └── StoreConflict    the transaction was rolled back for the sake of another one: try again
@@ -92,6 +95,35 @@ class VersionConflict(Refused):
         self.key = key
         self.expected = expected
         self.actual = actual
+
+
+class VersionMissing(Refused):
+    """History does not have this version of an item: there never was one, or it was pruned."""
+
+    def __init__(self, kind: str, key: str, version: int, kept: tuple[int, ...]) -> None:
+        super().__init__(f"{kind} {key!r} has no version {version}")
+        self.kind = kind
+        self.key = key
+        self.version = version
+        self.kept = kept  # the versions that can be read, the newest first
+
+
+class MissingBlocker(Refused):
+    """A task cannot be restored as it was, because a task that blocked it is in the trash."""
+
+    def __init__(self, number: int, title: str) -> None:
+        super().__init__(f"task {number} is in the trash")
+        self.number = number
+        self.title = title
+
+
+class AmbiguousItem(Refused):
+    """Several things have the name that a call gave."""
+
+    def __init__(self, key: str, references: tuple[str, ...]) -> None:
+        super().__init__(f"{key!r} is the name of {' and '.join(references)}")
+        self.key = key
+        self.references = references  # which tell them apart
 
 
 class StoreError(SatchelError):

@@ -14,12 +14,25 @@ Timestamp = str  # as clock.now() writes it
 Priority = Literal["low", "normal", "high", "urgent"]
 TaskStatus = Literal["pending", "completed"]
 TaskFilter = Literal["ready", "pending", "completed", "all"]
+ItemKind = Literal["prompt", "resource", "task", "project"]
+# known: the state that the first recorded change replaced; who made it is not known.
+Action = Literal["known", "add", "update", "delete", "restore"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
+
+
+class Author(Struct, frozen=True, kw_only=True):
+    """Through what a user changes the store, as far as that is known; empty where it is not."""
+
+    token: str = ""  # its id
+    client: str = ""  # the name that the client gives itself
+    client_version: str = ""
+    contract: str = ""  # or `cli`
+    caller: Literal["", "person", "model"] = ""
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -30,6 +43,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     user: str | None = None
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
+    author: Author = Author()
 
 
 class Identity(Struct, frozen=True, kw_only=True):
@@ -38,6 +52,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     user: str
     projects: tuple[str, ...] | None = None  # the only ones they may enter; None: all
     is_read_only: bool = False
+    token: str = ""  # the id of the token, where it is one of ours
 
 
 class StoreChange(Struct, frozen=True, array_like=True):
@@ -62,6 +77,8 @@ class Project(Struct, frozen=True):
     id: str
     name: str
     created_at: Timestamp
+    updated_at: Timestamp
+    version: int
 
 
 class ProjectCounts(Struct, frozen=True):
@@ -85,6 +102,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     number: int  # order of insertion; never reused
     id: str
+    project: int  # its number
     name: str
     title: str
     content: str
@@ -180,6 +198,7 @@ class Resource(Struct, frozen=True):
 
     number: int
     id: str
+    project: int  # its number
     name: str
     uri: str
     description: str | None
@@ -250,6 +269,7 @@ class TaskDetails(Task, frozen=True, kw_only=True):
     """A task with everything that is stored about it."""
 
     project: str | None = None  # by name
+    project_number: int | None = None
     tags: tuple[str, ...] = ()
     priority: Priority = "normal"
     due: str | None = None  # YYYY-MM-DD
@@ -286,6 +306,7 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
     due: str | UnsetType | None = UNSET
     blocked_by: Sequence[int] | UnsetType = UNSET
     status: TaskStatus | UnsetType = UNSET
+    completed_at: Timestamp | UnsetType | None = UNSET  # of a task that is restored; else the status decides
 
 
 class TaskQuery(TextQuery, frozen=True, kw_only=True):
@@ -309,3 +330,57 @@ class TagCount(Struct, frozen=True):
 
     name: str
     prompts: int
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """A prompt, resource, task or project at one version, as history keeps it."""
+
+    kind: ItemKind
+    number: int
+    id: str
+    version: int
+    updated_at: Timestamp
+    name: str  # empty for a task
+    title: str
+    project: int | None  # its number; of a project, its own
+    owner: str | None = None  # of a task
+    fields: Struct  # everything that a restore needs, but the long text; see services/states.py
+    content: str | bytes = ""  # the long text, or the bytes
+
+
+class Revision(Struct, frozen=True, kw_only=True):
+    """One change of one item."""
+
+    number: int  # in the order of all changes
+    kind: ItemKind
+    item: int  # its number
+    version: int
+    action: Action
+    at: Timestamp
+    project: int | None
+    undoes: int | None  # the number of the revision that this one took back
+    user: str = ""
+    author: Author = Author()
+
+
+class TrashedItem(Struct, frozen=True, kw_only=True):
+    """A deleted item that can be brought back."""
+
+    kind: ItemKind
+    number: int
+    id: str
+    project: int | None
+    owner: str | None
+    name: str
+    title: str
+    version: int  # of its deletion
+    deleted_at: Timestamp
+    blocks: tuple[int, ...] = ()  # the tasks that it blocked
+
+
+class Retention(Struct, frozen=True, kw_only=True):
+    """How long the store keeps what was."""
+
+    trash_days: int = 30  # 0: nothing can be brought back
+    history_days: int = 90
+    history_versions: int = 20  # of each item, however old

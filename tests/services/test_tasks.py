@@ -143,7 +143,7 @@ def test_a_confined_scope_sees_no_task_of_another_project(database: Database) ->
                 tasks.find(tx, confined, reference)
     for act in (
         lambda tx: tasks.update(tx, confined, hidden.number, TaskPatch(title="x")),
-        lambda tx: tasks.complete(tx, confined, hidden.number, renews=False),
+        lambda tx: tasks.complete(tx, confined, hidden.number),
         lambda tx: tasks.delete(tx, confined, hidden.number),
     ):
         with pytest.raises(NotFound), database.write() as tx:
@@ -231,9 +231,9 @@ def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database)
     both = {str(first.number), str(second.number)}
     for act, told in (
         (lambda tx: tasks.update(tx, ADA, first.number, TaskPatch(title="New")), {str(first.number)}),
-        (lambda tx: tasks.complete(tx, ADA, first.id, renews=True), both),
-        (lambda tx: tasks.complete(tx, ADA, first.id, renews=True), {str(first.number)}),
-        (lambda tx: tasks.complete(tx, ADA, first.id, renews=False), set()),
+        (lambda tx: tasks.complete(tx, ADA, first.id), both),
+        (lambda tx: tasks.complete(tx, ADA, first.id), {str(first.number)}),
+        (lambda tx: tasks.complete(tx, ADA, first.id), set()),
         (lambda tx: tasks.update(tx, ADA, first.number, TaskPatch(status="pending")), both),
         (lambda tx: tasks.update(tx, ADA, first.number, TaskPatch(status="completed")), both),
         (lambda tx: tasks.delete(tx, ADA, first.id), both),

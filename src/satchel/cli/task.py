@@ -72,10 +72,7 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
 def done(session: Session, refs: tuple[str, ...]) -> None:
     """Mark tasks as done: all that are named, or none."""
     with session.write() as tx:
-        finished = [
-            tasks.complete(tx, session.scope, parse_reference(ref, session), renews=False)[0]
-            for ref in dict.fromkeys(refs)
-        ]
+        finished = [tasks.complete(tx, session.scope, parse_reference(ref, session))[0] for ref in dict.fromkeys(refs)]
     text = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
     session.say(text, {"tasks": [describe(task) for task in finished]})
 

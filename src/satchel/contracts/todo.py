@@ -114,7 +114,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
 
 
 def complete_task(context: Context, args: CompleteTask) -> Body:
-    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower(), renews=False)
+    task, _ = tasks.complete(context.tx, context.scope, args.task_id.lower())
     message = f"Task '{task.title}' marked as complete"
     return CompletedTask(True, CompletedState(task.id, task.title, task.is_completed), message)
 

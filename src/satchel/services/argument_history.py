@@ -16,7 +16,7 @@ def has_new(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) ->
     if not kept:
         return False
     used = rows.used(tx, owner(scope), prompt_key)
-    day_ago = clock.day_before(tx.now)
+    day_ago = clock.days_before(tx.now)
     return any(used.get(pair, "") < day_ago for pair in kept.items())
 
 

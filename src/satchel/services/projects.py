@@ -6,8 +6,10 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from satchel.errors import Forbidden, NotFound, Taken
-from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange
+from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange, TrashedItem
 from satchel.services import rules
+from satchel.services.recording import record_add, record_delete, record_update
+from satchel.services.states import of_project
 from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
 from satchel.storage.database import Database, Tx, Violation
@@ -85,7 +87,7 @@ def require(database: Database, scope: Scope) -> None:
         raise NotFound("project", scope.project, scope)
     with database.write() as tx:
         if rows.add(tx, DEFAULT_PROJECT):
-            _announce(tx, DEFAULT_PROJECT)
+            _record_new(tx, DEFAULT_PROJECT)
 
 
 def exists(database: Database, name: str) -> bool:
@@ -111,8 +113,7 @@ def add(tx: Tx, name: str) -> Project:
     scope = Scope(project=name)
     if not rows.add(tx, name):
         raise Taken("project", "name", name, scope)
-    _announce(tx, name)
-    return current(tx, scope)
+    return _record_new(tx, name)
 
 
 def list_all(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, ProjectCounts]]:
@@ -141,26 +142,57 @@ def rename(tx: Tx, old: str, new: str) -> Project:
     """
     rules.clean_name("project", new)
     scope = Scope(project=new)
+    before = _find_to_change(tx, old)
     try:
-        is_renamed = rules.is_storable(old) and rows.rename(tx, old, new)
+        rows.rename(tx, before.number, new)
     except Violation as violation:
         raise Taken("project", "name", new, scope) from violation
-    if not is_renamed:
-        raise NotFound("project", old, Scope(project=old))
+    after = current(tx, scope)
+    record_update(tx, of_project(before), of_project(after))
     _announce(tx, old)
     _announce(tx, new)
-    return current(tx, scope)
+    return after
 
 
 def delete(tx: Tx, name: str) -> None:
-    """Delete a project with everything in it.
+    """Delete a project with everything in it; it can be brought back whole from the trash.
 
     Raises:
         NotFound: there is no such project.
     """
-    if not rules.is_storable(name) or not rows.delete(tx, name):
-        raise NotFound("project", name, Scope(project=name))
+    project = _find_to_change(tx, name)
+    rows.hide(tx, project)
+    record_delete(tx, of_project(project))
     _announce(tx, name)
+
+
+def bring_back(tx: Tx, item: TrashedItem) -> Project:
+    """Bring a deleted project back with everything in it, under the next free name where its own is taken.
+
+    Raises:
+        Taken: all these names are taken.
+    """
+    names = (item.name, *(f"{item.name}-{count}" for count in range(2, 10)), f"{item.name}-{item.id[:8]}")
+    name = next((one for one in names if rows.by_name(tx, one) is None), None)
+    if name is None:
+        raise Taken("project", "name", item.name, Scope(project=item.name))
+    rows.show(tx, item.number, name)
+    return _record_new(tx, name)
+
+
+def _find_to_change(tx: Tx, name: str) -> Project:
+    project = rows.find_to_change(tx, name) if rules.is_storable(name) else None
+    if project is None:
+        raise NotFound("project", name, Scope(project=name))
+    return project
+
+
+def _record_new(tx: Tx, name: str) -> Project:
+    """Record and announce a project that was just added or brought back."""
+    project = current(tx, Scope(project=name))
+    record_add(tx, of_project(project))
+    _announce(tx, name)
+    return project
 
 
 def _find(tx: Tx, name: str) -> Project | None:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import asdict, replace
+
 from satchel import clock
 from satchel.errors import NotFound, Taken, VersionConflict
 from satchel.model import (
@@ -19,9 +21,12 @@ from satchel.model import (
     Scope,
     StoreChange,
     TagCount,
+    TrashedItem,
 )
 from satchel.services import excerpts, rules
 from satchel.services.projects import current, find_within
+from satchel.services.recording import record_add, record_delete, record_update
+from satchel.services.states import State, of_prompt
 from satchel.services.suggestions import closest_entries
 from satchel.storage import prompt_pages as pages
 from satchel.storage import prompts as rows
@@ -58,7 +63,10 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
         raise _explain(violation, scope, title) from violation
     rows.set_tags(tx, project, number, draft.tags)
     _announce_list(tx, scope)
-    return _index(tx, scope, id)
+    prompt = get(tx, scope, id)
+    _index(tx, scope, prompt)
+    record_add(tx, of_prompt(prompt))
+    return prompt
 
 
 def get(tx: Tx, scope: Scope, id: str) -> Prompt:
@@ -118,37 +126,68 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
         VersionConflict: the prompt has another version than expected.
     """
     patch = rules.clean("prompt", patch)
-    project = current(tx, scope).number
+    before = _find_to_change(tx, scope, id)
     try:
-        number = rows.update(tx, project, id, patch, expected_version) if rules.is_storable(id) else None
+        renewed = rows.update(tx, before, patch, expected_version)
     except Violation as violation:
         raise _explain(violation, scope, str(patch.title)) from violation
-    if number is None:
-        actual = get(tx, scope, id).version
-        raise VersionConflict("prompt", id, expected=expected_version or 0, actual=actual)
+    if renewed is None:
+        raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
+    given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
     if patch.tags is not UNSET:
-        rows.set_tags(tx, project, number, patch.tags)
+        rows.set_tags(tx, before.project, before.number, patch.tags)
+        given["tags"] = tuple(patch.tags)
+    if patch.arguments is not UNSET:
+        given["arguments"] = tuple(patch.arguments)
+    updated_at, version = renewed
+    prompt = replace(before, **given, updated_at=updated_at, version=version)
     if patch.title is not UNSET or patch.description is not UNSET or patch.arguments is not UNSET:
         tx.changed(StoreChange("prompts", scope.project))
-    prompt = _index(tx, scope, id)
     if prompt.arguments and (patch.content is not UNSET or patch.arguments is not UNSET):
         rules.check_template(prompt.content)  # as stored now: another call may have changed the other half
+    _index(tx, scope, prompt)
+    record_update(tx, of_prompt(before), of_prompt(prompt))
     return prompt
 
 
 def delete(tx: Tx, scope: Scope, id: str) -> None:
-    """Delete a prompt for good.
+    """Delete a prompt; it can be brought back from the trash.
 
     Raises:
         NotFound: the project has no such prompt.
     """
-    project = current(tx, scope).number
-    name = rows.delete(tx, project, id) if rules.is_storable(id) else None
-    if name is None:
-        current(tx, scope)  # raises where it is the project that was deleted meanwhile
-        raise NotFound("prompt", id, scope)
+    prompt = _find_to_change(tx, scope, id)
+    rows.delete(tx, prompt)
+    record_delete(tx, of_prompt(prompt))
     _announce_list(tx, scope)
-    tx.changed(StoreChange("prompt", scope.project, key=name))
+    tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
+
+
+def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Prompt:
+    """Put a deleted prompt back into the scope's project, under the next free name and title where its own are taken.
+
+    Raises:
+        NotFound: the project does not exist.
+    """
+    project = current(tx, scope).number
+    title = _free_title(tx, scope, state.title)
+    draft = PromptDraft(
+        title=title,
+        content=state.text,
+        description=state.description,
+        tags=state.tags,
+        arguments=state.arguments,
+    )
+    was = (item.number, state.created_at)
+    names = (state.name, *(f"{state.name}-{count}" for count in range(2, 10)), f"{state.name}-{item.id[:8]}")
+    if not any(rows.add(tx, project, item.id, name, draft, was=was) for name in names):
+        raise Taken("prompt", "name", state.name, scope)
+    rows.set_tags(tx, project, item.number, state.tags)
+    _announce_list(tx, scope)
+    prompt = get(tx, scope, item.id)
+    _index(tx, scope, prompt)
+    record_add(tx, of_prompt(prompt))
+    return prompt
 
 
 def list_counted(tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, offset: int) -> Page:
@@ -202,12 +241,23 @@ def _name_candidates(title: str, id: str) -> Iterator[str]:
     yield f"{base}-{id}"
 
 
-def _index(tx: Tx, scope: Scope, id: str) -> Prompt:
-    """A prompt just written, after bringing its searchable text up to date."""
-    prompt = get(tx, scope, id)
+def _find_to_change(tx: Tx, scope: Scope, id: str) -> Prompt:
+    def find(tx: Tx, project: str, _column: str, key: str) -> Prompt | None:
+        return rows.find_to_change(tx, project, key)
+
+    return find_within(tx, scope, "prompt", id, find, ("id", id))
+
+
+def _free_title(tx: Tx, scope: Scope, title: str) -> str:
+    """A title, or the next one with a number behind it that no prompt of the project has."""
+    titles = (title, *(f"{title[: rules.MAX_TITLE - 5]} ({count})" for count in range(2, 100)))
+    return next((one for one in titles if rows.find(tx, scope.project, "title", one) is None), title)
+
+
+def _index(tx: Tx, scope: Scope, prompt: Prompt) -> None:
+    """Bring the searchable text of a prompt just written up to date."""
     rows.set_text(tx, prompt.number, title=prompt.title.casefold(), content=prompt.content.casefold())
     tx.changed(StoreChange("prompt", scope.project, key=prompt.name))
-    return prompt
 
 
 def _announce_list(tx: Tx, scope: Scope) -> None:

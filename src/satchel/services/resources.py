@@ -1,11 +1,16 @@
 """Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
-from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange
+from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange, TrashedItem
 from satchel.services import rules
 from satchel.services.projects import current, find_within
+from satchel.services.recording import record_add, record_delete, record_update
+from satchel.services.states import State, of_resource
 from satchel.services.suggestions import closest_entries
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
@@ -36,7 +41,9 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
         raise Taken("resource", "name", draft.name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, draft.uri)
-    return get_by_name(tx, scope, draft.name)
+    resource = get_by_name(tx, scope, draft.name)
+    record_add(tx, of_resource(resource))
+    return resource
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Resource:
@@ -114,30 +121,61 @@ def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_versi
     patch = rules.clean("resource", patch)
     if patch.content is not UNSET and patch.mime_type is not UNSET:  # refuse what needs no look at the resource first
         patch = replace(patch, content=rules.clean_content(patch.mime_type, patch.content))
-    project = current(tx, scope).number
-    while True:
-        seen = get_by_name(tx, scope, name)
-        if expected_version is not None and seen.version != expected_version:
-            raise VersionConflict("resource", name, expected=expected_version, actual=seen.version)
-        if rows.update(tx, project, seen, _fit(patch, seen), expected_version):
-            _announce(tx, scope, seen.uri)
-            return get_by_name(tx, scope, name)
-        # Another process changed or deleted it after we read it: read it again.
+    before = _find_to_change(tx, scope, name)
+    if expected_version not in (None, before.version):
+        raise VersionConflict("resource", name, expected=expected_version or 0, actual=before.version)
+    rows.update(tx, before, _fit(patch, before))
+    after = get_by_name(tx, scope, name)
+    record_update(tx, of_resource(before), of_resource(after))
+    _announce(tx, scope, before.uri)
+    return after
 
 
 def delete(tx: Tx, scope: Scope, name: str) -> None:
-    """Delete a resource for good.
+    """Delete a resource; it can be brought back from the trash.
 
     Raises:
         NotFound: the project has no such resource.
     """
     rules.clean_name("resource", name)
+    resource = _find_to_change(tx, scope, name)
+    rows.delete(tx, resource)
+    record_delete(tx, of_resource(resource))
+    tx.changed(StoreChange("project", scope.project))
+    _announce(tx, scope, resource.uri)
+
+
+def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resource:
+    """Put a deleted resource back into the scope's project, under the next free name and URI where its own are taken.
+
+    Raises:
+        NotFound: the project does not exist.
+    """
     project = current(tx, scope).number
-    uri = rows.delete(tx, project, name)
-    if uri is None:
-        raise NotFound("resource", name, scope)
+    endings = ("", *(f"-{count}" for count in range(2, 10)), f"-{item.id[:8]}")
+    name = _first_free(tx, scope, "name", [state.name + ending for ending in endings])
+    uri = _first_free(tx, scope, "uri", [state.uri + ending for ending in endings])
+    draft = ResourceDraft(
+        name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
+    )
+    if not rows.add(tx, project, draft, was=(item.number, item.id, state.created_at)):
+        raise Taken("resource", "name", name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
+    resource = get_by_name(tx, scope, name)
+    record_add(tx, of_resource(resource))
+    return resource
+
+
+def _find_to_change(tx: Tx, scope: Scope, name: str) -> Resource:
+    def find(tx: Tx, project: str, _column: str, key: str) -> Resource | None:
+        return rows.find_to_change(tx, project, key)
+
+    return find_within(tx, scope, "resource", name, find, ("name", name))
+
+
+def _first_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Sequence[str]) -> str:
+    return next((one for one in candidates if rows.find(tx, scope.project, column, one) is None), candidates[0])
 
 
 def _fit(patch: ResourcePatch, seen: Resource) -> ResourcePatch:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
+from satchel.errors import Forbidden, MissingBlocker, NotFound, VersionConflict, WrongArgument
 from satchel.model import (
     PRIORITIES,
     UNSET,
@@ -19,11 +19,16 @@ from satchel.model import (
     TaskPosition,
     TaskQuery,
     TaskStatus,
+    TrashedItem,
 )
 from satchel.services import projects, rules
+from satchel.services.recording import record_add, record_delete, record_update
+from satchel.services.states import State, of_task
 from satchel.services.suggestions import closest_names
+from satchel.storage import projects as project_rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
+from satchel.storage import trash
 from satchel.storage.database import Tx, Violation
 
 Reference = str | int
@@ -42,22 +47,8 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
-    user = owner(scope)
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
-    try:
-        task = rows.add(tx, user, draft, project)
-    except Violation as violation:  # the project was deleted after we read its number
-        raise NotFound("project", str(draft.project), scope) from violation
-    _index(tx, task)
-    if draft.tags:
-        rows.set_tags(tx, user, task.number, draft.tags)
-    tx.changed(StoreChange("task", draft.project, user, str(task.number)))
-    if draft.blocked_by:
-        _set_blockers(tx, scope, task.number, draft.blocked_by)
-        return _details_of(tx, scope, task.number)
-    return TaskDetails(
-        **asdict(task), project=draft.project, tags=tuple(draft.tags), priority=draft.priority, due=draft.due
-    )
+    return _insert(tx, scope, draft, project)
 
 
 def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
@@ -181,65 +172,174 @@ def update(
     """
     patch = rules.clean("task", patch)
     user = owner(scope)
-    seen = get(tx, scope, reference)
+    before = _find_to_change(tx, scope, reference)
     project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
     if patch.project is not UNSET:
-        _announce(tx, user, seen.number)  # in the project that it leaves, too
+        _announce(tx, user, before.number)  # in the project that it leaves, too
     if patch.blocked_by is not UNSET:
         tx.lock(f"blockers of {user}")  # or two updates, of which each sees half, make a circle
     try:
-        task = rows.update(tx, user, seen.id, patch, project, expected_version)
+        task = rows.update(tx, user, before.id, patch, project, expected_version)
     except Violation as violation:  # the project was deleted after we read its number
         raise NotFound("project", str(patch.project), scope) from violation
     if task is None:
-        actual = _require(rows.find(tx, user, "id", seen.id), reference, scope).version
-        raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=actual)
+        raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=before.version)
     if patch.title is not UNSET or patch.description is not UNSET:
         _index(tx, task)
     if patch.tags is not UNSET:
         rows.set_tags(tx, user, task.number, patch.tags)
     if patch.blocked_by is not UNSET:
         _set_blockers(tx, scope, task.number, patch.blocked_by)
-    _announce(tx, user, task.number, with_blocked=patch.status is not UNSET)
-    return _details_of(tx, scope, task.number)
+    has_other_status = patch.status is not UNSET or patch.completed_at is not UNSET
+    _announce(tx, user, task.number, with_blocked=has_other_status)
+    after = _record_update(tx, before)
+    return _hide_blockers(tx, scope, [after])[0]
 
 
-def complete(tx: Tx, scope: Scope, reference: Reference, *, renews: bool) -> tuple[Task, bool]:
-    """Complete a task, and say whether it was completed before; `renews` gives such a task the new time.
+def complete(tx: Tx, scope: Scope, reference: Reference) -> tuple[Task, bool]:
+    """Complete a task, and say whether it was completed before; then nothing changes.
 
     Raises:
         NotFound, Forbidden: as `get`.
     """
     user = owner(scope)
-    before = get(tx, scope, reference)
-    first = rows.complete(tx, user, before.id, renews=False)
-    if first is not None:
-        _announce(tx, user, first.number, with_blocked=True)
-        return first, False
-    if renews:
-        again = _require(rows.complete(tx, user, before.id, renews=True), reference, scope)
-        _announce(tx, user, again.number)
-        return again, True
-    return get(tx, scope, before.id), True
+    before = _find_to_change(tx, scope, reference)
+    task = rows.complete(tx, user, before.id)
+    if task is None:
+        return before, True
+    _announce(tx, user, task.number, with_blocked=True)
+    record_update(tx, of_task(before), of_task(replace(before, **asdict(task))))
+    return task, False
 
 
 def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
-    """Delete a task for good, and return what it was; it no longer blocks other tasks.
+    """Delete a task, and return what it was; it no longer blocks other tasks. It can be brought back from the trash.
 
     Raises:
         NotFound, Forbidden: as `get`.
     """
-    task = get(tx, scope, reference)
-    _announce(tx, owner(scope), task.number, with_blocked=True)
-    if not rows.delete(tx, owner(scope), task.id):
-        raise NotFound("task", str(reference), scope)
+    user = owner(scope)
+    task = _find_to_change(tx, scope, reference)
+    _announce(tx, user, task.number, with_blocked=True)
+    blocked = [
+        one for number in rows.blocked_tasks(tx, user, task.number) if (one := rows.find_to_change(tx, user, number))
+    ]
+    rows.delete(tx, user, task.id)
+    record_delete(tx, of_task(task), [one.number for one in blocked])
+    for one in blocked:
+        _renew(tx, one)
     return task
+
+
+def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDetails:
+    """Put a deleted task back with its number, its blockers, and the tasks that it blocked.
+
+    Blockers that were removed for good are left out, and so is a project that no longer exists.
+
+    Raises:
+        MissingBlocker: a blocker is in the trash itself.
+    """
+    user = owner(scope)
+    project = item.project if item.project in project_rows.names_of(tx, [item.project or 0]) else None
+    draft = TaskDraft(
+        title=state.title,
+        description=state.description,
+        tags=state.tags,
+        priority=state.priority,
+        due=state.due,
+        blocked_by=check_blockers(tx, scope, state.blocked_by),
+    )
+    was = TaskDetails(
+        item.number,
+        item.id,
+        user,
+        state.title,
+        state.description,
+        state.completed_at,
+        state.created_at,
+        tx.now,
+        item.version + 1,
+    )
+    task = _insert(tx, scope, draft, project, was=was)
+    for number in item.blocks:
+        blocked = rows.find_to_change(tx, user, number)
+        if blocked is not None and number not in task.blocked_by:
+            rows.set_blockers(tx, user, number, [*blocked.blocked_by, task.number])
+            _renew(tx, blocked)
+            _announce(tx, user, number)
+    return task
+
+
+def check_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
+    """Those of some former blockers that still exist.
+
+    Raises:
+        MissingBlocker: one of the others is in the trash, and can be brought back first.
+    """
+    present = rows.visible(tx, owner(scope), blockers, None)
+    gone = [number for number in blockers if number not in present]
+    for trashed in trash.by_number(tx, "task", gone):
+        raise MissingBlocker(trashed.number, trashed.title)
+    return [number for number in blockers if number in present]
 
 
 def owner(scope: Scope) -> str:
     """The user whose tasks a call is about."""
     assert scope.user is not None, "a scope for tasks names a user"
     return scope.user
+
+
+def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: TaskDetails | None = None) -> TaskDetails:
+    user = owner(scope)
+    try:
+        task = rows.add(tx, user, draft, project, was=was)
+    except Violation as violation:  # the project was deleted after we read its number
+        raise NotFound("project", str(draft.project), scope) from violation
+    _index(tx, task)
+    if draft.tags:
+        rows.set_tags(tx, user, task.number, draft.tags)
+    if draft.blocked_by:
+        _set_blockers(tx, scope, task.number, draft.blocked_by)
+    if draft.blocked_by or was is not None:
+        [details] = rows.details(tx, user, [task.number])
+    else:
+        details = TaskDetails(
+            **asdict(task),
+            project=draft.project,
+            project_number=project,
+            tags=tuple(draft.tags),
+            priority=draft.priority,
+            due=draft.due,
+        )
+    record_add(tx, of_task(details))
+    tx.changed(StoreChange("task", details.project, user, str(task.number)))
+    return _hide_blockers(tx, scope, [details])[0]
+
+
+def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
+    """A task with everything that is stored about it, which is updated or deleted next.
+
+    Raises:
+        NotFound, Forbidden: as `get`.
+    """
+    number = reference if isinstance(reference, int) else get(tx, scope, reference).number
+    is_possible = 0 < number <= _LARGEST_NUMBER
+    task = rows.find_to_change(tx, owner(scope), number, scope.projects) if is_possible else None
+    if task is None:
+        raise NotFound("task", str(reference), scope)
+    return task
+
+
+def _renew(tx: Tx, before: TaskDetails) -> None:
+    """Give a task whose blockers changed the next version."""
+    rows.update(tx, before.owner, before.id, TaskPatch(), None)
+    _record_update(tx, before)
+
+
+def _record_update(tx: Tx, before: TaskDetails) -> TaskDetails:
+    [after] = rows.details(tx, before.owner, [before.number])
+    record_update(tx, of_task(before), of_task(after))
+    return after
 
 
 def _set_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> None:
@@ -280,14 +380,13 @@ def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> 
             tx.changed(StoreChange("task", project, user, str(one)))
 
 
-def _details_of(tx: Tx, scope: Scope, number: int) -> TaskDetails:
-    [task] = _details(tx, scope, [number])
-    return task
-
-
 def _details(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
     """Some of the user's tasks; of their blockers, only those that the scope may see."""
-    found = rows.details(tx, owner(scope), numbers, scope.projects)
+    return _hide_blockers(tx, scope, rows.details(tx, owner(scope), numbers, scope.projects))
+
+
+def _hide_blockers(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskDetails]:
+    """Tasks without the blockers that the scope may not see."""
     blockers = sorted({number for task in found for number in task.blocked_by})
     if scope.projects is None or not blockers:
         return found

@@ -3,7 +3,9 @@
 from satchel.storage.database import Tx
 
 # The lists of names that can be completed, each from a text to another.
-PROJECTS = "select name from projects where name >= :start and name < :end order by name limit :most"
+PROJECTS = (
+    "select name from projects where name >= :start and name < :end and deleted_at is null order by name limit :most"
+)
 PROMPTS = """
     select name from prompts where project = :project and name >= :start and name < :end order by name limit :most
 """

@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from satchel import clock
 from satchel.errors import StoreUnusable
-from satchel.model import UNSET, PromptPosition, PromptQuery, Scope, StoreChange
+from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, StoreChange
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
@@ -32,6 +32,11 @@ class Violation(Exception):
 
 class Tx:
     """One transaction. It has one time, and is rolled back whole when anything in it fails."""
+
+    scope = Scope()  # on whose behalf it writes
+    retention = Retention()
+    restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
+    locking = ""  # follows a `select` of rows that are updated next, where the engine needs it
 
     @cached_property
     def now(self) -> str:
@@ -135,6 +140,7 @@ class Database:
 
     is_shared = False  # by several machines, so that it keeps nothing about one of them
     has_row_security = False  # our role owns nothing, and row-level security applies to it
+    retention = Retention()
 
     def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
         """A read-only transaction that sees one snapshot.

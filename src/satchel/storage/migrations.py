@@ -327,7 +327,88 @@ revoke execute on function satchel_prompts_containing from public;
 """,
 )
 
-MIGRATIONS = (FIRST, SECOND, THIRD)
+# History: every change with its author, the states before it, and what was deleted. The tables begin empty: of what was
+# there before, the first change after this migration keeps the state that it replaces.
+FOURTH = Migration(
+    both="""
+-- Empty texts instead of null, so that the unique constraint holds for authors without a token or a client.
+create table authors (
+    number {number},
+    user_id {text} not null,
+    token {text} not null,
+    client {text} not null,
+    client_version {text} not null,
+    contract {text} not null,
+    caller {text} not null,
+    constraint authors_caller unique (user_id, token, client, client_version, contract, caller)
+) {strict};
+
+create table revisions (
+    number {number},
+    kind {text} not null,
+    item {integer} not null,
+    version {integer} not null,
+    action {text} not null,
+    at {text} not null,
+    author {integer} references authors (number),
+    project {integer},
+    owner {text},
+    undoes {integer},
+    constraint revisions_version unique (kind, item, version)
+) {strict};
+create index revisions_by_project on revisions (project, number);
+create index revisions_by_author on revisions (author, number);
+create index revisions_undone on revisions (undoes) where undoes is not null;
+
+-- The state of a version that is no longer the newest: its difference from the next version, or of the last version of
+-- a deleted item the whole.
+create table revision_states (
+    revision {integer} primary key references revisions (number) on delete cascade,
+    state {bytes} not null
+) {strict};
+
+create table trash (
+    kind {text} not null,
+    item {integer} not null,
+    id {text} not null constraint trash_id unique,
+    project {integer},
+    owner {text},
+    name {text} not null,
+    title {text} not null,
+    version {integer} not null,
+    deleted_at {text} not null,
+    blocks {text} not null default '',
+    primary key (kind, item)
+) {strict};
+create index trash_by_name on trash (kind, project, name);
+create index trash_by_age on trash (deleted_at);
+
+-- A deleted project keeps its row, and so everything in it, under a name that no project can have.
+alter table projects add column deleted_at {text};
+""",
+    postgres="""
+alter table revisions enable row level security;
+create policy revisions_visible on revisions using (
+    case when kind = 'task' then owner = (select nullif(current_setting('satchel.user', true), ''))
+    else (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects) end
+);
+alter table revision_states enable row level security;
+create policy revision_states_visible on revision_states
+    using (exists (select from revisions where number = revision));
+alter table authors enable row level security;
+create policy authors_visible on authors using (
+    user_id = (select coalesce(current_setting('satchel.user', true), ''))
+    or exists (select from revisions where author = authors.number)
+);
+alter table trash enable row level security;
+create policy trash_visible on trash using (
+    case when kind = 'task' then owner = (select nullif(current_setting('satchel.user', true), ''))
+    else (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects) end
+);
+""",
+)
+
+MIGRATIONS = (FIRST, SECOND, THIRD, FOURTH)
 
 
 def for_sqlite(migration: Migration) -> str:

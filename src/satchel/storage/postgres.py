@@ -46,6 +46,8 @@ _OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedE
 class PostgresTx(Tx):
     """A transaction on one connection of the pool."""
 
+    locking = "for update"  # so that the state that is kept is the one that the update replaces
+
     def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
         self._connection = connection
         self._has_row_security = has_row_security
@@ -147,16 +149,21 @@ class PostgresDatabase(Database):
             # Count and page come from one snapshot.
             _prepare(connection, psycopg.IsolationLevel.REPEATABLE_READ, is_read_only=True)
             self._set_visibility(connection, scope)
-            yield PostgresTx(connection, has_row_security=self.has_row_security)
+            yield self._open_tx(connection, scope)
 
     @contextmanager
     def write(self, scope: Scope | None = None) -> Iterator[Tx]:
         with _translate_errors(), self._pool.connection() as connection:
             _prepare(connection, None, is_read_only=False)
             self._set_visibility(connection, scope)
-            tx = PostgresTx(connection, has_row_security=self.has_row_security)
+            tx = self._open_tx(connection, scope)
             yield tx
             tx.announce_changes()
+
+    def _open_tx(self, connection: psycopg.Connection[Row], scope: Scope | None) -> PostgresTx:
+        tx = PostgresTx(connection, has_row_security=self.has_row_security)
+        tx.scope, tx.retention = scope or tx.scope, self.retention
+        return tx
 
     def watch(self, listen: Listener) -> None:
         with _translate_errors():

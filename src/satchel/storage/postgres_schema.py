@@ -12,11 +12,12 @@ from satchel.storage.migrations import MIGRATIONS, for_postgres
 
 Connection = psycopg.Connection[Any]
 
-# What an application role reads and writes, and what it only reads. New tables of a migration belong in one of them.
+# What an application role reads and writes, adds to, and only reads. New tables of a migration belong in one of them.
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
-    *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values"),
+    *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
 )
+APPEND_ONLY = ("authors", "revisions", "revision_states")  # read and inserted, never changed
 READ_ONLY = ("settings", "tokens", "satchel_schema")
 
 # What only an application role may call: these functions run as the owner, past row-level security.
@@ -87,7 +88,9 @@ def check_grants(connection: Connection, name: str) -> None:
     Raises:
         StoreUnusable: it has none, or only those of an older schema.
     """
-    lacking = [what for (what,) in connection.execute(_LACKING, [[*DATA, *READ_ONLY], [*FUNCTIONS]]).fetchall()]
+    lacking = [
+        what for (what,) in connection.execute(_LACKING, [[*DATA, *APPEND_ONLY, *READ_ONLY], [*FUNCTIONS]]).fetchall()
+    ]
     if lacking:
         raise StoreUnusable(
             f"this role may not use {', '.join(lacking)} of the store {name}. Run `satchel database migrate --role "
@@ -135,6 +138,7 @@ def _grants(schema: str, role: str) -> list[sql.Composed]:
         "schema": sql.Identifier(schema),
         "role": sql.Identifier(role),
         "data": sql.SQL(", ").join(sql.Identifier(schema, table) for table in DATA),
+        "append_only": sql.SQL(", ").join(sql.Identifier(schema, table) for table in APPEND_ONLY),
         "read_only": sql.SQL(", ").join(sql.Identifier(schema, table) for table in READ_ONLY),
         "functions": sql.SQL(", ").join(sql.Identifier(schema, name.partition("(")[0]) for name in FUNCTIONS),
     }
@@ -142,8 +146,9 @@ def _grants(schema: str, role: str) -> list[sql.Composed]:
         sql.SQL(text).format(**words)
         for text in (
             "grant usage on schema {schema} to {role}",
-            "revoke all on {data}, {read_only} from {role}",
+            "revoke all on {data}, {append_only}, {read_only} from {role}",
             "grant select, insert, update, delete on {data} to {role}",
+            "grant select, insert on {append_only} to {role}",
             "grant select on {read_only} to {role}",
             "revoke execute on function {functions} from public",
             "grant execute on function {functions} to {role}",

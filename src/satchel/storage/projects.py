@@ -3,12 +3,13 @@
 from satchel.model import Project, ProjectCounts
 from satchel.storage.database import Tx
 
-_COLUMNS = "number, id, name, created_at"  # as in Project
+_COLUMNS = "number, id, name, created_at, updated_at, version"  # as in Project
+_COUNT = len(_COLUMNS.split(", "))
 
 
 def by_name(tx: Tx, name: str) -> Project | None:
     """The project of that name."""
-    sql = f"select {_COLUMNS} from projects where name = :name"
+    sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"
     row = tx.one(sql, name=name)
     return Project(*row) if row else None
 
@@ -19,33 +20,64 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Proje
         select {_COLUMNS},
             (select count(*) from prompts where project = projects.number),
             (select count(*) from resources where project = projects.number)
-        from projects where not :is_confined or name in :allowed order by name
+        from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name
     """
     found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())
-    return [(Project(*row[:4]), ProjectCounts(*row[4:])) for row in found]
+    return [(Project(*row[:_COUNT]), ProjectCounts(*row[_COUNT:])) for row in found]
+
+
+def find_to_change(tx: Tx, name: str) -> Project | None:
+    """The project of a name, which is renamed or deleted next."""
+    sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null {tx.locking}"
+    row = tx.one(sql, name=name)
+    return Project(*row) if row else None
 
 
 def add(tx: Tx, name: str) -> bool:
     """Insert a project, unless there is one of that name; says whether it was inserted."""
+    # Versions go on where a deleted project of the same name left off.
     sql = """
-        insert into projects (id, name, created_at, updated_at) values (:id, :name, :now, :now)
+        insert into projects (id, name, created_at, updated_at, version)
+        values (:id, :name, :now, :now,
+            coalesce((select max(version) from trash where kind = 'project' and name = :name), 0) + 1)
         on conflict (name) do nothing returning number
     """
     return tx.one(sql, id=tx.new_id(), name=name, now=tx.now) is not None
 
 
-def rename(tx: Tx, old: str, new: str) -> bool:
-    """Give a project another name; says whether there was one.
+def rename(tx: Tx, number: int, name: str) -> None:
+    """Give a project another name.
 
     Raises:
         Violation: projects_name, when the new name is taken.
     """
+    sql = "update projects set name = :name, updated_at = :now, version = version + 1 where number = :number"
+    tx.run(sql, number=number, name=name, now=tx.now)
+
+
+def hide(tx: Tx, project: Project) -> None:
+    """Delete a project so that it can be brought back with everything in it: it keeps its row without its name."""
     sql = """
-        update projects set name = :new, updated_at = :now, version = version + 1 where name = :old returning number
+        update projects set name = :hidden, deleted_at = :now, updated_at = :now, version = version + 1
+        where number = :number
     """
-    return tx.one(sql, old=old, new=new, now=tx.now) is not None
+    tx.run(sql, number=project.number, hidden=f"~{project.id}", now=tx.now)
 
 
-def delete(tx: Tx, name: str) -> bool:
-    """Delete a project with everything in it; says whether there was one."""
-    return tx.one("delete from projects where name = :name returning number", name=name) is not None
+def show(tx: Tx, number: int, name: str) -> None:
+    """Bring a deleted project back under a name.
+
+    Raises:
+        Violation: projects_name, when the name is taken.
+    """
+    sql = """
+        update projects set name = :name, deleted_at = null, updated_at = :now, version = version + 1
+        where number = :number
+    """
+    tx.run(sql, number=number, name=name, now=tx.now)
+
+
+def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
+    """The names of those of some projects that are not deleted, by number."""
+    sql = "select number, name from projects where number in :numbers and deleted_at is null"
+    return {number: name for number, name in tx.all(sql, numbers=numbers)}

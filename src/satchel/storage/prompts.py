@@ -17,8 +17,8 @@ _COLUMNS = "number, id, name, title, description, arguments, created_at, updated
 _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
 _PROMPT = f"""
-    select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number)
-    from prompts where project = (select number from projects where name = :project)
+    select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project
+    from prompts where project = (select number from projects where name = :project and deleted_at is null)
 """
 _BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
@@ -35,20 +35,36 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
     is_folded_longer: bool  # so that an offset in the folded content is not the same in the content
 
 
-def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | None:
+# Versions go on where a deleted prompt of the same name left off, so that a version names one text.
+_LAST = "select max(version) from trash where kind = 'prompt' and project = :project and name = :name"
+_VALUES = ":id, :project, :name, :title, :content, :description, :arguments, :created_at, :now"
+_INTO = "id, project, name, title, content, description, arguments, created_at, updated_at, version"
+_ADD = f"""
+    insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
+    on conflict (project, name) do nothing returning number
+"""
+_PUT_BACK = f"""
+    insert into prompts (number, {_INTO})
+    values (:number, {_VALUES}, (select max(version) from trash where kind = 'prompt' and item = :number) + 1)
+    on conflict (project, name) do nothing returning number
+"""
+
+
+def add(
+    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, was: tuple[int, str] | None = None
+) -> int | None:
     """Insert a prompt and return its number; None, and nothing inserted, where its name is taken.
+
+    A deleted prompt that is brought back has the number and the time of creation that it had.
 
     Raises:
         Violation: prompts_title, where its title is taken.
     """
-    sql = """
-        insert into prompts (id, project, name, title, content, description, arguments, created_at, updated_at)
-        values (:id, :project, :name, :title, :content, :description, :arguments, :now, :now)
-        on conflict (project, name) do nothing returning number
-    """
+    sql = _ADD if was is None else _PUT_BACK
+    number, created_at = was or (None, tx.now)
     arguments = _encode_arguments(draft.arguments)
     values = asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
-    row = tx.one(sql, **values)
+    row = tx.one(sql, **values, number=number, created_at=created_at)
     return row[0] if row else None
 
 
@@ -63,8 +79,14 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
     return _ARGUMENTS.decode(text) if text else ()
 
 
-def update(tx: Tx, project: int, id: str, patch: PromptPatch, version: int | None) -> int | None:
-    """Change a prompt, except its tags; its number, or None where there is no such prompt of this version.
+def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
+    """The prompt with an id, whole, which is updated or deleted next."""
+    sql = f"{_BY['id']} {tx.locking}"
+    return _prompt(tx.one(sql, project=project, key=id))
+
+
+def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:
+    """Change a prompt, except its tags; its new time and version, or None where it has not the expected version.
 
     Raises:
         Violation: prompts_title, where its title is taken.
@@ -75,15 +97,17 @@ def update(tx: Tx, project: int, id: str, patch: PromptPatch, version: int | Non
         description = case when :has_description then :description else description end,
         arguments = case when :has_arguments then :arguments else arguments end
     """
-    values = patch_values(patch) | {"project": project, "id": id, "arguments": _encode_arguments(patch.arguments or ())}
-    row = tx.renew("prompts", changes, "project = :project and id = :id", columns="number", version=version, **values)
-    return row[0] if row else None
+    values = patch_values(patch) | {"number": seen.number, "project": seen.project}
+    values |= {"arguments": _encode_arguments(patch.arguments or ())}
+    where = "number = :number and project = :project"
+    row = tx.renew("prompts", changes, where, columns="updated_at, version", version=version, **values)
+    return (row[0], row[1]) if row else None
 
 
-def delete(tx: Tx, project: int, id: str) -> str | None:
-    """Delete a prompt with its tags and text; its name, or None where there is none."""
-    row = tx.one("delete from prompts where project = :project and id = :id returning name", project=project, id=id)
-    return row[0] if row else None
+def delete(tx: Tx, seen: Prompt) -> None:
+    """Delete a prompt with its tags and text."""
+    sql = "delete from prompts where number = :number and project = :project"
+    tx.run(sql, number=seen.number, project=seen.project)
 
 
 def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
@@ -159,8 +183,10 @@ def _columns(row: Row) -> dict[str, Any]:
 def _prompt(row: Row | None) -> Prompt | None:
     if row is None:
         return None
-    content, tags = row[-2:]
-    return Prompt(**_columns(row), content=content, tags=tuple(sorted(tags.split(" "))) if tags else ())
+    content, tags, project = row[-3:]
+    return Prompt(
+        **_columns(row), project=project, content=content, tags=tuple(sorted(tags.split(" "))) if tags else ()
+    )
 
 
 def _slice(row: Row) -> PromptSlice:

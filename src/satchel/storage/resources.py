@@ -7,10 +7,10 @@ from msgspec.structs import asdict
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
 from satchel.storage.database import Row, Tx, patch_values
 
-_COLUMNS = "number, id, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
+_COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
 _WHOLE = f"""
     select {_COLUMNS}, 0, content, data from resources
-    where project = (select number from projects where name = :project)
+    where project = (select number from projects where name = :project and deleted_at is null)
 """
 _BY = {column: f"{_WHOLE} and {column} = :key" for column in ("name", "uri")}
 _WITHOUT_CONTENT = f"""
@@ -19,24 +19,43 @@ _WITHOUT_CONTENT = f"""
 """
 
 
-def add(tx: Tx, project: int, draft: ResourceDraft) -> bool:
-    """Insert a resource, unless its name or its URI is taken; says whether it was inserted."""
-    sql = """
-        insert into resources
-            (id, project, name, uri, description, mime_type, content, data, created_at, updated_at)
-        values (:id, :project, :name, :uri, :description, :mime_type, :content, :data, :now, :now)
-        on conflict do nothing returning number
+# Versions go on where a deleted resource of the same name left off, so that a version names one content.
+_LAST = "select max(version) from trash where kind = 'resource' and project = :project and name = :name"
+_VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :created_at, :now"
+_INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
+_ADD = f"""
+    insert into resources ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1) on conflict do nothing returning number
+"""
+_PUT_BACK = f"""
+    insert into resources (number, {_INTO})
+    values (:number, {_VALUES}, (select max(version) from trash where kind = 'resource' and item = :number) + 1)
+    on conflict do nothing returning number
+"""
+
+
+def add(tx: Tx, project: int, draft: ResourceDraft, *, was: tuple[int, str, str] | None = None) -> bool:
+    """Insert a resource, unless its name or its URI is taken; says whether it was inserted.
+
+    A deleted resource that is brought back has the number, the id and the time of creation that it had.
     """
+    sql = _ADD if was is None else _PUT_BACK
+    number, id, created_at = was or (None, tx.new_id(), tx.now)
     text, data = _split(draft.content)
-    values = asdict(draft) | {"id": tx.new_id(), "project": project, "content": text, "data": data, "now": tx.now}
-    row = tx.one(sql, **values)
-    return row is not None
+    values = asdict(draft) | {"number": number, "id": id, "project": project, "content": text, "data": data}
+    return tx.one(sql, **values, created_at=created_at, now=tx.now) is not None
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Resource | None:
     """The resource of a project with a key in one of its columns, whole. The project is given by name."""
     sql = _BY[column]
     row = tx.one(sql, project=project, key=key)
+    return _resource(row) if row else None
+
+
+def find_to_change(tx: Tx, project: str, name: str) -> Resource | None:
+    """The resource of a name, whole, which is updated or deleted next."""
+    sql = f"{_BY['name']} {tx.locking}"
+    row = tx.one(sql, project=project, key=name)
     return _resource(row) if row else None
 
 
@@ -54,27 +73,23 @@ def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str,
     return list(dict(found).items())
 
 
-def update(tx: Tx, project: int, seen: Resource, patch: ResourcePatch, version: int | None = None) -> bool:
-    """Change a resource, if it still has the MIME type that was seen, and this version; says whether it had."""
+def update(tx: Tx, seen: Resource, patch: ResourcePatch) -> None:
+    """Change a resource."""
     changes = """
         mime_type = coalesce(:mime_type, mime_type),
         description = case when :has_description then :description else description end,
         content = case when :has_content then :content else content end,
         data = case when :has_content then :data else data end
     """
-    where = "project = :project and id = :id and mime_type = :seen"
     text, data = (None, None) if patch.content is UNSET else _split(patch.content)
-    values = patch_values(patch) | {"project": project, "id": seen.id, "seen": seen.mime_type}
-    values |= {"content": text, "data": data}
-    row = tx.renew("resources", changes, where, columns="number", version=version, **values)
-    return row is not None
+    values = patch_values(patch) | {"number": seen.number, "project": seen.project, "content": text, "data": data}
+    tx.renew("resources", changes, "number = :number and project = :project", columns="number", **values)
 
 
-def delete(tx: Tx, project: int, name: str) -> str | None:
-    """Delete a resource; its URI, or None where there is none."""
-    sql = "delete from resources where project = :project and name = :name returning uri"
-    row = tx.one(sql, project=project, name=name)
-    return row[0] if row else None
+def delete(tx: Tx, seen: Resource) -> None:
+    """Delete a resource."""
+    sql = "delete from resources where number = :number and project = :project"
+    tx.run(sql, number=seen.number, project=seen.project)
 
 
 def _split(content: str | bytes) -> tuple[str | None, bytes | None]:

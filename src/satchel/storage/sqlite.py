@@ -163,7 +163,7 @@ class SqliteDatabase(Database):
             self._check_file()
         connection = self._take_reader()
         try:
-            yield SqliteTx(connection)
+            yield self._open_tx(connection, scope)
         finally:
             with suppress(apsw.Error):
                 connection.execute("rollback")
@@ -191,7 +191,7 @@ class SqliteDatabase(Database):
                 # writes while another one writes.
                 self._writer.execute("begin immediate")
             try:
-                tx = SqliteTx(self._writer)
+                tx = self._open_tx(self._writer, scope)
                 yield tx
                 tx.record_changes()
                 with _translate_errors():
@@ -200,6 +200,11 @@ class SqliteDatabase(Database):
                 if self._writer.in_transaction:
                     with suppress(apsw.Error):
                         self._writer.execute("rollback")
+
+    def _open_tx(self, connection: apsw.Connection, scope: Scope | None) -> SqliteTx:
+        tx = SqliteTx(connection)
+        tx.scope, tx.retention = scope or tx.scope, self.retention
+        return tx
 
     def watch(self, listen: Listener) -> None:
         from satchel.storage.sqlite_watch import SqliteWatcher  # a cold start watches nothing

@@ -9,9 +9,13 @@ from satchel.storage.database import Row, is_postgres
 from satchel.storage.migrations import MIGRATIONS
 
 _TABLES = ("projects", "prompts", "resources", "tasks")
+# Deleted projects have a name that begins with ~, and keep what is in them. Their column `deleted_at` is not used here,
+# because older schemas lack it.
 _COUNTS = """
-    select (select count(*) from projects), (select count(*) from prompts),
-        (select count(*) from resources), (select count(*) from tasks)
+    select (select count(*) from projects where name not like '~%'),
+        (select count(*) from prompts where project in (select number from projects where name not like '~%')),
+        (select count(*) from resources where project in (select number from projects where name not like '~%')),
+        (select count(*) from tasks)
 """
 
 

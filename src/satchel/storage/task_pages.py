@@ -49,7 +49,7 @@ _STATUS: dict[TaskFilter, str] = {
     "completed": "and t.completed_at is not null",
     "all": "",
 }
-_IN_PROJECT = "and t.project = (select number from projects where name = :project)"
+_IN_PROJECT = "and t.project = (select number from projects where name = :project and deleted_at is null)"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 _CONTAINING = """
     and exists (

@@ -31,21 +31,31 @@ def confine(allowed: Allowed) -> dict[str, object]:
     return {"is_confined": allowed is not None, "allowed": allowed or ()}
 
 
-def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None) -> Task:
+_INTO = "id, owner, title, description, project, priority, due, created_at, updated_at"
+_VALUES = ":id, :owner, :title, :description, :project, :priority, :due, :created_at, :now"
+_ADD = f"insert into tasks ({_INTO}) values ({_VALUES}) returning {_COLUMNS}"
+_PUT_BACK = f"""
+    insert into tasks (number, {_INTO}, completed_at, version)
+    values (:number, {_VALUES}, :completed_at, :version) returning {_COLUMNS}
+"""
+
+
+def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None, *, was: TaskDetails | None = None) -> Task:
     """Insert a task, except its tags and blockers.
+
+    A deleted task that is brought back has the number, id, times and status that it had, and the next version.
 
     Raises:
         Violation: foreign key, where its project was deleted.
     """
-    sql = f"""
-        insert into tasks (id, owner, title, description, project, priority, due, created_at, updated_at)
-        values (:id, :owner, :title, :description, :project, :priority, :due, :now, :now)
-        returning {_COLUMNS}
-    """
+    sql = _ADD if was is None else _PUT_BACK
     priority = PRIORITIES.index(draft.priority) + 1
-    values = {"id": tx.new_id(), "owner": owner, "project": project, "priority": priority, "now": tx.now}
-    row = tx.one(sql, **asdict(draft) | values)
-    task = _task(row)
+    values = {"owner": owner, "project": project, "priority": priority, "now": tx.now}
+    if was is None:
+        values |= {"id": tx.new_id(), "created_at": tx.now}
+    else:
+        values |= {name: getattr(was, name) for name in ("number", "id", "created_at", "completed_at", "version")}
+    task = _task(tx.one(sql, **asdict(draft) | values))
     assert task is not None, "an insert returns its row"
     return task
 
@@ -104,16 +114,26 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
     """Some of an owner's tasks with everything that is stored about them, in the order given."""
+    return _read_details(tx, owner, numbers, allowed, "")
+
+
+def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> TaskDetails | None:
+    """An owner's task with everything that is stored about it, which is updated or deleted next."""
+    return next(iter(_read_details(tx, owner, [number], allowed, tx.locking)), None)
+
+
+def _read_details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed, locking: str) -> list[TaskDetails]:
     # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and
     # blockers are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
     sql = f"""
-        select {_COLUMNS}, (select name from projects where projects.number = project), priority, due,
+        select {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
+            project, priority, due,
             (select string_agg(tag, ',') from task_tags where task = tasks.number),
             (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
             (select string_agg(cast(b.blocker as text), ',')
                 from task_blocks b join tasks o on o.number = b.blocker
                 where b.task = tasks.number and o.completed_at is null)
-        from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
+        from tasks where owner || '' = :owner and number in :numbers and {CONFINED} {locking}
     """
     rows = tx.all(sql, owner=owner, numbers=list(numbers), **confine(allowed))
     found = {row[0]: _details(row) for row in rows}
@@ -123,7 +143,11 @@ def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None)
 def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, bool, str | None]]:
     """Of some of an owner's tasks, whether each is in a project, and its name, which row-level security may hide."""
     sql = """
-        select number, project is not null, (select name from projects where projects.number = project)
+        select number,
+            project is not null and not exists (
+                select 1 from projects where projects.number = project and deleted_at is not null
+            ),
+            (select name from projects where projects.number = project and deleted_at is null)
         from tasks where owner || '' = :owner and number in :numbers order by number
     """
     return [
@@ -155,8 +179,8 @@ def update(
         project = case when :has_project then :project else project end,
         priority = coalesce(:priority, priority),
         due = case when :has_due then :due else due end,
-        completed_at = case when :completes then coalesce(completed_at, :now)
-            when :reopens then null else completed_at end
+        completed_at = case when :has_completed_at then :completed_at
+            when :completes then coalesce(completed_at, :now) when :reopens then null else completed_at end
     """
     priority = None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1
     values = patch_values(patch) | {"id": id, "owner": owner, "project": project, "priority": priority}
@@ -165,11 +189,10 @@ def update(
     return _task(row)
 
 
-def complete(tx: Tx, owner: str, id: str, *, renews: bool) -> Task | None:
-    """Complete an owner's task now; None where there is none, or where it is completed and this does not renew it."""
-    where = "id = :id and owner = :owner and (:renews or completed_at is null)"
-    row = tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner, renews=renews)
-    return _task(row)
+def complete(tx: Tx, owner: str, id: str) -> Task | None:
+    """Complete an owner's open task now; None where there is none."""
+    where = "id = :id and owner = :owner and completed_at is null"
+    return _task(tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner))
 
 
 def delete(tx: Tx, owner: str, id: str) -> bool:
@@ -234,10 +257,11 @@ def _task(row: Row | None) -> Task | None:
 
 
 def _details(row: Row) -> TaskDetails:
-    project, priority, due, tags, blockers, open_blockers = row[_COUNT:]
+    project, project_number, priority, due, tags, blockers, open_blockers = row[_COUNT:]
     return TaskDetails(
         *row[:_COUNT],
         project=project,
+        project_number=project_number,
         tags=tuple(sorted(tags.split(","))) if tags else (),
         priority=PRIORITIES[priority - 1],
         due=due,

@@ -1,0 +1,38 @@
+"""Records every change in the transaction that makes it: who did what, and the state that it replaced."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from satchel.model import Item
+from satchel.services.states import encode
+from satchel.storage import revisions, trash
+from satchel.storage.database import Tx
+from satchel.storage.deltas import make_delta
+
+
+def record_add(tx: Tx, item: Item) -> None:
+    """Record that an item was added, or brought back."""
+    revisions.add(tx, item, "add" if tx.restores is None else "restore", item.version)
+
+
+def record_update(tx: Tx, before: Item, after: Item) -> None:
+    """Record that an item was changed."""
+    revisions.keep_state(tx, before, make_delta(encode(before), encode(after)))
+    revisions.add(tx, after, "update" if tx.restores is None else "restore", after.version)
+
+
+def record_delete(tx: Tx, item: Item, blocks: Sequence[int] = ()) -> None:
+    """Record that an item was deleted, and put it into the trash; `blocks` are the tasks that it blocked."""
+    revisions.keep_state(tx, item, make_delta(encode(item), b""))
+    revisions.add(tx, item, "delete", item.version + 1)
+    trash.add(tx, item, blocks)
+
+
+@contextmanager
+def restoring(tx: Tx, undone: int = 0) -> Iterator[None]:
+    """Record what is done meanwhile as a restore; `undone` is the number of the revision that it takes back."""
+    before, tx.restores = tx.restores, undone
+    try:
+        yield
+    finally:
+        tx.restores = before

@@ -1,0 +1,127 @@
+"""Items as history keeps them: everything but their version and the time of the change, as bytes.
+
+A state is one line of JSON with the short fields, then the long text or the bytes as they are. So two versions that
+differ in one sentence differ in few bytes.
+"""
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from satchel.model import Argument, Item, ItemKind, Priority, Project, Prompt, Resource, TaskDetails
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """The content of an item at one version; fields that its kind does not have are empty."""
+
+    id: str
+    created_at: str
+    name: str = ""
+    title: str = ""
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    uri: str = ""
+    mime_type: str = ""
+    priority: Priority = "normal"
+    due: str | None = None
+    blocked_by: tuple[int, ...] = ()
+    completed_at: str | None = None
+    is_binary: bool = False
+    text: str = ""  # the content of a prompt or resource
+    data: bytes = b""  # the content of a binary resource
+
+    @property
+    def content(self) -> str | bytes:
+        """The content of a prompt or resource."""
+        return self.data if self.is_binary else self.text
+
+
+_DECODER = msgspec.json.Decoder(State)
+
+
+def of_prompt(prompt: Prompt) -> Item:
+    """A prompt as an item."""
+    fields = State(
+        prompt.id,
+        prompt.created_at,
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        tags=prompt.tags,
+        arguments=prompt.arguments,
+    )
+    return _item("prompt", prompt, fields, prompt.content, prompt.project)
+
+
+def of_resource(resource: Resource) -> Item:
+    """A resource, read whole, as an item."""
+    content = resource.content
+    assert content is not None, "a resource without its content cannot be kept"
+    fields = State(
+        resource.id,
+        resource.created_at,
+        name=resource.name,
+        description=resource.description,
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        is_binary=isinstance(content, bytes),
+    )
+    return _item("resource", resource, fields, content, resource.project)
+
+
+def of_task(task: TaskDetails) -> Item:
+    """A task as an item; its description is the long text."""
+    fields = State(
+        task.id,
+        task.created_at,
+        title=task.title,
+        tags=task.tags,
+        priority=task.priority,
+        due=task.due,
+        blocked_by=task.blocked_by,
+        completed_at=task.completed_at,
+    )
+    return _item("task", task, fields, task.description or "", task.project_number)
+
+
+def of_project(project: Project) -> Item:
+    """A project as an item: its name, not what is in it."""
+    return _item("project", project, State(project.id, project.created_at, name=project.name), "", project.number)
+
+
+def encode(item: Item) -> bytes:
+    """The state of an item."""
+    content = item.content.encode() if isinstance(item.content, str) else item.content
+    return msgspec.json.encode(item.fields) + b"\n" + content
+
+
+def read(kind: ItemKind, state: bytes) -> State:
+    """The content of an item, from its state."""
+    head, _, body = state.partition(b"\n")
+    fields = _DECODER.decode(head)
+    if kind == "task":
+        return replace(fields, description=body.decode() or None)
+    return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
+
+
+def _item(
+    kind: ItemKind,
+    value: Prompt | Resource | TaskDetails | Project,
+    fields: State,
+    content: str | bytes,
+    project: int | None,
+) -> Item:
+    return Item(
+        kind=kind,
+        number=value.number,
+        id=value.id,
+        version=value.version,
+        updated_at=value.updated_at,
+        name=fields.name,
+        title=fields.title or fields.name,
+        project=project,
+        owner=value.owner if isinstance(value, TaskDetails) else None,
+        fields=fields,
+        content=content,
+    )

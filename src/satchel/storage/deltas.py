@@ -1,0 +1,69 @@
+"""Old states as differences from the next one: what both begin and end with is left out, the rest is compressed.
+
+zlib takes the replaced part of the next state as its dictionary, so that a second edit far from the first costs little.
+Its window is 32 KiB; beyond it a text is compressed by itself.
+"""
+
+import zlib
+
+_WINDOW = 32 * 1024
+_WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it saves
+
+
+def make_delta(old: bytes, new: bytes) -> bytes:
+    """What `apply_delta` needs to turn `new` into `old`; with an empty `new`, `old` as a whole."""
+    start = _common_prefix(old, new)
+    end = _common_prefix(old[start:][::-1], new[start:][::-1])
+    middle = old[start : len(old) - end]
+    replaced = new[start : len(new) - end]
+    head = _write_number(start) + _write_number(end)
+    if len(middle) < _WORTH_COMPRESSING:
+        return head + b"\0" + middle
+    compressor = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS, zdict=replaced[-_WINDOW:])
+    packed = compressor.compress(middle) + compressor.flush()
+    return head + b"\1" + packed if len(packed) < len(middle) else head + b"\0" + middle
+
+
+def apply_delta(delta: bytes, new: bytes) -> bytes:
+    """The old state, from its difference and the next state."""
+    start, position = _read_number(delta, 0)
+    end, position = _read_number(delta, position)
+    is_packed, middle = delta[position], delta[position + 1 :]
+    tail = new[len(new) - end :]
+    if is_packed:
+        replaced = new[start : len(new) - end]
+        middle = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replaced[-_WINDOW:]).decompress(middle)
+    return new[:start] + middle + tail
+
+
+def _common_prefix(one: bytes, other: bytes) -> int:
+    """How many bytes two texts begin with alike; by halving, because comparing slices is fast and loops are not."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _write_number(number: int) -> bytes:
+    """A number in as many bytes as it needs, seven bits in each."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _read_number(data: bytes, position: int) -> tuple[int, int]:
+    """A number, and the position after it."""
+    number = shift = 0
+    while True:
+        byte = data[position]
+        number |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return number, position

@@ -1,0 +1,157 @@
+"""Queries about revisions: who changed what and when, and the states that changes replaced.
+
+Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from satchel.model import Action, Author, Item, ItemKind, Revision
+from satchel.storage.database import Row, Tx
+
+_COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
+_AUTHOR = "user_id, token, client, client_version, contract, caller"
+_SELECT = f"select {_COLUMNS}, {_AUTHOR} from revisions r left join authors a on a.number = r.author"
+_IS_AUTHOR = """
+    user_id = :user and token = :token and client = :client and client_version = :client_version
+    and contract = :contract and caller = :caller
+"""
+
+
+def add(tx: Tx, item: Item, action: Action, version: int) -> None:
+    """Record a change by the author of the transaction, which made this version of an item."""
+    # The casts tell PostgreSQL the types of parameters that may be null.
+    sql = f"""
+        insert into revisions (kind, item, version, action, at, author, project, owner, undoes)
+        select :kind, :item, :version, :action, :now, number, cast(:project as bigint), cast(:owner as text),
+            cast(:undoes as bigint)
+        from authors where {_IS_AUTHOR} returning number
+    """
+    author = _author_values(tx)
+    values: dict[str, object] = {"kind": item.kind, "item": item.number, "version": version, "action": action}
+    values |= {"now": tx.now, "project": item.project, "owner": item.owner, "undoes": tx.restores or None}
+    while not tx.all(sql, **author, **values):
+        tx.run(
+            """
+            insert into authors (user_id, token, client, client_version, contract, caller)
+            values (:user, :token, :client, :client_version, :contract, :caller) on conflict do nothing
+            """,
+            **author,
+        )
+
+
+def keep_state(tx: Tx, item: Item, state: bytes) -> None:
+    """Keep the state of a version that is being replaced; the version gets a revision where it has none yet."""
+    sql = """
+        insert into revision_states (revision, state)
+        select number, :state from revisions where kind = :kind and item = :item and version = :version
+        returning revision
+    """
+    key = {"kind": item.kind, "item": item.number, "version": item.version}
+    if tx.all(sql, **key, state=state):
+        return
+    known = """
+        insert into revisions (kind, item, version, action, at, project, owner)
+        values (:kind, :item, :version, 'known', :at, :project, :owner)
+    """
+    tx.run(known, **key, at=item.updated_at, project=item.project, owner=item.owner)
+    tx.run(sql, **key, state=state)
+
+
+def of_items(
+    tx: Tx, kind: ItemKind, items: Sequence[int], *, before: int = 2**53, limit: int = 2**31
+) -> list[Revision]:
+    """The revisions of some items before a version, the newest first."""
+    sql = f"""
+        {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
+        order by r.version desc, r.number desc limit :limit
+    """
+    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit)]
+
+
+def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, Action, bytes | None]]:
+    """Version, action and kept state of an item's revisions down to a version, the newest first."""
+    sql = """
+        select version, action, state from revisions left join revision_states on revision = number
+        where kind = :kind and item = :item and version >= :version order by version desc
+    """
+    rows = tx.all(sql, kind=kind, item=item, version=version)
+    return [(version, action, None if state is None else bytes(state)) for version, action, state in rows]
+
+
+def feed(
+    tx: Tx,
+    *,
+    projects: Sequence[int] | None,
+    owner: str | None,
+    since: str = "",
+    by: str = "",
+    before: int = 2**53,
+    limit: int,
+) -> list[Revision]:
+    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None.
+
+    `by` is a user, the beginning of a token's id, or the name of a client or contract.
+    """
+    sql = f"""
+        {_SELECT}
+        where r.number < :before and r.at >= :since and r.action <> 'known'
+            and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
+            and (:all_owners or r.owner is null or r.owner = :owner)
+            and (:by = '' or user_id = :by or client = :by or contract = :by or (token <> '' and token = :by))
+        order by r.number desc limit :limit
+    """
+    values: dict[str, Any] = {"all_projects": projects is None, "projects": list(projects or ())}
+    values |= {"all_owners": owner is None, "owner": owner or "", "since": since, "by": by, "before": before}
+    return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
+
+
+def last_by(tx: Tx, user: str, projects: Sequence[int] | None, steps: int) -> list[str]:
+    """The times of a user's last transactions that were neither taken back nor took something back, newest first."""
+    sql = """
+        select r.at from revisions r
+        where r.author in (select number from authors where user_id = :user) and r.undoes is null
+            and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
+            and not exists (select 1 from revisions u where u.undoes = r.number)
+        group by r.at order by r.at desc limit :steps
+    """
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [at for (at,) in tx.all(sql, user=user, steps=steps, **values)]
+
+
+def of_transaction(tx: Tx, user: str, at: str) -> list[Revision]:
+    """What a user changed in one transaction, the last change first."""
+    sql = f"{_SELECT} where r.at = :at and user_id = :user and r.author = a.number order by r.number desc"
+    return [_revision(row) for row in tx.all(sql, at=at, user=user)]
+
+
+def _author_values(tx: Tx) -> dict[str, object]:
+    author = tx.scope.author
+    return {
+        "user": tx.scope.user or "",
+        "token": author.token,
+        "client": author.client,
+        "client_version": author.client_version,
+        "contract": author.contract,
+        "caller": author.caller,
+    }
+
+
+def _revision(row: Row) -> Revision:
+    number, kind, item, version, action, at, project, undoes, user, *author = row
+    known = user is not None
+    token, client, client_version, contract, caller = author
+    return Revision(
+        number=number,
+        kind=kind,
+        item=item,
+        version=version,
+        action=action,
+        at=at,
+        project=project,
+        undoes=undoes,
+        user=user or "",
+        author=Author(token=token, client=client, client_version=client_version, contract=contract, caller=caller)
+        if known
+        else Author(),
+    )

@@ -1,0 +1,84 @@
+"""Queries about deleted items that can be brought back."""
+
+from collections.abc import Sequence
+
+from satchel.model import Item, ItemKind, TrashedItem
+from satchel.storage.database import Row, Tx
+
+_COLUMNS = "kind, item, id, project, owner, name, title, version, deleted_at, blocks"
+_SELECT = f"select {_COLUMNS} from trash"
+
+
+def add(tx: Tx, item: Item, blocks: Sequence[int]) -> None:
+    """Put a deleted item into the trash."""
+    sql = """
+        insert into trash (kind, item, id, project, owner, name, title, version, deleted_at, blocks)
+        values (:kind, :item, :id, :project, :owner, :name, :title, :version, :now, :blocks)
+    """
+    values = {"kind": item.kind, "item": item.number, "id": item.id, "project": item.project, "owner": item.owner}
+    values |= {"name": item.name, "title": item.title, "version": item.version + 1, "now": tx.now}
+    tx.run(sql, **values, blocks=",".join(map(str, blocks)))
+
+
+def take(tx: Tx, item: TrashedItem) -> bool:
+    """Take an item out of the trash; says whether it was still there."""
+    sql = "delete from trash where kind = :kind and item = :item returning item"
+    return tx.one(sql, kind=item.kind, item=item.number) is not None
+
+
+def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) -> list[TrashedItem]:
+    """The deleted items of a name in a project, the last deleted first; projects are in none."""
+    sql = f"""
+        {_SELECT} where kind = :kind and name = :name and (kind = 'project' or project = :project)
+        and deleted_at >= :since order by deleted_at desc, item desc
+    """
+    return [_trashed(row) for row in tx.all(sql, kind=kind, project=project, name=name, since=since)]
+
+
+def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
+    """An owner's deleted task."""
+    sql = f"{_SELECT} where kind = 'task' and item = :number and owner = :owner and deleted_at >= :since"
+    row = tx.one(sql, number=number, owner=owner, since=since)
+    return _trashed(row) if row else None
+
+
+def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
+    """The deleted item with an id."""
+    row = tx.one(f"{_SELECT} where id = :id and deleted_at >= :since", id=id, since=since)
+    return _trashed(row) if row else None
+
+
+def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> list[TrashedItem]:
+    """Those of some numbers that are deleted items of a kind."""
+    rows = tx.all(f"{_SELECT} where kind = :kind and item in :numbers", kind=kind, numbers=list(numbers))
+    return [_trashed(row) for row in rows]
+
+
+def list_all(
+    tx: Tx, *, projects: Sequence[int] | None, owner: str | None, since: str, limit: int = 2**31
+) -> list[TrashedItem]:
+    """The deleted items of some projects, or of all, the last deleted first; of tasks only those of an owner."""
+    sql = f"""
+        {_SELECT} where deleted_at >= :since
+            and (:all_projects or project in :projects or (kind = 'task' and project is null))
+            and (owner is null or owner = :owner)
+        order by deleted_at desc, item desc limit :limit
+    """
+    values = {"all_projects": projects is None, "projects": list(projects or ()), "owner": owner or ""}
+    return [_trashed(row) for row in tx.all(sql, **values, since=since, limit=limit)]
+
+
+def _trashed(row: Row) -> TrashedItem:
+    kind, number, id, project, owner, name, title, version, deleted_at, blocks = row
+    return TrashedItem(
+        kind=kind,
+        number=number,
+        id=id,
+        project=project,
+        owner=owner,
+        name=name,
+        title=title,
+        version=version,
+        deleted_at=deleted_at,
+        blocks=tuple(map(int, blocks.split(","))) if blocks else (),
+    )
