@@ -26,8 +26,9 @@ STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
 
 
 class Author(Struct, frozen=True, kw_only=True):
-    """Through what a user changes the store, as far as that is known; empty where it is not."""
+    """Who changes the store, and through what, as far as that is known; empty where it is not."""
 
+    user: str = ""
     token: str = ""  # its id
     client: str = ""  # the name that the client gives itself
     client_version: str = ""
@@ -359,7 +360,6 @@ class Revision(Struct, frozen=True, kw_only=True):
     at: Timestamp
     project: int | None
     undoes: int | None  # the number of the revision that this one took back
-    user: str = ""
     author: Author = Author()
 
 

@@ -1,6 +1,6 @@
 """Use cases of projects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -178,6 +178,16 @@ def bring_back(tx: Tx, item: TrashedItem) -> Project:
         raise Taken("project", "name", item.name, Scope(project=item.name))
     rows.show(tx, item.number, name)
     return _record_new(tx, name)
+
+
+def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
+    """The numbers of the projects that a scope may enter."""
+    return {project.number for project, _ in rows.list_all(tx, scope.projects)}
+
+
+def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
+    """The names of those of some projects that exist, by number."""
+    return rows.names_of(tx, sorted(set(numbers)))
 
 
 def _find_to_change(tx: Tx, name: str) -> Project:

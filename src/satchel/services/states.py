@@ -4,6 +4,8 @@ A state is one line of JSON with the short fields, then the long text or the byt
 differ in one sentence differ in few bytes.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -103,6 +105,16 @@ def read(kind: ItemKind, state: bytes) -> State:
     if kind == "task":
         return replace(fields, description=body.decode() or None)
     return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
+
+
+def with_blockers(state: State, blockers: Sequence[int]) -> State:
+    """A state with other blockers."""
+    return replace(state, blocked_by=tuple(blockers))
+
+
+def without_name(state: State) -> State:
+    """A state without what does not change when an old version is restored."""
+    return replace(state, name="", created_at="", uri="")
 
 
 def _item(

@@ -80,4 +80,5 @@ def show(tx: Tx, number: int, name: str) -> None:
 def names_of(tx: Tx, numbers: list[int]) -> dict[int, str]:
     """The names of those of some projects that are not deleted, by number."""
     sql = "select number, name from projects where number in :numbers and deleted_at is null"
-    return {number: name for number, name in tx.all(sql, numbers=numbers)}
+    rows: list[tuple[int, str]] = [(number, name) for number, name in tx.all(sql, numbers=numbers)]
+    return dict(rows)

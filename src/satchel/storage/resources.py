@@ -24,7 +24,8 @@ _LAST = "select max(version) from trash where kind = 'resource' and project = :p
 _VALUES = ":id, :project, :name, :uri, :description, :mime_type, :content, :data, :created_at, :now"
 _INTO = "id, project, name, uri, description, mime_type, content, data, created_at, updated_at, version"
 _ADD = f"""
-    insert into resources ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1) on conflict do nothing returning number
+    insert into resources ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
+    on conflict do nothing returning number
 """
 _PUT_BACK = f"""
     insert into resources (number, {_INTO})

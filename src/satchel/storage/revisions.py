@@ -106,17 +106,20 @@ def feed(
     return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
 
 
-def last_by(tx: Tx, user: str, projects: Sequence[int] | None, steps: int) -> list[str]:
-    """The times of a user's last transactions that were neither taken back nor took something back, newest first."""
+def last_by(tx: Tx, user: str, limit: int) -> list[str]:
+    """The times of a user's last transactions that neither were taken back nor took something back, newest first."""
     sql = """
-        select r.at from revisions r
-        where r.author in (select number from authors where user_id = :user) and r.undoes is null
-            and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
-            and not exists (select 1 from revisions u where u.undoes = r.number)
-        group by r.at order by r.at desc limit :steps
+        select at from revisions where undoes is null and author in (select number from authors where user_id = :user)
+            and at not in (select t.at from revisions u join revisions t on t.number = u.undoes)
+        group by at order by at desc limit :limit
     """
-    values = {"all_projects": projects is None, "projects": list(projects or ())}
-    return [at for (at,) in tx.all(sql, user=user, steps=steps, **values)]
+    return [at for (at,) in tx.all(sql, user=user, limit=limit)]
+
+
+def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
+    """The times of those of some transactions that were taken back."""
+    sql = "select distinct t.at from revisions u join revisions t on t.number = u.undoes where t.at in :times"
+    return {at for (at,) in tx.all(sql, times=list(times))}
 
 
 def of_transaction(tx: Tx, user: str, at: str) -> list[Revision]:
@@ -128,7 +131,7 @@ def of_transaction(tx: Tx, user: str, at: str) -> list[Revision]:
 def _author_values(tx: Tx) -> dict[str, object]:
     author = tx.scope.author
     return {
-        "user": tx.scope.user or "",
+        "user": author.user or tx.scope.user or "",
         "token": author.token,
         "client": author.client,
         "client_version": author.client_version,
@@ -138,9 +141,14 @@ def _author_values(tx: Tx) -> dict[str, object]:
 
 
 def _revision(row: Row) -> Revision:
-    number, kind, item, version, action, at, project, undoes, user, *author = row
-    known = user is not None
-    token, client, client_version, contract, caller = author
+    number, kind, item, version, action, at, project, undoes, user, token, client, client_version, contract, caller = (
+        row
+    )
+    author = Author()
+    if user is not None:
+        author = Author(
+            user=user, token=token, client=client, client_version=client_version, contract=contract, caller=caller
+        )
     return Revision(
         number=number,
         kind=kind,
@@ -150,8 +158,5 @@ def _revision(row: Row) -> Revision:
         at=at,
         project=project,
         undoes=undoes,
-        user=user or "",
-        author=Author(token=token, client=client, client_version=client_version, contract=contract, caller=caller)
-        if known
-        else Author(),
+        author=author,
     )

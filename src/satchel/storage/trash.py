@@ -35,6 +35,15 @@ def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) ->
     return [_trashed(row) for row in tx.all(sql, kind=kind, project=project, name=name, since=since)]
 
 
+def titled(tx: Tx, kind: ItemKind, project: int, title: str, since: str) -> list[TrashedItem]:
+    """The deleted items of a title in a project, the last deleted first."""
+    sql = f"""
+        {_SELECT} where kind = :kind and project = :project and title = :title and deleted_at >= :since
+        order by deleted_at desc, item desc
+    """
+    return [_trashed(row) for row in tx.all(sql, kind=kind, project=project, title=title, since=since)]
+
+
 def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
     """An owner's deleted task."""
     sql = f"{_SELECT} where kind = 'task' and item = :number and owner = :owner and deleted_at >= :since"

@@ -1,0 +1,196 @@
+"""Reads history: the versions of an item, what it was at each of them, and the feed of changes."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from satchel.errors import NotFound, VersionMissing
+from satchel.model import Item, ItemKind, Revision, Scope, Timestamp, TrashedItem
+from satchel.services import projects, references, states
+from satchel.services.references import FoundItem
+from satchel.services.states import State
+from satchel.storage import history_labels, revisions, trash
+from satchel.storage.database import Tx
+from satchel.storage.deltas import apply_delta
+
+_SHOWN = 20  # versions that an error names
+
+
+class OldVersion(Struct, frozen=True, kw_only=True):
+    """An item as it was at one version."""
+
+    item: FoundItem
+    number: int  # of the item that had this version
+    version: int
+    state: State
+    revision: Revision | None  # None for a version that was there before history was kept
+    project: int | None
+
+
+class FeedEntry(Struct, frozen=True, kw_only=True):
+    """One change, and what the item is called now."""
+
+    revision: Revision
+    key: str  # a name; of a task #NUMBER
+    title: str
+    project: str | None  # its name; None where it has none, or was deleted
+
+
+def list_versions(
+    tx: Tx, scope: Scope, reference: str, *, before: int = 2**53, limit: int = 50
+) -> tuple[FoundItem, list[Revision], bool]:
+    """An item, its revisions before a version, the newest first, and whether there are more.
+
+    Raises:
+        NotFound, AmbiguousItem: as `references.find`.
+    """
+    item = references.find(tx, scope, reference)
+    found = revisions.of_items(tx, item.kind, item.numbers, before=before, limit=limit + 1)
+    return item, found[:limit], len(found) > limit
+
+
+def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> OldVersion:
+    """An item as it was at a version; without one, as it is, or was when it was deleted.
+
+    Raises:
+        NotFound, AmbiguousItem: as `references.find`.
+        VersionMissing: history does not have it.
+    """
+    return read_version_of(tx, references.find(tx, scope, reference), version)
+
+
+def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldVersion:
+    """As `read_version`, of an item that was found.
+
+    Raises:
+        VersionMissing: history does not have it.
+    """
+    live = item.live
+    if live is not None and version in (None, live.version):
+        state = states.read(item.kind, states.encode(live))
+        found = revisions.of_items(tx, item.kind, [live.number], limit=1)
+        current = found[0] if found and found[0].version == live.version else None
+        return OldVersion(
+            item=item, number=live.number, version=live.version, state=state, revision=current, project=live.project
+        )
+    wanted = item.trashed[0].version - 1 if version is None else version
+    for revision in revisions.of_items(tx, item.kind, item.numbers, before=wanted + 1, limit=len(item.numbers)):
+        if revision.version != wanted:
+            continue
+        state_then = _read_state(tx, item, revision)
+        if state_then is not None:
+            return OldVersion(
+                item=item,
+                number=revision.item,
+                version=wanted,
+                state=states.read(item.kind, state_then),
+                revision=revision,
+                project=revision.project,
+            )
+    raise VersionMissing(item.kind, item.key, wanted, kept_versions(tx, item))
+
+
+def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
+    """The newest versions of an item that can be read, the newest first."""
+    found = revisions.of_items(tx, item.kind, item.numbers, limit=_SHOWN)
+    kept = [revision.version for revision in found if revision.action != "delete"]
+    if item.live is not None and item.live.version not in kept:
+        kept.insert(0, item.live.version)  # it was there before history was kept
+    return tuple(kept)
+
+
+def list_changes(
+    tx: Tx,
+    scope: Scope,
+    *,
+    since: Timestamp = "",
+    by: str = "",
+    before: int = 2**53,
+    limit: int = 50,
+    is_everything: bool = False,
+) -> tuple[list[FeedEntry], bool]:
+    """What changed in the scope's project and in the user's tasks, the newest first, and whether there is more.
+
+    `is_everything` lists all projects and all users; only the owner of the store may ask for that.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    numbers = None if is_everything else [projects.current(tx, scope).number]
+    owner = None if is_everything else scope.user or ""
+    found = revisions.feed(tx, projects=numbers, owner=owner, since=since, by=by, before=before, limit=limit + 1)
+    return label(tx, found[:limit]), len(found) > limit
+
+
+def label(tx: Tx, found: Sequence[Revision]) -> list[FeedEntry]:
+    """Revisions with what their items are called now, or were when they were deleted."""
+    names: dict[tuple[ItemKind, int], tuple[str, str]] = {}
+    for kind in dict.fromkeys(revision.kind for revision in found):
+        numbers = sorted({revision.item for revision in found if revision.kind == kind})
+        names |= {(kind, one.number): (one.name, one.title) for one in trash.by_number(tx, kind, numbers)}
+        live = history_labels.names(tx, kind, numbers)
+        names |= {(kind, number): label for number, label in live.items()}
+    where = projects.names_of(tx, [revision.project for revision in found if revision.project is not None])
+    return [
+        FeedEntry(
+            revision=one,
+            key=f"#{one.item}" if one.kind == "task" else names.get((one.kind, one.item), ("?", ""))[0],
+            title=names.get((one.kind, one.item), ("", ""))[1],
+            project=where.get(one.project or 0),
+        )
+        for one in found
+    ]
+
+
+def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int = 1000) -> list[TrashedItem]:
+    """The deleted items of the scope's project and of the user's tasks, the last deleted first.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    numbers: list[int] | None = [projects.current(tx, scope).number]
+    if is_everything:
+        numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    since = references.trash_begins(tx)
+    return trash.list_all(tx, projects=numbers, owner=scope.user, since=since, limit=limit)
+
+
+def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
+    """The item of a revision, wherever it is now.
+
+    Raises:
+        NotFound: it was removed for good.
+    """
+    trashed = trash.by_number(tx, revision.kind, [revision.item])
+    if trashed:
+        key = trashed[0].name or f"#{revision.item}"
+        return FoundItem(kind=revision.kind, key=key, live=None, trashed=tuple(trashed))
+    [entry] = label(tx, [revision])
+    if entry.key == "?":
+        raise NotFound(revision.kind, str(revision.item), scope)
+    within = scope if entry.project is None else projects.enter(scope, entry.project)
+    return references.find(tx, within, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+
+
+def _read_state(tx: Tx, item: FoundItem, revision: Revision) -> bytes | None:
+    """The state of a revision, from the newest state backwards; None where a link is missing."""
+    live = item.live if item.live is not None and item.live.number == revision.item else None
+    state: bytes | None = None
+    for version, action, kept in revisions.states_since(tx, item.kind, revision.item, revision.version):
+        if live is not None and version == live.version:
+            state = states.encode(live)
+        elif action == "delete":
+            state = b""  # the version before is kept whole
+        elif kept is None or state is None:
+            state = None
+        else:
+            state = apply_delta(kept, state)
+        if version == revision.version:
+            return None if action == "delete" else state
+    return None
+
+
+def is_same(live: Item, state: State) -> bool:
+    """Whether an item is as it was at another version, but for its name."""
+    now = states.read(live.kind, states.encode(live))
+    return states.without_name(now) == states.without_name(state)

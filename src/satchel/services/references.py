@@ -1,0 +1,160 @@
+"""Finds the item that a reference names, deleted ones too.
+
+A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a resource, a UUID, or the name of a prompt or
+resource; a name that neither has may be that of a project.
+"""
+
+from typing import TypeVar
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from satchel import clock
+from satchel.errors import AmbiguousItem, Forbidden, NotFound
+from satchel.model import Item, ItemKind, Scope, TrashedItem
+from satchel.services import projects, prompts, resources, rules, states, tasks
+from satchel.storage import trash
+from satchel.storage.database import Tx
+
+Value = TypeVar("Value")
+
+_SCHEME = "satchel://"
+_KINDS: tuple[ItemKind, ...] = ("prompt", "resource", "task", "project")
+
+
+class FoundItem(Struct, frozen=True, kw_only=True):
+    """What a reference names: an item, or what is left of it in the trash.
+
+    Deleted items of the same name belong to its history: their versions come before its own.
+    """
+
+    kind: ItemKind
+    key: str  # its name; of a task #NUMBER
+    live: Item | None
+    trashed: tuple[TrashedItem, ...] = ()  # the last deleted first
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers that its history is kept under."""
+        return [*([self.live.number] if self.live else []), *(one.number for one in self.trashed)]
+
+
+def trash_begins(tx: Tx) -> str:
+    """The time from which on deleted items can be brought back."""
+    days = tx.retention.trash_days
+    return clock.days_before(tx.now, days) if days else tx.now
+
+
+def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
+    """The item that a reference names.
+
+    Raises:
+        NotFound: there is none that the scope may see.
+        AmbiguousItem: a prompt and a resource have this name.
+    """
+    text = reference.strip()
+    if not rules.is_storable(text) or not rules.is_storable(scope.project):
+        raise NotFound("item", reference, scope)
+    kind, key = _parse(text)
+    match = _find_named(tx, scope, key) if kind is None else _find(tx, scope, kind, key)
+    if match is None:
+        raise NotFound(kind or "item", reference, scope)
+    return match
+
+
+def name_of_deleted(tx: Tx, project: int | None) -> str:
+    """The name that a deleted project had; empty where nothing is left of it."""
+    return next((one.name for one in trash.by_number(tx, "project", [project or 0])), "")
+
+
+def _find_named(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+    """The prompt or the resource of a name, one that exists before one that was deleted; else a task or project."""
+    found = [one for one in (_find(tx, scope, "prompt", key), _find(tx, scope, "resource", key)) if one]
+    best = [one for one in found if one.live] or found
+    if len(best) > 1:
+        raise AmbiguousItem(key, tuple(make_uri(one) for one in best))
+    return best[0] if best else _find_by_id(tx, scope, key) or _find(tx, scope, "project", key)
+
+
+def make_uri(item: FoundItem) -> str:
+    """The reference of an item that no other has."""
+    return f"{_SCHEME}{item.kind}/{item.key.removeprefix('#')}"
+
+
+def _parse(text: str) -> tuple[ItemKind | None, str]:
+    """The kind that a reference names, where it does, and the key."""
+    if text.removeprefix("#").isdigit() and text.isascii():
+        return "task", text.removeprefix("#")
+    if text.startswith(_SCHEME):
+        kind, _, key = text.removeprefix(_SCHEME).partition("/")
+        for one in _KINDS:
+            if kind == one and one != "resource":
+                return one, unquote(key)
+    return ("resource", text) if "://" in text else (None, text)
+
+
+def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> FoundItem | None:
+    if kind == "task":
+        return _find_task(tx, scope, key)
+    if kind == "project":
+        return _find_project(tx, scope, key)
+    projects.check_access(scope)
+    live: Item | None = None
+    try:
+        if kind == "prompt":
+            live = states.of_prompt(prompts.find(tx, scope, key))
+        else:
+            live = states.of_resource(resources.find(tx, scope, key))
+    except NotFound as missing:
+        if missing.kind == "project":
+            raise
+    name = live.name if live else key.removeprefix(f"{_SCHEME}resource/")
+    project = projects.current(tx, scope).number
+    trashed = trash.named(tx, kind, project, name, trash_begins(tx))
+    if not live and not trashed:
+        trashed = trash.titled(tx, kind, project, key, trash_begins(tx))[:1]
+        name = trashed[0].name if trashed else name
+    return FoundItem(kind=kind, key=name, live=live, trashed=tuple(trashed)) if live or trashed else None
+
+
+def _find_task(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+    try:
+        task = tasks.find(tx, scope, key)
+        return FoundItem(kind="task", key=f"#{task.number}", live=states.of_task(task))
+    except NotFound:
+        if not key.isdigit() or len(key) > 18:
+            return None
+    trashed = trash.task(tx, tasks.owner(scope), int(key), trash_begins(tx))
+    if trashed is None or not _may_see(tx, scope, trashed):
+        return None
+    return FoundItem(kind="task", key=f"#{key}", live=None, trashed=(trashed,))
+
+
+def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+    live: Item | None = None
+    try:
+        live = states.of_project(projects.get(tx, scope, key))
+    except Forbidden:
+        return None
+    except NotFound:
+        if scope.projects is not None:  # a deleted project is open to no token that is limited to some
+            return None
+    trashed = trash.named(tx, "project", None, key, trash_begins(tx)) if scope.projects is None else []
+    return FoundItem(kind="project", key=key, live=live, trashed=tuple(trashed)) if live or trashed else None
+
+
+def _find_by_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+    """The deleted item, or the task, with a UUID."""
+    id = clock.parse_id(key)
+    if id is None:
+        return None
+    trashed = trash.by_id(tx, id, trash_begins(tx))
+    if trashed is not None and trashed.owner in (None, scope.user) and _may_see(tx, scope, trashed):
+        name = trashed.name or f"#{trashed.number}"
+        return FoundItem(kind=trashed.kind, key=name, live=None, trashed=(trashed,))
+    return _find_task(tx, scope, id) if scope.user is not None else None
+
+
+def _may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
+    """Whether the project of a deleted item is open to a scope."""
+    return scope.projects is None or item.project is None or item.project in projects.allowed_numbers(tx, scope)

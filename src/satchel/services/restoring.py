@@ -1,0 +1,182 @@
+"""Makes an old version, or a deleted item, the newest."""
+
+from msgspec import Struct
+
+from satchel.errors import Forbidden, NotFound
+from satchel.model import Item, PromptPatch, ResourcePatch, Scope, TaskPatch, TrashedItem
+from satchel.services import history, projects, prompts, references, resources, states, tasks
+from satchel.services.history import OldVersion
+from satchel.services.recording import restoring
+from satchel.services.references import FoundItem
+from satchel.storage import revisions, trash
+from satchel.storage.database import Tx
+
+
+class Restored(Struct, frozen=True, kw_only=True):
+    """What a restore did."""
+
+    item: Item  # as it is now
+    from_version: int | None  # the version that it was made from
+    was_deleted: bool = False
+    is_changed: bool = True  # False: it was like that already
+    notes: tuple[str, ...] = ()  # what is not as it was, in sentences
+
+
+def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) -> Restored:
+    """Make a version of an item the newest, or bring a deleted item back.
+
+    Without a version, a deleted item comes back as it was, and any other gets the version before its last change. What
+    is like that already is not changed.
+
+    Raises:
+        NotFound, AmbiguousItem: as `references.find`.
+        VersionMissing: history does not have this version.
+        Taken: another item has the title that it had.
+        MissingBlocker: a task that blocked it is in the trash.
+    """
+    item = references.find(tx, scope, reference)
+    if item.live is None:
+        return bring_back(tx, scope, item, version)
+    if version is None:
+        version = _version_before_last_change(tx, item)
+    old = history.read_version_of(tx, item, version)
+    return put(tx, scope, item.live, old)
+
+
+def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None, *, undone: int = 0) -> Restored:
+    """Bring a deleted item back, as it was or at an older version.
+
+    Raises:
+        NotFound: it is no longer in the trash, or its project does not exist.
+        VersionMissing, MissingBlocker: as `restore`.
+    """
+    trashed = item.trashed[0]
+    old = history.read_version_of(tx, item, None)
+    with restoring(tx, undone):
+        now = _bring_back(tx, scope, trashed, old)
+    if not trash.take(tx, trashed):
+        raise NotFound(item.kind, item.key, scope)
+    notes = []
+    if now.name != trashed.name:
+        notes.append(f"The name {trashed.name} is taken; it came back as {now.name}.")
+    if item.kind == "prompt" and now.title != trashed.title:
+        notes.append(f"The title {trashed.title} is taken; it came back as {now.title}.")
+    notes += _missing_blockers(old, now)
+    restored = Restored(item=now, from_version=old.version, was_deleted=True, notes=tuple(notes))
+    if version in (None, old.version):
+        return restored
+    wanted = history.read_version_of(
+        tx, FoundItem(kind=item.kind, key=item.key, live=now, trashed=item.trashed[1:]), version
+    )
+    again = put(tx, scope, now, wanted, undone=undone)
+    return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
+
+
+def put(tx: Tx, scope: Scope, live: Item, old: OldVersion, *, undone: int = 0) -> Restored:
+    """Give an item the content of another version, unless it has it already.
+
+    Raises:
+        Taken, MissingBlocker: as `restore`.
+    """
+    blockers = tasks.check_blockers(tx, scope, old.state.blocked_by) if live.kind == "task" else []
+    wanted = states.with_blockers(old.state, blockers)
+    project = old.project if old.project in projects.names_of(tx, [old.project or 0]) else None
+    is_moved = live.kind == "task" and live.project != project
+    if history.is_same(live, wanted) and not is_moved and (live.kind != "project" or live.name == wanted.name):
+        return Restored(item=live, from_version=old.version, is_changed=False)
+    with restoring(tx, undone):
+        now = _put(tx, scope, live, wanted, project)
+    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(old, now)))
+
+
+def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
+    """Delete an item of any kind, as its own service does.
+
+    Raises:
+        NotFound: it no longer exists.
+    """
+    with restoring(tx, undone):
+        if live.kind == "prompt":
+            prompts.delete(tx, _enter(tx, scope, live.project), live.id)
+        elif live.kind == "resource":
+            resources.delete(tx, _enter(tx, scope, live.project), live.name)
+        elif live.kind == "task":
+            tasks.delete(tx, scope, live.number)
+        else:
+            projects.delete(tx, live.name)
+
+
+def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
+    """The version before the newest; None, the newest itself, where that is a restore or there is no other."""
+    found = revisions.of_items(tx, item.kind, item.numbers, limit=2)
+    assert item.live is not None
+    if len(found) < 2 or found[0].action == "restore" or found[0].version != item.live.version:
+        return None
+    return found[1].version if found[1].action != "delete" else found[1].version - 1
+
+
+def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> Item:
+    if trashed.kind == "prompt":
+        return states.of_prompt(prompts.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
+    if trashed.kind == "resource":
+        return states.of_resource(resources.bring_back(tx, _enter(tx, scope, trashed.project), trashed, old.state))
+    if trashed.kind == "task":
+        return states.of_task(tasks.bring_back(tx, scope, trashed, old.state))
+    return states.of_project(projects.bring_back(tx, trashed))
+
+
+def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | None) -> Item:
+    if live.kind == "prompt":
+        patch = PromptPatch(
+            title=state.title,
+            content=state.text,
+            description=state.description,
+            tags=state.tags,
+            arguments=state.arguments,
+        )
+        return states.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch))
+    if live.kind == "resource":
+        changes = ResourcePatch(content=state.content, mime_type=state.mime_type, description=state.description)
+        return states.of_resource(resources.update(tx, _enter(tx, scope, live.project), live.name, changes))
+    if live.kind == "project":
+        return states.of_project(projects.rename(tx, live.name, state.name))
+    return states.of_task(
+        tasks.update(
+            tx,
+            scope,
+            live.number,
+            TaskPatch(
+                title=state.title,
+                description=state.description,
+                project=projects.names_of(tx, [project or 0]).get(project or 0),
+                tags=state.tags,
+                priority=state.priority,
+                due=state.due,
+                blocked_by=state.blocked_by,
+                completed_at=state.completed_at,
+            ),
+        )
+    )
+
+
+def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
+    """The scope in the project of an item.
+
+    Raises:
+        NotFound: the project was deleted.
+        Forbidden: the scope may not enter it.
+    """
+    name = projects.names_of(tx, [project or 0]).get(project or 0)
+    if name is None:
+        raise NotFound("project", references.name_of_deleted(tx, project), scope)
+    if scope.projects is not None and name not in scope.projects:
+        raise Forbidden("project", name, scope)
+    return projects.enter(scope, name)
+
+
+def _missing_blockers(old: OldVersion, now: Item) -> list[str]:
+    if now.kind != "task":
+        return []
+    state = states.read("task", states.encode(now))
+    gone = [f"#{number}" for number in old.state.blocked_by if number not in state.blocked_by]
+    return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []

@@ -1,0 +1,59 @@
+"""Takes back what a user did last, one transaction after the other."""
+
+from msgspec import Struct
+
+from satchel.errors import NotFound, VersionConflict
+from satchel.model import Revision, Scope
+from satchel.services import history, restoring
+from satchel.services.history import FeedEntry
+from satchel.storage import revisions
+from satchel.storage.database import Tx
+
+
+class Step(Struct, frozen=True):
+    """One transaction of a user that can be taken back: its changes, the last one first."""
+
+    at: str
+    changes: tuple[FeedEntry, ...]
+
+
+def plan(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
+    """The last transactions of the scope's user, of those that were not taken back yet, the last one first."""
+    user = scope.user or ""
+    times = revisions.last_by(tx, user, last)
+    return [Step(at, tuple(history.label(tx, revisions.of_transaction(tx, user, at)))) for at in times]
+
+
+def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
+    """Take back the last transactions of the scope's user; returns them.
+
+    Raises:
+        VersionConflict: something was changed since.
+        NotFound: something was removed for good.
+        Taken, MissingBlocker: as `restoring.restore`.
+    """
+    steps = plan(tx, scope, last)
+    for step in steps:
+        # What was deleted comes back first: other changes of the transaction may refer to it.
+        for entry in sorted(step.changes, key=lambda entry: entry.revision.action != "delete"):
+            _take_back(tx, scope, entry.revision)
+    return steps
+
+
+def _take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
+    item = history.find_known(tx, scope, revision)
+    found = revisions.of_items(tx, revision.kind, [revision.item])
+    if item.live is None:
+        if revision.action != "delete":
+            raise NotFound(revision.kind, item.key, scope)
+        restoring.bring_back(tx, scope, item, undone=revision.number)
+        return
+    later = [one for one in found if one.version > revision.version and one.undoes is None]
+    if len(revisions.taken_back(tx, [one.at for one in later])) < len({one.at for one in later}):
+        raise VersionConflict(revision.kind, item.key, expected=revision.version, actual=item.live.version)
+    before = next((one for one in found if one.version < revision.version), None)
+    if before is None or before.action == "delete":
+        restoring.delete(tx, scope, item.live, undone=revision.number)
+        return
+    old = history.read_version_of(tx, item, before.version)
+    restoring.put(tx, scope, item.live, old, undone=revision.number)

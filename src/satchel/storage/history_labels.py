@@ -1,0 +1,19 @@
+"""What items are called now, by their numbers, for lists of changes."""
+
+from collections.abc import Sequence
+
+from satchel.model import ItemKind
+from satchel.storage.database import Tx
+
+_NAMES: dict[ItemKind, str] = {
+    "prompt": "select number, name, title from prompts where number in :numbers",
+    "resource": "select number, name, name from resources where number in :numbers",
+    "task": "select number, '', title from tasks where number in :numbers",
+    "project": "select number, name, name from projects where number in :numbers and deleted_at is null",
+}
+
+
+def names(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """The names and titles of those of some items that exist."""
+    sql = _NAMES[kind]
+    return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers))}
