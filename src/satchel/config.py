@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from satchel import clock
-from satchel.model import DEFAULT_PROJECT
+from satchel.model import DEFAULT_PROJECT, Retention
 from satchel.settings import BY_NAME, DEFAULT_CONTRACT, SETTINGS, Setting, Value
 
 YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
@@ -47,6 +47,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     home: str  # the data folder
     toolsets: tuple[str, ...] = ()  # the toolsets to serve; empty: all
     is_read_only: bool = False
+    retention: Retention = Retention()
     http: Http | None = None  # None: stdio
 
 
@@ -85,6 +86,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         home=home,
         toolsets=values["toolsets"],
         is_read_only=values["read_only"],
+        retention=Retention(**{name: values[name] for name in Retention.__struct_fields__}),
         http=_http(values) if is_http else None,
     )
 

@@ -20,7 +20,7 @@ from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
-from satchel.services import projects, users
+from satchel.services import projects, pruning, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard
@@ -104,6 +104,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         NotFound: there is no such project.
     """
     database = open_database(settings.database)
+    database.retention = settings.retention
     try:
         projects.require(database, Scope(project=settings.project))
     except SatchelError:
@@ -134,6 +135,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
                 contract,
                 database if contract.reads_store else None,
                 libraries if contract.reads_libraries else None,
+                lambda: callers.default_user or "",
             ),
             callers=callers,
             listeners=listeners,
@@ -148,9 +150,11 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
     stop_watching = watch.start(libraries, listeners.publish)
+    stop_pruning = pruning.start(database)
 
     def close() -> None:
         stop_watching.set()
+        stop_pruning()
         listeners.close()
         libraries.renderer.close()
         database.close()

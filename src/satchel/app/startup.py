@@ -26,6 +26,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
     """
     try:
         database = open_database(settings.database)
+        database.retention = settings.retention
     except StoreUnusable as error:
         raise CannotStart(str(error), 1) from error
     try:

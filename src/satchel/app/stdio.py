@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -51,10 +52,19 @@ def serve(settings: Settings, streams: Streams | None = None) -> int:
         closing.callback(libraries.renderer.close)
     if os.isatty(streams.reader):
         print_message(f"serving {contract.name} on stdin and stdout, for an MCP client. End with Ctrl-D.")
-    runner = Runner(contract, database, libraries)
+
+    @cache
+    def local_user() -> str:
+        return users.local(database, settings.home) if database is not None else ""
+
+    runner = Runner(contract, database, libraries, local_user)
 
     def watch(announce: Callable[[ClientChange], None]) -> None:
         """Watch the store and the libraries, and announce changes, where the contract announces any."""
+        if database is not None and not settings.is_read_only:
+            from satchel.services import pruning  # it imports every service, and a first answer needs one
+
+            closing.callback(pruning.start(database))
         if not any(capability.get("listChanged") for capability in contract.capabilities.values()):
             return
 

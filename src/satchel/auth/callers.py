@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.errors import AuthUnavailable, StoreError, Unauthorized
-from satchel.model import Identity, Scope
+from satchel.model import Author, Identity, Scope
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
@@ -66,7 +66,10 @@ class Callers(Struct, frozen=True, kw_only=True):
         elif allowed is not None and project not in allowed:
             raise self._forbidden("This token does not open that project.")
         is_read_only = identity.is_read_only or self.scope.is_read_only
-        return Scope(project=project, why=why, user=identity.user, projects=allowed, is_read_only=is_read_only)
+        author = Author(token=identity.token)
+        return Scope(
+            project=project, why=why, user=identity.user, projects=allowed, is_read_only=is_read_only, author=author
+        )
 
     def as_user(self, scope: Scope) -> Scope:
         """A scope that acts as the default user where it names none itself."""

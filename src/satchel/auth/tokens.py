@@ -94,7 +94,7 @@ def identify(database: Database, secret: str) -> Identity:
     state = token.state(now)
     if state != "active":
         raise Unauthorized("the token was revoked" if state == "revoked" else "the token has expired")
-    return Identity(user=token.owner, projects=token.projects, is_read_only=token.is_read_only)
+    return Identity(user=token.owner, projects=token.projects, is_read_only=token.is_read_only, token=token.id)
 
 
 def _check_projects(tx: Tx, names: tuple[str, ...]) -> None:

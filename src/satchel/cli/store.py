@@ -13,9 +13,9 @@ from typing import Any, NoReturn, TypeVar
 import click
 import msgspec
 
-from satchel import config
+from satchel import __version__, config
 from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
-from satchel.model import UNSET, Scope, UnsetType
+from satchel.model import UNSET, Author, Scope, UnsetType
 from satchel.services import projects, prompts, resources, users
 from satchel.storage.database import Database, Tx, open_database
 
@@ -94,12 +94,15 @@ def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, a
     with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
+        opened.retention = settings.retention
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
         if in_project:
             projects.require(opened, session.scope)
-        if as_user and settings.user is None:
-            session.scope = Scope(project=settings.project, user=users.local(opened, settings.home))
+        local = settings.user or users.local(opened, settings.home)
+        author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
+        user = local if as_user else settings.user
+        session.scope = Scope(project=settings.project, user=user, author=author)
         yield session
     except SatchelError as error:
         end(_explain(error, session), _STATUSES.get(type(error), 1), code=type(error).__name__, as_json=as_json)

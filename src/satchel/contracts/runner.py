@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from satchel import __version__
 from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool, find_row
 from satchel.contracts.schema import fields_of, parse
 from satchel.errors import SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_surprise
-from satchel.model import Scope
-from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Offer, ProtocolError
+from satchel.model import Author, Scope
+from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Client, Offer, ProtocolError
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
 from satchel.storage.database import Database, Tx
@@ -29,10 +30,17 @@ _TRIES = 5  # of a transaction that was rolled back because of another writer
 class Runner:
     """One contract, served from a store, from libraries, or from both."""
 
-    def __init__(self, contract: Contract, database: Database | None, libraries: "Libraries | None" = None) -> None:
+    def __init__(
+        self,
+        contract: Contract,
+        database: Database | None,
+        libraries: "Libraries | None" = None,
+        local_user: Callable[[], str] = lambda: "",
+    ) -> None:
         self._contract = contract
         self._database = database
         self._libraries = libraries
+        self._local_user = local_user  # who changes something where the scope names no user
         self.tools = {tool.name: tool for tool in contract.tools}
         self._names = frozenset(self.tools)
         self._reading_names = frozenset(tool.name for tool in contract.tools if not tool.writes)
@@ -78,11 +86,13 @@ class Runner:
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
             return {"tools": self._list_tools()}
-        body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report)
+        body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report, call.client)
         return _tool_result(body, is_error=not is_ok)
 
-    def run_tool(self, name: str, arguments: dict[str, Any], scope: Scope, report: Report) -> tuple[Body, bool]:
-        """What a tool answers, and whether it succeeded.
+    def run_tool(
+        self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, client: Client | None = None
+    ) -> tuple[Body, bool]:
+        """What a tool answers, and whether it succeeded; `client` is None for a call without MCP.
 
         Raises:
             ProtocolError: there is no such tool.
@@ -94,6 +104,8 @@ class Runner:
         try:
             if contract.resolve_scope is not None:
                 scope = contract.resolve_scope(scope, arguments)
+            if tool.writes:
+                scope = self._sign(scope, client)
             checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
             body = self._transact(scope, report, lambda context: run(context, checked), writes=tool.writes)
         except SatchelError as error:
@@ -105,6 +117,18 @@ class Runner:
             body, outcome = contract.explain_failure(tool, error), "surprise"
         log(f"{name} {outcome} {(time.perf_counter() - started) * 1000:.1f} ms")
         return body, outcome == "ok"
+
+    def _sign(self, scope: Scope, client: Client | None) -> Scope:
+        """A scope whose changes history attributes to its user and client."""
+        author = Author(
+            user=scope.user or self._local_user(),
+            token=scope.author.token,
+            client=client.name if client else "",
+            client_version=client.version if client else "",
+            contract=self._contract.name,
+            caller="model" if client else "",
+        )
+        return replace(scope, author=author)
 
     def _run_method(self, call: Call, scope: Scope, report: Report) -> Result:
         method = self._contract.methods[call.method]

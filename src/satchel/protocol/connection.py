@@ -11,7 +11,9 @@ from msgspec import Struct, structs
 from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, decode, encode
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
+    NO_CLIENT,
     PARSE_ERROR,
+    Client,
     Id,
     Json,
     ProtocolError,
@@ -19,9 +21,11 @@ from satchel.protocol.messages import (
     invalid_params,
     invalid_request,
     parse_message,
+    read_client,
     readable_id,
 )
 from satchel.protocol.revisions import (
+    CLIENT_KEY,
     NEWEST_HANDSHAKE,
     PER_REQUEST_DATES,
     REVISIONS,
@@ -64,6 +68,7 @@ class Call(Struct, kw_only=True, eq=False):
     params: Json
     revision: Revision
     progress_token: Id | None = None
+    client: Client = NO_CLIENT
     is_cancelled: bool = False
 
 
@@ -126,6 +131,7 @@ class Connection:
     def __init__(self, offer: Offer, revision: Revision | None = None) -> None:
         self.offer = offer
         self.revision = revision  # agreed on by the handshake; None before it
+        self.client = NO_CLIENT  # as it introduced itself in the handshake
         self._waiting: dict[Id, Call] = {}
         self._opening: set[Id] = set()  # subscriptions that are not acknowledged yet
         self._subscriptions: dict[Id, Subscription] = {}
@@ -222,10 +228,12 @@ class Connection:
             if isinstance(reply, Subscription):
                 return reply
             return self._make_success(request_id, method, revision, reply)
-        token = (params.get("_meta") or {}).get("progressToken")
+        meta = params.get("_meta") or {}
+        token = meta.get("progressToken")
         if not isinstance(token, str | int) or isinstance(token, bool):
             token = None
-        call = Call(id=request_id, method=method, params=params, revision=revision, progress_token=token)
+        client = self.client if revision.is_handshake else read_client(meta.get(CLIENT_KEY))
+        call = Call(id=request_id, method=method, params=params, revision=revision, progress_token=token, client=client)
         self._waiting[request_id] = call
         return call
 
@@ -250,6 +258,7 @@ class Connection:
         for name in ("capabilities", "clientInfo"):
             if not isinstance(params.get(name), dict | None):
                 raise invalid_params(f"{name} must be an object")
+        self.client = read_client(params.get("clientInfo"))
         revision = REVISIONS.get(requested, NEWEST_HANDSHAKE)
         self.revision = revision if revision.is_handshake else NEWEST_HANDSHAKE
         return {"protocolVersion": self.revision.date, **self.offer.describe(), "serverInfo": self.offer.server}

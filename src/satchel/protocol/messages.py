@@ -47,6 +47,28 @@ def invalid_request(details: str) -> ProtocolError:
     return ProtocolError(INVALID_REQUEST, "Invalid request", {"details": details})
 
 
+class Client(Struct, frozen=True):
+    """How a client introduces itself; empty where it does not."""
+
+    name: str = ""
+    version: str = ""
+
+
+NO_CLIENT = Client()
+_MAX_CLIENT = 100  # characters of its name, and of its version
+
+
+def read_client(info: object) -> Client:
+    """The client of a `clientInfo`, cut to what is worth keeping; it is only what the client says of itself."""
+    if not isinstance(info, dict):
+        return NO_CLIENT
+    return Client(*(_clean(info.get(member)) for member in ("name", "version")))
+
+
+def _clean(text: object) -> str:
+    return "".join(one for one in text[:_MAX_CLIENT] if one.isprintable()) if isinstance(text, str) else ""
+
+
 class Message(Struct, frozen=True):
     """A well-formed message: a request has an id, a notification has none, a response has no method."""
 

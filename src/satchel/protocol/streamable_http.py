@@ -15,7 +15,7 @@ from operator import eq
 
 from msgspec import structs
 
-from satchel.protocol.codec import BadJson, decode
+from satchel.protocol.codec import BadJson, decode, encode
 from satchel.protocol.connection import Connection, Offer
 from satchel.protocol.messages import (
     HEADER_MISMATCH,
@@ -24,10 +24,12 @@ from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
+    Client,
     Json,
     ProtocolError,
     invalid_params,
     parse_message,
+    read_client,
     readable_id,
 )
 from satchel.protocol.revisions import (
@@ -41,6 +43,7 @@ from satchel.protocol.revisions import (
 )
 
 VERSION_HEADER = "mcp-protocol-version"
+SESSION_HEADER = "mcp-session-id"
 
 # By method: the parameter that its Mcp-Name header repeats.
 NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -80,6 +83,23 @@ def find_handshake_revision(headers: Headers) -> Revision | None:
     return revision if revision is not None and revision.is_handshake else None
 
 
+def make_session_id(unique: str, client: Client) -> str:
+    """A session id that carries how the client introduced itself, because nothing is kept between POSTs."""
+    told = base64.urlsafe_b64encode(encode([client.name, client.version])).decode().rstrip("=")
+    return f"{unique}.{told}"
+
+
+def find_client(headers: Headers) -> Client:
+    """The client of a request of the handshake generation: by its session id, else by its User-Agent."""
+    told = headers.last.get(SESSION_HEADER, "").partition(".")[2]
+    try:
+        name, version = decode(base64.urlsafe_b64decode(told + "=" * (-len(told) % 4)))
+        return read_client({"name": name, "version": version})
+    except (BadJson, ValueError, TypeError):
+        name, _, version = headers.last.get("user-agent", "").partition(" ")[0].partition("/")
+        return read_client({"name": name, "version": version})
+
+
 class Post:
     """One POST: its calls to settle, then its response to send."""
 
@@ -105,6 +125,8 @@ class Post:
             error = wrong
         revision = None if self.is_per_request else find_handshake_revision(headers)
         self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision)
+        if revision is not None:
+            self.connection.client = find_client(headers)
         self._is_rejected = error is not None
         if error is None:
             self.exchange = self.connection.receive_value(value)

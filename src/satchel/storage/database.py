@@ -22,6 +22,14 @@ Listener = Callable[[list[StoreChange]], None]
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
 
+class Cutoffs(Struct, frozen=True):
+    """What pruning may remove: times before which, and the number of versions of an item that stay."""
+
+    history: str
+    versions: int
+    trash: str
+
+
 class Violation(Exception):
     """A constraint, named TABLE_COLUMN, refused a write; services translate it."""
 
@@ -155,6 +163,14 @@ class Database:
 
     def watch(self, listen: Listener) -> None:
         """From now on, pass every change that any process commits to `listen`, within a second, in another thread."""
+        raise NotImplementedError
+
+    def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
+        """One step of `pruning.prune`, in a transaction of its own."""
+        raise NotImplementedError
+
+    def scrub(self) -> str:
+        """Remove the bytes of what was deleted from the disk; what is left to do, in a sentence, or nothing."""
         raise NotImplementedError
 
     @property

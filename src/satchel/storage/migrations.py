@@ -405,6 +405,79 @@ create policy trash_visible on trash using (
     case when kind = 'task' then owner = (select nullif(current_setting('satchel.user', true), ''))
     else (select current_setting('satchel.projects', true)) = '*' or project in (select number from projects) end
 );
+
+-- One step of pruning, as in pruning.py: the only way for an application role to remove revisions.
+create function satchel_prune(
+    history_before text, versions bigint, trash_before text, after bigint, most bigint
+) returns table (reached bigint, removed bigint) language plpgsql security definer as $$
+declare
+    gone_kind text;
+    gone_item bigint;
+    contents bigint[];
+begin
+    select max(w.number) into reached
+        from (select number from revisions where number > after and at < history_before order by number limit most) w;
+    if reached is not null then
+        delete from revisions r where r.number > after and r.number <= reached and r.at < history_before
+            and exists (
+                select from revisions n where n.kind = r.kind and n.item = r.item and n.version > r.version
+                order by n.version offset versions - 1 limit 1
+            );
+        get diagnostics removed = row_count;
+        return next;
+        return;
+    end if;
+    select kind, item into gone_kind, gone_item from trash
+        where deleted_at < trash_before order by deleted_at, item limit 1 for update skip locked;
+    if gone_kind is null then
+        return;
+    end if;
+    reached := after;
+    if gone_kind = 'project' then
+        contents := array(select number from prompts where project = gone_item limit most / 10);
+        delete from revisions where kind = 'prompt' and item = any (contents);
+        delete from prompts where number = any (contents);
+        if cardinality(contents) = 0 then
+            contents := array(select number from resources where project = gone_item limit most / 10);
+            delete from revisions where kind = 'resource' and item = any (contents);
+            delete from resources where number = any (contents);
+        end if;
+        if cardinality(contents) = 0 then
+            contents := array(
+                select item from trash where project = gone_item and kind in ('prompt', 'resource') limit most / 10
+            );
+            delete from revisions r using trash t
+                where t.project = gone_item and t.kind in ('prompt', 'resource') and t.item = any (contents)
+                and r.kind = t.kind and r.item = t.item;
+            delete from trash
+                where project = gone_item and kind in ('prompt', 'resource') and item = any (contents);
+        end if;
+        removed := cardinality(contents) + 1;
+        if removed > 1 then
+            return next;
+            return;
+        end if;
+        delete from projects where number = gone_item;
+    end if;
+    delete from revisions where number in (
+        select number from revisions where kind = gone_kind and item = gone_item order by number limit most
+    );
+    get diagnostics removed = row_count;
+    if removed = 0 then
+        delete from trash where kind = gone_kind and item = gone_item;
+    end if;
+    removed := removed + 1;
+    return next;
+end
+$$;
+do $$
+declare
+    ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
+begin
+    execute format('alter function satchel_prune set search_path = pg_catalog, %s, pg_temp', ours);
+end
+$$;
+revoke execute on function satchel_prune from public;
 """,
 )
 

@@ -23,8 +23,9 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema
-from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
+from satchel.storage.database import NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
 from satchel.storage.postgres_watch import PostgresWatcher
+from satchel.storage.pruning import MOST
 
 _CONNECTIONS = 10  # of a process
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
@@ -168,6 +169,20 @@ class PostgresDatabase(Database):
     def watch(self, listen: Listener) -> None:
         with _translate_errors():
             self._watchers.append(PostgresWatcher(self._connect_to_listen, listen))
+
+    def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
+        values = {"history": cutoffs.history, "versions": cutoffs.versions, "trash": cutoffs.trash}
+        with self.write() as tx:
+            sql = "select reached, removed from satchel_prune(:history, :versions, :trash, :after, :most)"
+            row = tx.one(sql, **values, after=after, most=MOST)
+        return (row[0], row[1]) if row else None
+
+    def scrub(self) -> str:
+        return (
+            "The rows are gone; their bytes stay in the files of PostgreSQL until it vacuums these tables, in its log "
+            "and in backups for as long as you keep them. To free them now: vacuum full prompts, prompt_texts, "
+            "resources, tasks, task_texts, revisions, revision_states, trash"
+        )
 
     @property
     def schema(self) -> int:

@@ -21,7 +21,11 @@ APPEND_ONLY = ("authors", "revisions", "revision_states")  # read and inserted, 
 READ_ONLY = ("settings", "tokens", "satchel_schema")
 
 # What only an application role may call: these functions run as the owner, past row-level security.
-FUNCTIONS = ("satchel_is_task(text)", "satchel_prompts_containing(bigint, text)")
+FUNCTIONS = (
+    "satchel_is_task(text)",
+    "satchel_prompts_containing(bigint, text)",
+    "satchel_prune(text, bigint, text, bigint, bigint)",
+)
 
 _MIGRATION_LOCK = 0x53415443
 

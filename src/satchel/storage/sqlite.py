@@ -15,7 +15,7 @@ import apsw
 from satchel.errors import StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
 from satchel.storage import changes
-from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
+from satchel.storage.database import NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.write_lock import WriteLock
 
@@ -212,6 +212,19 @@ class SqliteDatabase(Database):
         self._check_file()
         with _translate_errors():
             self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
+
+    def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
+        from satchel.storage import pruning  # a cold start prunes nothing
+
+        with self.write() as tx:
+            return pruning.prune(tx, cutoffs, after)
+
+    def scrub(self) -> str:
+        # Texts that were replaced or deleted stay in free space of the file, and in the log, until both are rewritten.
+        with self._write_lock.hold(), _translate_errors():
+            self._writer.execute("vacuum")
+            [[is_blocked, *_]] = self._writer.execute("pragma wal_checkpoint(truncate)").fetchall()
+        return "Old pages go when the other processes that read this store have ended." if is_blocked else ""
 
     @property
     def schema(self) -> int:

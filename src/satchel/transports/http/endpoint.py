@@ -14,7 +14,7 @@ from satchel.contracts.runner import Runner
 from satchel.model import Scope
 from satchel.protocol import Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
-from satchel.protocol.streamable_http import Post, find_handshake_revision
+from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.guard import check_body, enter
 from satchel.transports.http.messages import HeaderLines, Refusal, Request, Response, json_response
@@ -151,9 +151,14 @@ class Endpoint:
         return None
 
     def _session_header(self, post: Post) -> HeaderLines:
-        """A session id without meaning: some clients open the stream of changes only where they were given one."""
+        """A session id, which tells later requests the client's name.
+
+        Some clients open the stream of changes only where they were given one.
+        """
         is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
-        return (("mcp-session-id", new_id()),) if is_opening and self.has_stream else ()
+        if not (is_opening and self.has_stream):
+            return ()
+        return ((SESSION_HEADER, make_session_id(new_id(), post.connection.client)),)
 
     # -- streams ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,70 @@
+"""Keeps history and trash within the retention, in steps that hold the write lock for a few milliseconds each."""
+
+import threading
+from collections.abc import Callable
+
+from satchel import clock
+from satchel.errors import StoreError
+from satchel.log import log, log_surprise
+from satchel.model import Scope
+from satchel.services import references, restoring
+from satchel.storage import pruning as rows
+from satchel.storage.database import Cutoffs, Database, Tx
+
+_FIRST = 60.0  # seconds after the start: a server that lives shorter leaves the work to others
+_INTERVAL = 3600.0
+_PAUSE = 0.02  # between two steps, so that writers come first
+
+
+def start(database: Database) -> Callable[[], None]:
+    """Prune in a thread of its own, now and then; returns what stops it."""
+    stopped = threading.Event()
+
+    def work() -> None:
+        delay = _FIRST
+        while not stopped.wait(delay):
+            delay = _INTERVAL
+            try:
+                prune(database, pause=lambda: stopped.wait(_PAUSE))
+            except StoreError as error:
+                log(f"pruning: {error}")
+            except Exception:
+                log_surprise("pruning")
+
+    threading.Thread(target=work, name="satchel-pruning", daemon=True).start()
+    return stopped.set
+
+
+def prune(database: Database, *, pause: Callable[[], object] = lambda: None, empty_trash: bool = False) -> int:
+    """Remove what is older than the retention, or with `empty_trash` all that was deleted; returns how many rows went.
+
+    Raises:
+        StoreFailed: the database failed.
+    """
+    now, kept = clock.now(), database.retention
+    cutoffs = Cutoffs(
+        history=clock.days_before(now, kept.history_days),
+        versions=kept.history_versions,
+        trash=now if empty_trash or not kept.trash_days else clock.days_before(now, kept.trash_days),
+    )
+    removed, position = 0, 0
+    while (step := database.prune(cutoffs, position)) is not None:
+        position, count = step
+        removed += count
+        if pause():
+            break
+    return removed
+
+
+def purge(tx: Tx, scope: Scope, reference: str) -> references.FoundItem:
+    """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
+
+    Raises:
+        NotFound, AmbiguousItem: as `references.find`.
+    """
+    item = references.find(tx, scope, reference)
+    if item.live is not None:
+        restoring.delete(tx, scope, item.live)
+    for number in item.numbers:
+        rows.remove(tx, item.kind, number)
+    return item
