@@ -395,11 +395,7 @@ create policy revisions_visible on revisions using (
 alter table revision_states enable row level security;
 create policy revision_states_visible on revision_states
     using (exists (select from revisions where number = revision));
-alter table authors enable row level security;
-create policy authors_visible on authors using (
-    user_id = (select coalesce(current_setting('satchel.user', true), ''))
-    or exists (select from revisions where author = authors.number)
-);
+-- Not authors: they name users and clients, as tokens do, and nothing of what was changed.
 alter table trash enable row level security;
 create policy trash_visible on trash using (
     case when kind = 'task' then owner = (select nullif(current_setting('satchel.user', true), ''))
