@@ -230,6 +230,6 @@ def given(option: Option | None) -> Option | UnsetType:
 
 
 def fields(value: Any, *left_out: str) -> dict[str, Any]:
-    """A value of the model as a dictionary, without its number and the fields that are left out."""
+    """A value of the model as a dictionary, without numbers of rows and the fields that are left out."""
     shown: dict[str, Any] = msgspec.structs.asdict(value)
-    return {name: item for name, item in shown.items() if name != "number" and name not in left_out}
+    return {name: item for name, item in shown.items() if name not in ("number", "project", *left_out)}
