@@ -2,6 +2,7 @@
 
 stdio              one client on stdin and stdout
 http               many clients over HTTP, in one or several processes
+open_contract      a contract with its store and libraries, for the owner of the process
 startup            opens the store; reports why a process cannot start
 project_discovery  finds the project that the working directory names
 """
