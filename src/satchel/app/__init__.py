@@ -2,6 +2,7 @@
 
 stdio              one client on stdin and stdout
 http               many clients over HTTP, in one or several processes
+sdk                a contract as a server of the official SDK
 embedding          the settings of a program that embeds Satchel
 open_contract      a contract with its store and libraries, for the owner of the process
 startup            opens the store; reports why a process cannot start
