@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from mcp.server.subscriptions import (
 
 from satchel.protocol import ClientChange
 from satchel.sdk import CannotStart, SettingsError, create_server
+from satchel.services import projects
+from satchel.storage.database import open_database
 from satchel.transports.sdk import Session, make_server
 from tests.conftest import Serve
 from tests.contracts.test_real_transports import ANN
@@ -151,6 +153,23 @@ def test_what_is_left_out_comes_from_the_environment(file: str, monkeypatch: pyt
     monkeypatch.setenv("SATCHEL_CONTRACT", "tasks")
     monkeypatch.setenv("SATCHEL_TRANSPORT", "http")  # of the command; this server has no transport of ours
     asyncio.run(conversation())
+
+
+def test_the_project_is_found_as_on_stdio(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(open_database(file)) as database, database.write() as tx:
+        for name in ("named", "told"):
+            projects.add(tx, name)
+    (tmp_path / ".satchel").write_text("named\n")
+    monkeypatch.chdir(tmp_path)
+
+    async def find_project(**options: Any) -> str:
+        async with Client(create_server("satchel", database=file, **options)) as client:
+            answer = (await client.call_tool("list_projects")).structured_content
+            assert answer is not None
+            return str(answer["project"])
+
+    assert asyncio.run(find_project()) == "named"
+    assert asyncio.run(find_project(project="told")) == "told"
 
 
 def test_toolsets_and_read_only_narrow_the_server(file: str) -> None:

@@ -60,8 +60,8 @@ class _SharedContract:
         with self._lock:
             self._sessions.discard(session)
             if self._opened is not None and not self._sessions:
-                self._opened.close()
-                self._opened, self._is_watching = None, False
+                last, self._opened, self._is_watching = self._opened, None, False
+                last.close()
 
     def _answer(self, call: Call, report: Report) -> Result:
         assert self._opened is not None, "a lifespan is open"
