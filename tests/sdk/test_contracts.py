@@ -12,9 +12,9 @@ import pytest
 from mcp import Client, MCPError
 from pydantic import BaseModel
 
-from satchel import __version__
 from satchel.contracts import CONTRACTS, load
 from satchel.sdk import create_server
+from tests.conftest import Serve
 from tests.contracts.test_real_transports import ANN, CONVERSATIONS, settled, stable
 from tests.sdk.conftest import MakeStore
 from tests.support.in_process import InProcess
@@ -109,16 +109,17 @@ def test_an_unknown_tool_is_the_same_error(store: str, contract: str) -> None:
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_a_server_says_what_it_is(store: str, contract: str) -> None:
+def test_a_server_says_what_it_is_as_over_stdio(store: str, serve: Serve, contract: str) -> None:
+    said = serve(contract, store).request("server/discover")["result"]
+
     async def conversation() -> None:
-        server = create_server(contract, database=store)
-        table = load(contract)
-        async with Client(server) as client:
+        async with Client(create_server(contract, database=store)) as client:
             assert client.server_info is not None
-            assert (client.server_info.name, client.server_info.version) == (table.server_name, __version__)
-            assert client.instructions == (None if table.instructions is None else table.instructions(table.tools))
-            declared = client.server_capabilities.model_dump(exclude_none=True, by_alias=True)
-        assert declared.keys() == table.capabilities.keys()
+            about = client.server_info.model_dump(exclude_none=True)
+            assert about == said["_meta"]["io.modelcontextprotocol/serverInfo"]
+            assert client.instructions == said.get("instructions")
+            declared = client.server_capabilities.model_dump(exclude_none=True)
+            assert declared.keys() == said["capabilities"].keys()
 
     asyncio.run(conversation())
 
