@@ -22,6 +22,7 @@ PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last up
 DEFAULT_PROJECT: Final = "default"
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
+KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "resource", "task", "project")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
 
 

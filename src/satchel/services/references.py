@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
-from satchel.model import Item, ItemKind, Scope, TrashedItem
+from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem
 from satchel.services import projects, prompts, resources, rules, states, tasks
 from satchel.storage import trash
 from satchel.storage.database import Tx
@@ -19,7 +19,6 @@ from satchel.storage.database import Tx
 Value = TypeVar("Value")
 
 _SCHEME = "satchel://"
-_KINDS: tuple[ItemKind, ...] = ("prompt", "resource", "task", "project")
 
 
 class FoundItem(Struct, frozen=True, kw_only=True):
@@ -87,7 +86,7 @@ def _parse(text: str) -> tuple[ItemKind | None, str]:
         return "task", text.removeprefix("#")
     if text.startswith(_SCHEME):
         kind, _, key = text.removeprefix(_SCHEME).partition("/")
-        for one in _KINDS:
+        for one in KINDS:
             if kind == one and one != "resource":
                 return one, unquote(key)
     return ("resource", text) if "://" in text else (None, text)

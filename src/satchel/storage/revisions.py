@@ -84,8 +84,10 @@ def feed(
     *,
     projects: Sequence[int] | None,
     owner: str | None,
+    kinds: Sequence[ItemKind],
     since: str = "",
     by: str = "",
+    after: int = 0,
     before: int = 2**53,
     limit: int,
 ) -> list[Revision]:
@@ -95,7 +97,7 @@ def feed(
     """
     sql = f"""
         {_SELECT}
-        where r.number < :before and r.at >= :since and r.action <> 'known'
+        where r.number > :after and r.number < :before and r.at >= :since and r.action <> 'known' and r.kind in :kinds
             and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
             and (:all_owners or r.owner is null or r.owner = :owner)
             and (:by = '' or user_id = :by or client = :by or contract = :by or (token <> '' and token = :by))
@@ -103,6 +105,7 @@ def feed(
     """
     values: dict[str, Any] = {"all_projects": projects is None, "projects": list(projects or ())}
     values |= {"all_owners": owner is None, "owner": owner or "", "since": since, "by": by, "before": before}
+    values |= {"after": after, "kinds": list(kinds)}
     return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
 
 

@@ -6,6 +6,7 @@ rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
 tasks            the tools for tasks
 projects         the tool for projects
+history          the tools that read what was, and restore it
 pages            the pages behind satchel:// URIs
 failures         errors: their codes, sentences and hints
 cursors          where the next page of a tool that lists begins
@@ -15,7 +16,7 @@ shared           arguments, answers and schemas that several of these use
 from collections.abc import Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import projects, prompts, resources, tasks
+from satchel.contracts.satchel import history, projects, prompts, resources, tasks
 from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
@@ -83,7 +84,7 @@ CONTRACT = Contract(
     finds_project=True,
     acts_as_user=True,
     translate_change=translate_change,
-    tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS),
+    tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
     methods={
         "prompts/list": answer_prompts_list,
         "prompts/get": answer_prompts_get,

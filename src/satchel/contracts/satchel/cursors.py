@@ -12,8 +12,8 @@ from satchel.protocol import ProtocolError
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
 
-# prompts, prompts of libraries, resources; open, completed and all tasks
-List = Literal["p", "l", "r", "o", "d", "a"]
+# prompts, prompts of libraries, resources; open, completed and all tasks; changes, versions, and the newest change
+List = Literal["p", "l", "r", "o", "d", "a", "h", "v", "s"]
 
 _MOMENT = "([0-9TZ:.-]{1,40})"
 _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
@@ -24,6 +24,9 @@ _FORMS: dict[List, str] = {
     "o": f"(o) {_TASK}",
     "d": f"(d) {_TASK}",
     "a": f"(a) {_TASK}",
+    "h": f"(h) {NUMBER}",
+    "v": f"(v) {NUMBER}",
+    "s": f"(s) {NUMBER}",
 }
 
 

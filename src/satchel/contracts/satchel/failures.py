@@ -6,7 +6,18 @@ from typing import Any
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context, Reply
-from satchel.errors import Forbidden, NotFound, Refused, StoreError, Taken, VersionConflict, WrongArgument
+from satchel.errors import (
+    AmbiguousItem,
+    Forbidden,
+    MissingBlocker,
+    NotFound,
+    Refused,
+    StoreError,
+    Taken,
+    VersionConflict,
+    VersionMissing,
+    WrongArgument,
+)
 from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services import projects
 from satchel.services.rules import MAX_TEMPLATE_BYTES
@@ -145,6 +156,24 @@ def explain_conflict(clash: VersionConflict) -> Body:
     return error("conflict", message, hint, version=clash.actual)
 
 
+def explain_missing_version(missing: VersionMissing) -> Body:
+    kept = ", ".join(map(str, missing.kept))
+    hint = f"There are versions {kept}." if kept else "No version of it is kept."
+    message = f"{_what(missing.kind, missing.key)} has no version {missing.version}."
+    return error("not_found", message, hint, versions=list(missing.kept))
+
+
+def explain_missing_blocker(missing: MissingBlocker) -> Body:
+    message = f"It was blocked by #{missing.number} {join_lines(missing.title)}, which is in the trash."
+    return error("conflict", message, f"Restore #{missing.number} first.", near=[f"#{missing.number}"])
+
+
+def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
+    message = f"Several items are called '{ambiguous.key}'."
+    hint = f"Say which: {' or '.join(ambiguous.references)}."
+    return error("invalid_argument", message, hint, near=list(ambiguous.references))
+
+
 FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     WrongArgument: explain_wrong_argument,
     NotFound: explain_not_found,
@@ -152,6 +181,9 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     Forbidden: explain_forbidden,
     Taken: explain_taken,
     VersionConflict: explain_conflict,
+    VersionMissing: explain_missing_version,
+    MissingBlocker: explain_missing_blocker,
+    AmbiguousItem: explain_ambiguous_item,
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     StoreError: lambda _: error("unavailable", _UNABLE, "Nothing was changed. Try again in a moment."),
     Exception: lambda _: error("internal", _UNABLE, "Try again; if it stays so, the server's log says why."),
@@ -162,6 +194,7 @@ _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
     "resource": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
+    "item": "Use history without item to see what changed, or a list tool.",
     "project": "Use list_projects to see what there is; `satchel project create {key}` makes one.",
 }
 
@@ -263,6 +296,10 @@ _SENTENCES = {
     ("cursor", "format"): (
         "cursor is none that was given out: use next_cursor of the page before.",
         "Ask again without it for the first page.",
+    ),
+    ("since", "format"): (
+        "since must be a time like 2026-11-17 or 2026-11-17T12:30, or an age like 2h or 3d.",
+        "Leave it out for all changes.",
     ),
     ("due", "format"): ("due must be a day like 2026-11-30.", "Leave it out where there is none."),
     ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),

@@ -115,6 +115,11 @@ def answer_with(**members: Schema) -> Schema:
     }
 
 
+def answer_of_several(**members: Schema) -> Schema:
+    """The schema of what a tool answers that has one of several answers: the project and some of these members."""
+    return {"type": "object", "properties": {"project": STRING, **members, "error": _ERROR}}
+
+
 def array_of(items: Schema) -> Schema:
     """The schema of a list."""
     return {"type": "array", "items": items}
