@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import KINDS, Item, ItemKind, Revision, Scope, Timestamp, TrashedItem
+from satchel.model import EVERY_CHANGE, ChangeFilter, Item, ItemKind, Revision, Scope, TrashedItem
 from satchel.services import projects, references, states
 from satchel.services.references import FoundItem
 from satchel.services.states import State
@@ -37,15 +37,27 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
 
 
 def list_versions(
-    tx: Tx, scope: Scope, reference: str, *, before: int = 2**53, limit: int = 50
+    tx: Tx,
+    scope: Scope,
+    reference: str,
+    *,
+    wanted: ChangeFilter = EVERY_CHANGE,
+    before: int = 2**53,
+    limit: int = 50,
 ) -> tuple[FoundItem, list[Revision], bool]:
     """An item, its revisions before a version, the newest first, and whether there are more.
+
+    An item that was not changed since history is kept has one revision, with the number 0.
 
     Raises:
         NotFound, AmbiguousItem: as `references.find`.
     """
     item = references.find(tx, scope, reference)
-    found = revisions.of_items(tx, item.kind, item.numbers, before=before, limit=limit + 1)
+    found = revisions.of_items(tx, item.kind, item.numbers, wanted=wanted, before=before, limit=limit + 1)
+    live = item.live
+    if live is not None and not revisions.of_items(tx, item.kind, [live.number], limit=1):
+        is_wanted = live.version < before and wanted.since <= live.updated_at and not wanted.by
+        found = [*([_known(live)] if is_wanted else []), *found]
     return item, found[:limit], len(found) > limit
 
 
@@ -100,16 +112,7 @@ def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
 
 
 def list_changes(
-    tx: Tx,
-    scope: Scope,
-    *,
-    since: Timestamp = "",
-    by: str = "",
-    after: int = 0,
-    before: int = 2**53,
-    limit: int = 50,
-    kinds: Sequence[ItemKind] = KINDS,
-    is_everything: bool = False,
+    tx: Tx, scope: Scope, wanted: ChangeFilter = EVERY_CHANGE, *, limit: int = 50, is_everything: bool = False
 ) -> tuple[list[FeedEntry], bool]:
     """What changed in the scope's project and in the user's tasks, the newest first, and whether there is more.
 
@@ -120,18 +123,13 @@ def list_changes(
     """
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
-    found = revisions.feed(
-        tx,
-        projects=numbers,
-        owner=owner,
-        kinds=kinds,
-        since=since,
-        by=by,
-        after=after,
-        before=before,
-        limit=limit + 1,
-    )
+    found = revisions.feed(tx, wanted, projects=numbers, owner=owner, limit=limit + 1)
     return label(tx, found[:limit]), len(found) > limit
+
+
+def list_audit_trail(tx: Tx, wanted: ChangeFilter, limit: int) -> list[FeedEntry]:
+    """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
+    return label(tx, revisions.list_oldest(tx, wanted, limit))
 
 
 def label(tx: Tx, found: Sequence[Revision]) -> list[FeedEntry]:
@@ -182,6 +180,19 @@ def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
         raise NotFound(revision.kind, str(revision.item), scope)
     within = scope if entry.project is None else projects.enter(scope, entry.project)
     return references.find(tx, within, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+
+
+def _known(live: Item) -> Revision:
+    return Revision(
+        number=0,
+        kind=live.kind,
+        item=live.number,
+        version=live.version,
+        action="known",
+        at=live.updated_at,
+        project=live.project,
+        undoes=None,
+    )
 
 
 def _read_state(tx: Tx, item: FoundItem, revision: Revision) -> bytes | None:

@@ -6,7 +6,9 @@ Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes 
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.model import Action, Author, Item, ItemKind, Revision
+from msgspec.structs import asdict
+
+from satchel.model import EVERY_CHANGE, Action, Author, ChangeFilter, Item, ItemKind, Revision
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -16,6 +18,13 @@ _IS_AUTHOR = """
     user_id = :user and token = :token and client = :client and client_version = :client_version
     and contract = :contract and caller = :caller
 """
+
+_IS_IN_FEED = "r.number > :after and r.number < :before and r.kind in :kinds and r.action <> 'known'"
+_IS_WANTED = """
+    r.at >= :since and (:by = '' or client = :by or contract = :by or caller = :by
+        or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
+"""
+_SHORTEST_ID = 8  # characters by which a user or a token is found
 
 
 def add(tx: Tx, item: Item, action: Action, version: int) -> None:
@@ -59,14 +68,21 @@ def keep_state(tx: Tx, item: Item, state: bytes) -> None:
 
 
 def of_items(
-    tx: Tx, kind: ItemKind, items: Sequence[int], *, before: int = 2**53, limit: int = 2**31
+    tx: Tx,
+    kind: ItemKind,
+    items: Sequence[int],
+    *,
+    wanted: ChangeFilter = EVERY_CHANGE,
+    before: int = 2**53,
+    limit: int = 2**31,
 ) -> list[Revision]:
     """The revisions of some items before a version, the newest first."""
     sql = f"""
-        {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
+        {_SELECT} where r.kind = :kind and r.item in :items and r.version < :version and {_IS_WANTED}
         order by r.version desc, r.number desc limit :limit
     """
-    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit)]
+    values = _filter_values(wanted) | {"kind": kind, "items": items, "version": before}
+    return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
 
 
 def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, Action, bytes | None]]:
@@ -80,33 +96,23 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def feed(
-    tx: Tx,
-    *,
-    projects: Sequence[int] | None,
-    owner: str | None,
-    kinds: Sequence[ItemKind],
-    since: str = "",
-    by: str = "",
-    after: int = 0,
-    before: int = 2**53,
-    limit: int,
+    tx: Tx, wanted: ChangeFilter, *, projects: Sequence[int] | None, owner: str | None, limit: int
 ) -> list[Revision]:
-    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None.
-
-    `by` is a user, the beginning of a token's id, or the name of a client or contract.
-    """
+    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None."""
     sql = f"""
-        {_SELECT}
-        where r.number > :after and r.number < :before and r.at >= :since and r.action <> 'known' and r.kind in :kinds
+        {_SELECT} where {_IS_IN_FEED} and {_IS_WANTED}
             and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
             and (:all_owners or r.owner is null or r.owner = :owner)
-            and (:by = '' or user_id = :by or client = :by or contract = :by or (token <> '' and token = :by))
         order by r.number desc limit :limit
     """
-    values: dict[str, Any] = {"all_projects": projects is None, "projects": list(projects or ())}
-    values |= {"all_owners": owner is None, "owner": owner or "", "since": since, "by": by, "before": before}
-    values |= {"after": after, "kinds": list(kinds)}
-    return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
+    values = _filter_values(wanted) | {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_revision(row) for row in tx.all(sql, **values, all_owners=owner is None, owner=owner or "", limit=limit)]
+
+
+def list_oldest(tx: Tx, wanted: ChangeFilter, limit: int) -> list[Revision]:
+    """Changes of all projects and users, the oldest first."""
+    sql = f"{_SELECT} where {_IS_IN_FEED} and {_IS_WANTED} order by r.number limit :limit"
+    return [_revision(row) for row in tx.all(sql, **_filter_values(wanted), limit=limit)]
 
 
 def last_by(tx: Tx, user: str, limit: int) -> list[str]:
@@ -140,6 +146,17 @@ def _author_values(tx: Tx) -> dict[str, object]:
         "client_version": author.client_version,
         "contract": author.contract,
         "caller": author.caller,
+    }
+
+
+def _filter_values(wanted: ChangeFilter) -> dict[str, Any]:
+    size = len(wanted.by)
+    return {
+        **asdict(wanted),
+        "kinds": list(wanted.kinds),
+        "id": wanted.by.lower(),
+        "size": size,
+        "is_id": size >= _SHORTEST_ID,
     }
 
 

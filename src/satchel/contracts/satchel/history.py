@@ -10,7 +10,7 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import Author, ItemKind, Revision, Scope
+from satchel.model import KINDS, Author, ChangeFilter, ItemKind, Revision, Scope
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, restoring
 from satchel.services import history as versions
@@ -98,16 +98,14 @@ def _list_changes(context: Context, args: History) -> Body:
             if moment is None:
                 raise WrongArgument("since", "format", value=args.since) from None
             since = moment
-    found, has_more = versions.list_changes(
-        context.tx,
-        context.scope,
+    wanted = ChangeFilter(
         since=since,
         by=args.by or "",
+        kinds=tuple(kind for kind in KINDS if _may_read(context, kind)),
         after=after,
         before=int(last[1]) if last else 2**53,
-        limit=_PAGE,
-        kinds=[kind for kind in (*_READING, "project") if _may_read(context, kind)],
     )
+    found, has_more = versions.list_changes(context.tx, context.scope, wanted, limit=_PAGE)
     rows = [_describe_change(entry, context.scope) for entry in found]
     structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
     lines = [_format_change(entry, context.scope) for entry in found]
