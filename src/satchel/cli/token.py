@@ -1,19 +1,15 @@
 """`satchel token`: create, list and revoke the tokens that clients send to a server over HTTP."""
 
-import re
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
-from satchel import clock
 from satchel.auth import tokens
 from satchel.cli.store import Session, command
 from satchel.errors import StoreFailed, WrongArgument
 from satchel.model import Timestamp, Token
 from satchel.services import users
-
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+from satchel.services.moments import parse_future
 
 
 @click.group()
@@ -83,16 +79,10 @@ def revoke(session: Session, id: str) -> None:
 
 def parse_expiry(when: str, now: Timestamp) -> Timestamp:
     """The time of --expires: a duration from now, the end of a day, or a UTC time."""
-    try:
-        duration = re.fullmatch(r"([0-9]{1,6})([mhdw])", when)
-        if duration:
-            return clock.write(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
-        at = datetime.fromisoformat(when)
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        is_day = len(when) <= 10  # longer with a time of day
-        return clock.write(at + timedelta(days=1) if is_day else at)
-    except (ValueError, OverflowError):
-        raise WrongArgument("expires_at", "format", value=when, kind="token") from None
+    moment = parse_future(when, now)
+    if moment is None:
+        raise WrongArgument("expires_at", "format", value=when, kind="token")
+    return moment
 
 
 def describe(token: Token, now: Timestamp) -> dict[str, Any]:
