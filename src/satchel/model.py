@@ -364,17 +364,17 @@ class Revision(Struct, frozen=True, kw_only=True):
     author: Author = Author()
 
 
-class ChangeFilter(Struct, frozen=True, kw_only=True):
+class ChangeQuery(Struct, frozen=True, kw_only=True):
     """Which changes are wanted."""
 
     since: Timestamp = ""
     by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more
-    kinds: tuple[ItemKind, ...] = KINDS  # this and the rest in feeds of many items
+    kinds: Sequence[ItemKind] = KINDS  # this and the rest in feeds of many items
     after: int = 0  # the number of a revision
     before: int = 2**53
 
 
-EVERY_CHANGE: Final = ChangeFilter()
+EVERY_CHANGE: Final = ChangeQuery()
 
 
 class TrashedItem(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import EVERY_CHANGE, ChangeFilter, Item, ItemKind, Revision, Scope, TrashedItem
+from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
 from satchel.services import projects, references, states
 from satchel.services.references import FoundItem
 from satchel.services.states import State
@@ -41,7 +41,7 @@ def list_versions(
     scope: Scope,
     reference: str,
     *,
-    wanted: ChangeFilter = EVERY_CHANGE,
+    query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
     limit: int = 50,
 ) -> tuple[FoundItem, list[Revision], bool]:
@@ -53,10 +53,10 @@ def list_versions(
         NotFound, AmbiguousItem: as `references.find`.
     """
     item = references.find(tx, scope, reference)
-    found = revisions.of_items(tx, item.kind, item.numbers, wanted=wanted, before=before, limit=limit + 1)
+    found = revisions.of_items(tx, item.kind, item.numbers, query=query, before=before, limit=limit + 1)
     live = item.live
     if live is not None and not revisions.of_items(tx, item.kind, [live.number], limit=1):
-        is_wanted = live.version < before and wanted.since <= live.updated_at and not wanted.by
+        is_wanted = live.version < before and query.since <= live.updated_at and not query.by
         found = [*([_known(live)] if is_wanted else []), *found]
     return item, found[:limit], len(found) > limit
 
@@ -112,7 +112,7 @@ def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
 
 
 def list_changes(
-    tx: Tx, scope: Scope, wanted: ChangeFilter = EVERY_CHANGE, *, limit: int = 50, is_everything: bool = False
+    tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50, is_everything: bool = False
 ) -> tuple[list[FeedEntry], bool]:
     """What changed in the scope's project and in the user's tasks, the newest first, and whether there is more.
 
@@ -123,13 +123,13 @@ def list_changes(
     """
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
-    found = revisions.feed(tx, wanted, projects=numbers, owner=owner, limit=limit + 1)
+    found = revisions.feed(tx, query, projects=numbers, owner=owner, limit=limit + 1)
     return label(tx, found[:limit]), len(found) > limit
 
 
-def list_audit_trail(tx: Tx, wanted: ChangeFilter, limit: int) -> list[FeedEntry]:
+def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
     """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
-    return label(tx, revisions.list_oldest(tx, wanted, limit))
+    return label(tx, revisions.list_oldest(tx, query, limit))
 
 
 def label(tx: Tx, found: Sequence[Revision]) -> list[FeedEntry]:

@@ -47,8 +47,6 @@ _OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedE
 class PostgresTx(Tx):
     """A transaction on one connection of the pool."""
 
-    locking = "for update"  # so that the state that is kept is the one that the update replaces
-
     def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
         self._connection = connection
         self._has_row_security = has_row_security
@@ -57,6 +55,9 @@ class PostgresTx(Tx):
         with _translate_errors():
             cursor = self._connection.execute(_to_psycopg(sql), values)
             return cursor.fetchall() if cursor.description else []
+
+    def one_to_change(self, sql: str, **values: object) -> Row | None:
+        return self.one(f"{sql} for update", **values)
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         with _translate_errors(), self._connection.cursor() as cursor:

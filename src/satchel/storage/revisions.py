@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from satchel.model import EVERY_CHANGE, Action, Author, ChangeFilter, Item, ItemKind, Revision
+from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Revision
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -72,7 +72,7 @@ def of_items(
     kind: ItemKind,
     items: Sequence[int],
     *,
-    wanted: ChangeFilter = EVERY_CHANGE,
+    query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Revision]:
@@ -81,7 +81,7 @@ def of_items(
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :version and {_IS_WANTED}
         order by r.version desc, r.number desc limit :limit
     """
-    values = _filter_values(wanted) | {"kind": kind, "items": items, "version": before}
+    values = _filter_values(query) | {"kind": kind, "items": items, "version": before}
     return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
 
 
@@ -96,7 +96,7 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def feed(
-    tx: Tx, wanted: ChangeFilter, *, projects: Sequence[int] | None, owner: str | None, limit: int
+    tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, owner: str | None, limit: int
 ) -> list[Revision]:
     """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None."""
     sql = f"""
@@ -105,14 +105,14 @@ def feed(
             and (:all_owners or r.owner is null or r.owner = :owner)
         order by r.number desc limit :limit
     """
-    values = _filter_values(wanted) | {"all_projects": projects is None, "projects": list(projects or ())}
+    values = _filter_values(query) | {"all_projects": projects is None, "projects": list(projects or ())}
     return [_revision(row) for row in tx.all(sql, **values, all_owners=owner is None, owner=owner or "", limit=limit)]
 
 
-def list_oldest(tx: Tx, wanted: ChangeFilter, limit: int) -> list[Revision]:
+def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:
     """Changes of all projects and users, the oldest first."""
     sql = f"{_SELECT} where {_IS_IN_FEED} and {_IS_WANTED} order by r.number limit :limit"
-    return [_revision(row) for row in tx.all(sql, **_filter_values(wanted), limit=limit)]
+    return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
 
 
 def last_by(tx: Tx, user: str, limit: int) -> list[str]:
@@ -149,12 +149,12 @@ def _author_values(tx: Tx) -> dict[str, object]:
     }
 
 
-def _filter_values(wanted: ChangeFilter) -> dict[str, Any]:
-    size = len(wanted.by)
+def _filter_values(query: ChangeQuery) -> dict[str, Any]:
+    size = len(query.by)
     return {
-        **asdict(wanted),
-        "kinds": list(wanted.kinds),
-        "id": wanted.by.lower(),
+        **asdict(query),
+        "kinds": list(query.kinds),
+        "id": query.by.lower(),
         "size": size,
         "is_id": size >= _SHORTEST_ID,
     }

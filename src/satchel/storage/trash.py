@@ -53,14 +53,15 @@ def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
 
 def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
     """The deleted item with an id."""
-    row = tx.one(f"{_SELECT} where id = :id and deleted_at >= :since", id=id, since=since)
+    sql = f"{_SELECT} where id = :id and deleted_at >= :since"
+    row = tx.one(sql, id=id, since=since)
     return _trashed(row) if row else None
 
 
 def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> list[TrashedItem]:
     """Those of some numbers that are deleted items of a kind."""
-    rows = tx.all(f"{_SELECT} where kind = :kind and item in :numbers", kind=kind, numbers=list(numbers))
-    return [_trashed(row) for row in rows]
+    sql = f"{_SELECT} where kind = :kind and item in :numbers"
+    return [_trashed(row) for row in tx.all(sql, kind=kind, numbers=list(numbers))]
 
 
 def list_all(
