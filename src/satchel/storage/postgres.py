@@ -4,7 +4,7 @@ import os
 import re
 import select
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -177,6 +177,12 @@ class PostgresDatabase(Database):
             sql = "select reached, removed from satchel_prune(:history, :versions, :trash, :after, :most)"
             row = tx.one(sql, **values, after=after, most=MOST)
         return (row[0], row[1]) if row else None
+
+    def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
+        with self.read() as tx:
+            sql = "select sum(pg_total_relation_size(name::regclass))::bigint from unnest(:names::text[]) as name"
+            [[size]] = tx.execute(sql, {"names": list(tables)})
+        return size, None
 
     def scrub(self) -> str:
         return (

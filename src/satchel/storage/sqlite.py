@@ -219,6 +219,14 @@ class SqliteDatabase(Database):
         with self.write() as tx:
             return pruning.prune(tx, cutoffs, after)
 
+    def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
+        with self.read() as tx:
+            names = "select name from sqlite_schema where tbl_name in :tables"
+            sql = f"select coalesce(sum(pgsize), 0) from dbstat where name in ({names})"
+            [[size]] = tx.all(sql, tables=tables)
+            [[pages, page_size]] = tx.all("select page_count, page_size from pragma_page_count, pragma_page_size")
+        return size, pages * page_size
+
     def scrub(self) -> str:
         # Texts that were replaced or deleted stay in free space of the file, and in the log, until both are rewritten.
         with self._write_lock.hold(), _translate_errors():
