@@ -33,18 +33,18 @@ def describe_revision(revision: Revision) -> dict[str, Any]:
 
 def summarize(entry: FeedEntry) -> str:
     """What was done, in a few words."""
-    return f"{name_action(entry.revision)} {name_entry(entry)}, version {entry.revision.version}"
+    one = entry.revision
+    return f"{_ACTIONS[one.action]} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
 
 
 def name_action(revision: Revision) -> str:
     """What was done to an item."""
-    return _ACTIONS[revision.action] + (" (undo)" if revision.undoes else "")
+    return f"{_ACTIONS[revision.action]}{' (undo)' if revision.undoes else ''}"
 
 
 def name_entry(entry: FeedEntry) -> str:
     """The item of a change."""
-    kind = entry.revision.kind
-    return name_item(kind, entry.key, entry.title)
+    return name_item(entry.revision.kind, entry.key, entry.title)
 
 
 def name_item(kind: str, key: str, title: str = "") -> str:

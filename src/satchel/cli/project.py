@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from satchel.cli.store import Session, command, confirm, fields
+from satchel.cli.store import Session, command, confirm, fields, say_deleted
 from satchel.model import Project, ProjectCounts
 from satchel.services import projects
 
@@ -53,7 +53,7 @@ def rename(session: Session, name: str, new_name: str) -> None:
 @click.option("--yes", is_flag=True, help="Delete what is in it without asking.")
 @command(in_project=False)
 def delete(session: Session, name: str, yes: bool) -> None:
-    """Delete a project with all that is in it."""
+    """Delete a project with all that is in it. `satchel restore` brings it back whole."""
     with session.read() as tx:
         inside = projects.count_contents(tx, name)
     if inside != ProjectCounts(0, 0):
@@ -63,7 +63,7 @@ def delete(session: Session, name: str, yes: bool) -> None:
         if not yes and projects.count_contents(tx, name) != inside:
             raise click.ClickException(f"project '{name}' changed while you were asked; nothing was deleted.")
         projects.delete(tx, name)
-    session.say(f"Deleted project '{name}'.", {"deleted": True, "name": name})
+    say_deleted(session, f"Deleted project '{name}'.", "project", [name], {"deleted": True, "name": name})
 
 
 def describe(project: Project) -> dict[str, Any]:

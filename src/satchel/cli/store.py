@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from satchel import __version__, config
-from satchel.cli.explain import explain
+from satchel.cli.explain import explain, restore_command
 from satchel.errors import (
     AmbiguousItem,
     Forbidden,
@@ -204,6 +204,16 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
     if not sys.stdin.isatty():
         raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Say {flag} to do it.")
     click.confirm(question, abort=True, err=True)
+
+
+def say_deleted(session: Session, text: str, kind: str, keys: Sequence[str], value: object) -> None:
+    """Print that something was deleted, and how to bring it back."""
+    days = session.database.retention.trash_days
+    it = "it" if len(keys) == 1 else "one of them"
+    key = keys[0] if len(keys) == 1 else {"task": "NUMBER"}.get(kind, "NAME")
+    hint = f"Bring {it} back within {days} day{'' if days == 1 else 's'} with: "
+    hint += restore_command(kind, key, session.scope.project)
+    session.say(f"{text}\n{hint if days else 'It cannot be brought back, because the setting trash_days is 0.'}", value)
 
 
 def check_owner(session: Session, what: str) -> None:

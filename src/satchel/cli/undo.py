@@ -37,14 +37,14 @@ def cli(session: Session, last: int, yes: bool) -> None:
 
 def _propose(entry: FeedEntry) -> str:
     one = entry.revision
-    when = f"{shorten_time(one.at)} with {name_program(one.author)}"
+    when = f"{shorten_time(one.at)} ({name_program(one.author)})"
     name = name_entry(entry)
     if one.action == "add":
         return f"delete {name}, which was added {when}"
     if one.action == "delete":
         return f"bring back {name}, which was deleted {when}"
     how = "restored" if one.action == "restore" else "changed"
-    return f"put {name} back to what it was before it was {how} {when} (version {one.version})"
+    return f"put {name} back to what it was before it was {how} {when}, version {one.version}"
 
 
 def _report(done: Sequence[Step]) -> list[str]:

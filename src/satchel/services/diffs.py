@@ -11,7 +11,7 @@ from satchel.storage.database import Tx
 
 Change = tuple[int, int, int, int]  # the lines from, to of the old text, and those of the new one in their place
 
-_MOST_LINES = 5000  # that are compared with each other, which takes a second; more are shown as replaced
+_MOST_LINES = 5000  # that are compared with each other, which takes half a second; more are shown as replaced
 
 
 def render(kind: ItemKind, state: State) -> str:
@@ -38,7 +38,7 @@ def diff(
         old = next((one for one in history.kept_versions(tx, after.item) if one < after.version), after.version)
     before = history.read_version_of(tx, after.item, old)
     hunks = _compare(_write_lines(tx, before), _write_lines(tx, after), context)
-    names = [f"--- {after.item.key} version {before.version}", f"+++ {after.item.key} version {after.version}"]
+    names = [f"--- version {before.version}", f"+++ version {after.version}"]
     return after.item, before.version, after.version, "\n".join([*names, *hunks]) if hunks else ""
 
 
