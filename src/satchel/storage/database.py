@@ -44,7 +44,6 @@ class Tx:
     scope = Scope()  # on whose behalf it writes
     retention = Retention()
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
-    locking = ""  # follows a `select` of rows that are updated next, where the engine needs it
 
     @cached_property
     def now(self) -> str:
@@ -74,6 +73,10 @@ class Tx:
         """The first row of a statement's result, or None."""
         rows = self.all(sql, **values)
         return rows[0] if rows else None
+
+    def one_to_change(self, sql: str, table: str, **values: object) -> Row | None:
+        """The row of a `select … from TABLE where …`, which this transaction updates or deletes next, or None."""
+        return self.one(sql, **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
         """The rows of a `select … where …` on both sides of a text in the order of a column, the nearest first."""

@@ -47,8 +47,6 @@ _OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedE
 class PostgresTx(Tx):
     """A transaction on one connection of the pool."""
 
-    locking = "for update"  # so that the state that is kept is the one that the update replaces
-
     def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
         self._connection = connection
         self._has_row_security = has_row_security
@@ -57,6 +55,17 @@ class PostgresTx(Tx):
         with _translate_errors():
             cursor = self._connection.execute(_to_psycopg(sql), values)
             return cursor.fetchall() if cursor.description else []
+
+    def one_to_change(self, sql: str, table: str, **values: object) -> Row | None:
+        # Locked, so that the state that is kept is the one that the update replaces. Where another writer was waited
+        # for, PostgreSQL reads the row again, but not what sub-selects found, such as its tags. Then the version of the
+        # row is not that of the snapshot, and the second statement, which waits for nobody, reads all of it.
+        is_whole = f"{table}.version = (select version from {table} as seen where seen.number = {table}.number)"
+        text = sql.replace("select ", f"select {is_whole}, ", 1) + " for update"
+        while (row := self.one(text, **values)) is not None:
+            if row[0]:
+                return row[1:]
+        return None
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         with _translate_errors(), self._connection.cursor() as cursor:

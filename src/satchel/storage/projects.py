@@ -28,8 +28,8 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Proje
 
 def find_to_change(tx: Tx, name: str) -> Project | None:
     """The project of a name, which is renamed or deleted next."""
-    sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null {tx.locking}"
-    row = tx.one(sql, name=name)
+    sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"
+    row = tx.one_to_change(sql, "projects", name=name)
     return Project(*row) if row else None
 
 

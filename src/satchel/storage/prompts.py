@@ -81,8 +81,8 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
 
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id, whole, which is updated or deleted next."""
-    sql = f"{_BY['id']} {tx.locking}"
-    return _prompt(tx.one(sql, project=project, key=id))
+    sql = _BY["id"]
+    return _prompt(tx.one_to_change(sql, "prompts", project=project, key=id))
 
 
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:

@@ -55,8 +55,8 @@ def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Reso
 
 def find_to_change(tx: Tx, project: str, name: str) -> Resource | None:
     """The resource of a name, whole, which is updated or deleted next."""
-    sql = f"{_BY['name']} {tx.locking}"
-    row = tx.one(sql, project=project, key=name)
+    sql = _BY["name"]
+    row = tx.one_to_change(sql, "resources", project=project, key=name)
     return _resource(row) if row else None
 
 
