@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"model"},
     "config": GROUND | {"settings"},
     "asgi": {"config", "app", "transports"},
+    "sdk": {"config", "app"},
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol"},
     "cli": GROUND | {"config", "settings", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
 }
@@ -85,7 +86,7 @@ def loaded(code: str) -> set[str]:
 # `bench/cold_start.py --check` green.
 HEAVY = {
     *("click", "platformdirs", "asyncio", "logging", "pathlib", "psycopg", "starlette", "uvicorn"),
-    *("httptools", "uvloop", "rich", "minijinja", "watchfiles", "tempfile"),
+    *("httptools", "uvloop", "rich", "minijinja", "watchfiles", "tempfile", "anyio", "mcp", "mcp_types", "pydantic"),
 }
 
 
@@ -97,6 +98,14 @@ def test_a_cold_start_loads_nothing_that_it_does_not_use(tmp_path: Path, contrac
 
     assert CONTRACTS[contract] in modules
     assert not {name.split(".")[0] for name in modules} & HEAVY
+
+
+def test_without_its_extra_the_sdk_module_says_what_to_install() -> None:
+    for missing in ("mcp", "mcp_types"):  # version 1 of the SDK has no mcp_types
+        code = f"import sys; sys.modules[{missing!r}] = None\nimport satchel.sdk"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        last = done.stderr.splitlines()[-1]
+        assert last == "ImportError: satchel.sdk needs the official MCP SDK: pip install 'satchel[sdk]'"
 
 
 def test_help_loads_neither_the_store_nor_the_protocol() -> None:

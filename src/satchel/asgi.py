@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from satchel import config
 from satchel.app import http
+from satchel.app.embedding import load_settings
 from satchel.transports.http.guard import Guard
 
 
@@ -41,25 +42,24 @@ def create_app(
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """
-    flags: dict[str, str | list[str] | None] = {
-        "transport": "http",
-        "public_url": public_url,
-        "database": database,
-        "project": project,
-        "contract": contract,
-        "libraries": list(libraries),
-        "user": user,
-        "toolsets": list(toolsets) if toolsets else None,
-        "read_only": "yes" if read_only else None,
-        "auth": auth,
-        "allow_host": list(allow_host),
-        "allow_origin": list(allow_origin),
-        "oauth_issuer": oauth_issuer,
-        "oauth_audience": oauth_audience,
-        "oauth_algorithm": oauth_algorithm,
-        "oauth_keys": oauth_keys,
-    }
-    settings = config.load({name: flag for name, flag in flags.items() if flag})
+    settings = load_settings(
+        transport="http",
+        public_url=public_url,
+        database=database,
+        project=project,
+        contract=contract,
+        libraries=libraries,
+        user=user,
+        toolsets=toolsets,
+        read_only=read_only,
+        auth=auth,
+        allow_host=allow_host,
+        allow_origin=allow_origin,
+        oauth_issuer=oauth_issuer,
+        oauth_audience=oauth_audience,
+        oauth_algorithm=oauth_algorithm,
+        oauth_keys=oauth_keys,
+    )
     assert settings.http is not None, "transport is http"
     wrong = http.find_wrong_setting(settings.http, is_mounted=True)
     if wrong is not None:

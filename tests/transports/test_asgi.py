@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import re
 import ssl
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from starlette.routing import Mount, Route
 from satchel import config
 from satchel.asgi import create_app
 from satchel.errors import NotFound
+from tests.support.examples import read_example
 from tests.support.web import WebServer, call, rpc
 
 PATIENCE = 20.0
@@ -84,11 +84,9 @@ def test_a_mounted_satchel_serves_every_contract(tmp_path: Path, mount: Any) -> 
 
 @pytest.mark.parametrize("name", ["starlette", "fastapi"])
 def test_the_examples_of_the_docs_are_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "embedding.md").read_text()
-    [code] = re.findall(rf"<!-- example: {name} -->\n```python\n(.*?)```", text, re.S)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    exec(code, names)
+    exec(read_example(name), names)
     with served(names["app"]) as port:
         status, answer = ask(port, "POST", "/satchel/mcp", *rpc("tools/list"))
         assert status == 200 and answer["result"]["tools"]
@@ -127,6 +125,8 @@ def test_what_is_left_out_comes_from_the_environment(tmp_path: Path, monkeypatch
 def test_settings_that_cannot_work_are_refused(tmp_path: Path) -> None:
     with pytest.raises(config.SettingsError, match="nonsense"):
         create_app(database=str(tmp_path / "s.db"), auth="nonsense", public_url="http://127.0.0.1")
+    with pytest.raises(config.SettingsError, match="Did you mean 'tasks'"):
+        create_app(database=str(tmp_path / "s.db"), contract="taks", public_url="http://127.0.0.1")
     with pytest.raises(NotFound):
         create_app(database=str(tmp_path / "s.db"), project="missing", public_url="http://127.0.0.1")
 

@@ -2,6 +2,9 @@
 
 stdio              one client on stdin and stdout
 http               many clients over HTTP, in one or several processes
+sdk                a contract as a server of the official SDK
+embedding          the settings of a program that embeds Satchel
+open_contract      a contract with its store and libraries, for the owner of the process
 startup            opens the store; reports why a process cannot start
 project_discovery  finds the project that the working directory names
 """
@@ -19,7 +22,7 @@ def serve(settings: Settings) -> int:
     Raises:
         CannotStart: the contract, the store, the project or a setting cannot be served.
     """
-    _check_contract(settings)
+    check_contract(settings)
     if settings.http is not None:
         from satchel.app import http  # asyncio alone takes 24 ms
 
@@ -27,7 +30,12 @@ def serve(settings: Settings) -> int:
     return stdio.serve(settings)
 
 
-def _check_contract(settings: Settings) -> None:
+def check_contract(settings: Settings) -> None:
+    """Check that there is such a contract, and that it can be narrowed as the settings say.
+
+    Raises:
+        CannotStart: it cannot.
+    """
     if settings.contract not in CONTRACTS:
         near = closest_name(settings.contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""

@@ -1,7 +1,7 @@
 """What both transports need to start: an open store, and a way to report why it cannot be opened."""
 
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from satchel.config import Settings
 from satchel.errors import NotFound, StoreError, StoreUnusable
@@ -29,17 +29,20 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
         database.retention = settings.retention
     except StoreUnusable as error:
         raise CannotStart(str(error), 1) from error
-    try:
-        if needs_project:
-            projects.require(database, scope)
-        return database
-    except NotFound as error:
-        near = projects.suggest(database, scope.project)
-        hint = f"Did you mean '{near}'? " if near else ""
-        create = f"Make it with: satchel project create {scope.project}"
-        raise CannotStart(f"project '{scope.project}' does not exist. {hint}{create}", 3) from error
-    except StoreError as error:
-        raise CannotStart(f"cannot use the store: {error}", 1) from error
+    with ExitStack() as failing:
+        failing.callback(database.close)
+        try:
+            if needs_project:
+                projects.require(database, scope)
+        except NotFound as error:
+            near = projects.suggest(database, scope.project)
+            hint = f"Did you mean '{near}'? " if near else ""
+            create = f"Make it with: satchel project create {scope.project}"
+            raise CannotStart(f"project '{scope.project}' does not exist. {hint}{create}", 3) from error
+        except StoreError as error:
+            raise CannotStart(f"cannot use the store: {error}", 1) from error
+        failing.pop_all()
+    return database
 
 
 def print_message(text: str) -> None:

@@ -1,0 +1,127 @@
+"""A contract with its store and its libraries, open for clients that all act for the owner of this process."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from satchel.app import project_discovery
+from satchel.app.startup import CannotStart, open_store
+from satchel.config import Settings
+from satchel.contracts import load
+from satchel.contracts.contract import Contract, Report, Result
+from satchel.contracts.runner import Runner
+from satchel.errors import StoreError
+from satchel.log import log
+from satchel.model import Scope, StoreChange
+from satchel.protocol import Call, ClientChange, Offer
+from satchel.services import projects, users
+from satchel.storage.database import Database
+
+if TYPE_CHECKING:
+    from satchel.library.catalog import Libraries
+
+
+def load_contract(settings: Settings) -> Contract:
+    """The contract to serve, with the tools that the settings leave it."""
+    contract = load(settings.contract)
+    if settings.toolsets or settings.is_read_only:
+        contract = contract.narrow(settings.toolsets, is_read_only=settings.is_read_only)
+    return contract
+
+
+class OpenContract:
+    """The contract that the settings name. Close it to close its store and to end its watchers and workers.
+
+    Raises:
+        CannotStart: the store cannot be used, or has no such project.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.contract = load_contract(settings)
+        self._scope = Scope(
+            project=settings.project,
+            why=settings.why_project or "the default",
+            user=settings.user,
+            is_read_only=settings.is_read_only,
+        )
+        self._database: Database | None = None
+        self._libraries: Libraries | None = None
+        with ExitStack() as opened:
+            if self.contract.reads_store:
+                self._database = open_store(settings, self._scope, needs_project=self.contract.uses_project)
+                opened.callback(self._database.close)
+                self._scope = _complete_scope(self._scope, self.contract, self._database, settings)
+            if self.contract.reads_libraries:
+                from satchel.library import catalog  # 8 ms, and most contracts read no libraries
+
+                self._libraries = catalog.Libraries(settings.libraries)
+                opened.callback(self._libraries.renderer.close)
+            self._closing = opened.pop_all()
+
+        @cache
+        def local_user() -> str:
+            return "" if self._database is None else users.local(self._database, settings.home)
+
+        self._runner = Runner(self.contract, self._database, self._libraries, local_user)
+        self._is_read_only = settings.is_read_only
+
+    @property
+    def offer(self) -> Offer:
+        """What is offered to clients."""
+        return self._runner.offer
+
+    def answer(self, call: Call, report: Report) -> Result:
+        """The result of a call.
+
+        Raises:
+            ProtocolError: for what goes to the client as a JSON-RPC error.
+        """
+        return self._runner.answer(call, self._scope, report)
+
+    def prune(self) -> None:
+        """Keep history and trash within their retention from now on, in a thread of its own."""
+        if self._database is not None and not self._is_read_only:
+            from satchel.services import pruning  # it imports every service, and a first answer needs one
+
+            self._closing.callback(pruning.start(self._database))
+
+    def watch(self, announce: Callable[[ClientChange], None]) -> None:
+        """Watch the store and the libraries, and announce changes, where the contract announces any."""
+        if not any(capability.get("listChanged") for capability in self.contract.capabilities.values()):
+            return
+
+        def announce_all(changes: list[StoreChange]) -> None:
+            for change in self.contract.client_changes(changes, self._scope):
+                announce(change)
+
+        try:
+            if self._database is not None:
+                self._database.watch(announce_all)
+        except StoreError as error:  # calls are still answered
+            log(f"changes of the store will not be announced: {error}")
+        if self._libraries is not None:
+            from satchel.library import watch  # 8 ms with the catalog, which most contracts do not read
+
+            self._closing.callback(watch.start(self._libraries, announce_all).set)
+
+    def close(self) -> None:
+        """Close the store, and end the watchers and the workers."""
+        self._closing.close()
+
+
+def _complete_scope(scope: Scope, contract: Contract, database: Database, settings: Settings) -> Scope:
+    """Add the project that the working directory names and the local user, where the settings name none."""
+    try:
+        if contract.finds_project and settings.why_project is None:
+            for name, why in project_discovery.find_names():
+                if projects.exists(database, name):
+                    scope = structs.replace(scope, project=name, why=why)
+                    break
+        if contract.acts_as_user and scope.user is None:
+            scope = structs.replace(scope, user=users.local(database, settings.home))
+        return scope
+    except StoreError as error:
+        raise CannotStart(f"cannot use the store: {error}", 1) from error

@@ -1,0 +1,56 @@
+"""Satchel as a server of the official MCP SDK, for teams that run or mount it in a program of their own.
+
+    server = create_server("tasks", database="satchel.db")
+
+Needs the extra `satchel[sdk]`. See docs/embedding.md.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from satchel.app.embedding import load_settings
+from satchel.app.startup import CannotStart
+from satchel.config import SettingsError
+
+try:
+    from mcp.server import Server
+
+    from satchel.app import sdk
+except ImportError as error:
+    if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+        raise
+    raise ImportError("satchel.sdk needs the official MCP SDK: pip install 'satchel[sdk]'") from error
+
+__all__ = ["CannotStart", "SettingsError", "create_server"]
+
+
+def create_server(
+    contract: str | None = None,
+    *,
+    database: str | None = None,
+    project: str | None = None,
+    libraries: Sequence[str] = (),
+    user: str | None = None,
+    toolsets: Sequence[str] = (),
+    read_only: bool = False,
+) -> Server[Any]:
+    """A low-level server of the official SDK with the tools, prompts and resources of a contract.
+
+    The arguments are the options of `satchel serve`; what is left out comes from the environment and `satchel.toml`, as
+    it does for the command over stdio. The store is opened when the server's lifespan begins, where it raises
+    CannotStart if it cannot be used, and closed when the last lifespan ends: there is nothing to close by hand.
+
+    Raises:
+        SettingsError: a setting cannot be what it is.
+    """
+    settings = load_settings(
+        transport="stdio",
+        contract=contract,
+        database=database,
+        project=project,
+        libraries=libraries,
+        user=user,
+        toolsets=toolsets,
+        read_only=read_only,
+    )
+    return sdk.create_server(settings)

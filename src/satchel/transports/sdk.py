@@ -1,0 +1,136 @@
+"""The official SDK's low-level server in front of a contract: its requests in, results out, changes to its streams.
+
+The SDK moves the messages and checks their form; what they are answered with comes from the contract.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+
+import msgspec
+from anyio import from_thread
+from anyio.to_thread import run_sync
+from mcp.server import Server, ServerRequestContext
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+from mcp_types import RequestParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
+
+from satchel.contracts.contract import Report, Result
+from satchel.protocol import REVISIONS, Call, Client, ClientChange, Offer, ProtocolError
+from satchel.protocol.codec import encode
+from satchel.protocol.messages import Json, check_params, read_client
+from satchel.protocol.revisions import CLIENT_KEY, complete_result
+from satchel.protocol.subscriptions import announces
+
+Answer = Callable[[Call, Report], Result]
+
+_NEWEST = list(REVISIONS.values())[-1]  # stands in for a later revision, which a later SDK may know
+_LIST_EVENTS: dict[str, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "prompts": PromptsListChanged(),
+    "resources": ResourcesListChanged(),
+}
+
+
+class Session:
+    """An open contract in one event loop, from the start of a server's lifespan to its end."""
+
+    def __init__(self, answer: Answer, watch: Callable[[], None]) -> None:
+        self.answer = answer
+        self._watch = watch  # has the store and the libraries watched, unless they are already
+        self._bus = InMemorySubscriptionBus()
+        self._handle_stream = ListenHandler(self._bus)
+        self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
+        self._uris: Counter[str] = Counter()  # the resources that streams asked for
+
+    async def listen(
+        self, context: "ServerRequestContext[Session]", params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        """Serve one stream of changes until its client leaves."""
+        self._loop = asyncio.get_running_loop()
+        await run_sync(self._watch)  # before the acknowledgement, so that no change after it is missed
+        uris = Counter(params.notifications.resource_subscriptions)
+        self._uris += uris
+        try:
+            return await self._handle_stream(context, params)
+        finally:
+            self._uris -= uris
+
+    def announce(self, change: ClientChange) -> None:
+        """Tell the streams of a change; from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self._announce(change), self._loop)
+
+    async def _announce(self, change: ClientChange) -> None:
+        for event in self._make_events(change):
+            await self._bus.publish(event)
+
+    def _make_events(self, change: ClientChange) -> list[ServerEvent]:
+        if change.what == "everything":
+            return [*_LIST_EVENTS.values(), *map(ResourceUpdated, self._uris)]
+        return [ResourceUpdated(change.uri or "") if change.what == "resource" else _LIST_EVENTS[change.what]]
+
+
+def make_server(
+    offer: Offer, lifespan: Callable[[Server[Session]], AbstractAsyncContextManager[Session]]
+) -> Server[Session]:
+    """A server of the official SDK that offers the same as ours do."""
+    server = Server(
+        offer.server["name"],
+        version=offer.server["version"],
+        instructions=offer.instructions,
+        lifespan=lifespan,
+    )
+    for method in offer.methods:
+        server.add_request_handler(method, RequestParams, partial(_answer, offer.server))
+    if any(announces(offer.capabilities, what) for what in (*_LIST_EVENTS, "resource")):
+        server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, _listen)
+    return server
+
+
+async def _answer(server: Json, context: ServerRequestContext[Session], _: RequestParams) -> Json:
+    """Answer a request in a worker thread, from its own parameters: the SDK's models drop what they do not know."""
+    call = Call(
+        id=context.request_id or 0,
+        method=context.method,
+        params=dict(context.params or {}),
+        revision=REVISIONS.get(context.protocol_version, _NEWEST),
+        client=_find_client(context),
+    )
+    try:
+        check_params(call.method, call.params)
+        result = await run_sync(context.lifespan_context.answer, call, partial(_report, context))
+    except ProtocolError as error:
+        raise MCPError(error.code, error.message, error.data) from None
+    completed = complete_result(call.revision, call.method, result, server)
+    plain: Json = msgspec.json.decode(encode(completed))  # results may hold Structs and encoded JSON
+    return plain
+
+
+def _find_client(context: ServerRequestContext[Session]) -> Client:
+    """The client, as it introduced itself in the handshake or in this request."""
+    known = context.session.client_params
+    if known is not None:
+        return read_client({"name": known.client_info.name, "version": known.client_info.version})
+    meta = (context.params or {}).get("_meta") or {}
+    return read_client(meta.get(CLIENT_KEY))
+
+
+def _report(context: ServerRequestContext[Session], progress: float, total: float | None, message: str | None) -> None:
+    from_thread.run(context.session.report_progress, progress, total, message)
+
+
+async def _listen(
+    context: ServerRequestContext[Session], params: SubscriptionsListenRequestParams
+) -> SubscriptionsListenResult:
+    return await context.lifespan_context.listen(context, params)

@@ -1,0 +1,136 @@
+"""Every contract as a server of the official SDK: what its in-memory client gets is what a client on stdio gets.
+
+The official client also validates structured content against the output schema of the tool, where there is one.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from pydantic import BaseModel
+
+from satchel.contracts import CONTRACTS, load
+from satchel.sdk import create_server
+from tests.conftest import Serve
+from tests.contracts.test_real_transports import ANN, CONVERSATIONS, settled, stable
+from tests.sdk.conftest import MakeStore
+from tests.support.in_process import InProcess
+from tests.support.satchel import make_library
+from tests.support.stdio import NEWEST
+
+MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+OF_REVISION = {"resultType", "_meta", "ttlMs", "cacheScope"}  # members that 2026-07-28 adds to results
+
+METHODS: dict[str, Callable[[Client, dict[str, Any]], Any]] = {
+    "tools/list": lambda client, params: client.list_tools(),
+    "tools/call": lambda client, params: client.call_tool(params["name"], params["arguments"]),
+    "prompts/list": lambda client, params: client.list_prompts(),
+    "prompts/get": lambda client, params: client.get_prompt(params["name"], params.get("arguments")),
+    "resources/list": lambda client, params: client.list_resources(),
+    "resources/templates/list": lambda client, params: client.list_resource_templates(),
+    "resources/read": lambda client, params: client.read_resource(params["uri"]),
+    "completion/complete": lambda client, params: client.complete(**params),
+}
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> str:
+    make_library(tmp_path / "libraries", "desk", {"letter": ("Dear {{ to }}", ["to!"])})
+    return str(tmp_path / "libraries")
+
+
+async def ask(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request, as it stands in a message."""
+    if method == "completion/complete":
+        from mcp_types import PromptReference
+
+        params = {"ref": PromptReference(name=params["ref"]["name"]), "argument": params["argument"]}
+    try:
+        result: BaseModel = await METHODS[method](client, params)
+    except MCPError as error:
+        return {"error": error.error.model_dump(exclude_none=True)}
+    return {"result": result.model_dump(by_alias=True, mode="json", exclude_unset=True)}
+
+
+def without_revision(answer: dict[str, Any]) -> dict[str, Any]:
+    result = answer.get("result")
+    if result is None:
+        return answer
+    return {"result": {key: value for key, value in result.items() if key not in OF_REVISION}}
+
+
+def converse_on_stdio(contract: str, revision: str, *options: str) -> list[Any]:
+    client, known = InProcess("--contract", contract, *options), {}
+    if revision != NEWEST:
+        client.initialize(revision)
+    answers = [stable(settled(client, *request), known) for request in CONVERSATIONS[contract]]
+    assert client.close() == 0, client.stderr
+    return [without_revision(answer) for answer in answers]
+
+
+def converse_in_memory(contract: str, mode: str, **options: Any) -> list[Any]:
+    async def conversation() -> list[Any]:
+        async with Client(create_server(contract, **options), mode=mode) as client:
+            assert client.protocol_version == MODES[mode]
+            known: dict[str, str] = {}
+            answers = [stable(await ask(client, *request), known) for request in CONVERSATIONS[contract]]
+            return [without_revision(answer) for answer in answers]
+
+    return asyncio.run(conversation())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_a_contract_answers_as_over_stdio(make_store: MakeStore, libraries: str, contract: str, mode: str) -> None:
+    options = ("--database", make_store(), "--libraries", libraries, "--user", ANN)
+    on_stdio = converse_on_stdio(contract, MODES[mode], *options)
+    if contract == "twig":  # the SDK re-emits only what its models know
+        assert all(prompt.pop("inputSchema") for prompt in on_stdio[0]["result"]["prompts"])
+
+    in_memory = converse_in_memory(contract, mode, database=make_store(), libraries=[libraries], user=ANN)
+    assert in_memory == on_stdio
+
+
+@pytest.mark.parametrize("contract", [name for name in CONTRACTS if load(name).tools])
+def test_an_unknown_tool_is_the_same_error(store: str, contract: str) -> None:
+    async def conversation() -> None:
+        async with Client(create_server(contract, database=store)) as client:
+            unknown = await ask(client, "tools/call", {"name": "nope", "arguments": {}})
+            assert unknown == {"error": {"code": -32602, "message": "Unknown tool: nope"}}
+            with pytest.raises(MCPError) as wrong:
+                await client.list_tools(cursor="nope")
+            details = {"code": -32602, "message": "Invalid params", "data": {"details": "Unknown cursor"}}
+            assert wrong.value.error.model_dump() == details
+
+    asyncio.run(conversation())
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_a_server_says_what_it_is_as_over_stdio(store: str, serve: Serve, contract: str) -> None:
+    said = serve(contract, store).request("server/discover")["result"]
+
+    async def conversation() -> None:
+        async with Client(create_server(contract, database=store)) as client:
+            assert client.server_info is not None
+            about = client.server_info.model_dump(exclude_none=True)
+            assert about == said["_meta"]["io.modelcontextprotocol/serverInfo"]
+            assert client.instructions == said.get("instructions")
+            declared = client.server_capabilities.model_dump(exclude_none=True)
+            assert declared.keys() == said["capabilities"].keys()
+
+    asyncio.run(conversation())
+
+
+def test_names_that_no_store_keeps_are_wrong_parameters(store: str) -> None:
+    """The SDK lets them through; our own protocol layer refuses them before a contract sees them."""
+
+    async def conversation() -> None:
+        async with Client(create_server("mcpkg", database=store)) as client:
+            details = {"details": "name must be a string"}
+            wrong = {"error": {"code": -32602, "message": "Invalid params", "data": details}}
+            assert await ask(client, "prompts/get", {"name": "a\0b"}) == wrong
+
+    asyncio.run(conversation())

@@ -1,0 +1,13 @@
+"""The examples of docs/embedding.md, which tests run as they stand."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "embedding.md"
+NAMES = re.findall(r"<!-- example: (\S+) -->", PAGE.read_text())
+
+
+def read_example(name: str) -> str:
+    """The code of an example."""
+    [code] = re.findall(rf"<!-- example: {name} -->\n```\w+\n(.*?)```", PAGE.read_text(), re.S)
+    return str(code)
