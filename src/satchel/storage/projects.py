@@ -70,8 +70,13 @@ def show(tx: Tx, number: int, name: str) -> None:
     Raises:
         Violation: projects_name, when the name is taken.
     """
+    # Versions go on after those of the project, and of others that had its name.
     sql = """
-        update projects set name = :name, deleted_at = null, updated_at = :now, version = version + 1
+        update projects set name = :name, deleted_at = null, updated_at = :now, version = 1 + (
+            select max(known) from (
+                select version as known union all select max(version) from trash where kind = 'project' and name = :name
+            ) as versions
+        )
         where number = :number
     """
     tx.run(sql, number=number, name=name, now=tx.now)
