@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from satchel.errors import StoreConflict
 from satchel.model import Prompt, PromptDraft, PromptPatch, Resource, ResourceDraft, Scope, TaskDetails, TaskDraft
-from satchel.services import projects, prompts, resources, restoring, tasks
+from satchel.services import projects, prompts, references, resources, restoring, tasks
+from satchel.services.references import FoundItem
 from satchel.services.restoring import Restored
 from satchel.storage.database import Database, Tx
 
@@ -34,8 +35,7 @@ def read(database: Database, scope: Scope, ask: Callable[[Tx], Value]) -> Value:
 
 
 def add_projects(database: Database, *names: str) -> None:
-    for name in names:
-        write(database, ADA, lambda tx, name=name: projects.add(tx, name))
+    write(database, ADA, lambda tx: [projects.add(tx, name) for name in names])
 
 
 def add_prompt(database: Database, scope: Scope, title: str, content: str = "one two three") -> Prompt:
@@ -67,3 +67,7 @@ def delete_task(database: Database, scope: Scope, number: int) -> None:
 
 def restore(database: Database, scope: Scope, reference: str, version: int | None = None) -> Restored:
     return write(database, scope, lambda tx: restoring.restore(tx, scope, reference, version))
+
+
+def find(database: Database, scope: Scope, reference: str) -> FoundItem:
+    return read(database, scope, lambda tx: references.find(tx, scope, reference))

@@ -4,7 +4,7 @@ import pytest
 
 from satchel.errors import MissingBlocker, NotFound, WrongArgument
 from satchel.model import Retention, TaskPatch
-from satchel.services import history, projects, references, restoring, tasks
+from satchel.services import history, projects, resources, tasks
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -15,6 +15,7 @@ from tests.history.store import (
     delete_prompt,
     delete_task,
     edit_prompt,
+    find,
     read,
     restore,
     write,
@@ -59,7 +60,7 @@ def test_a_version_names_one_state_even_where_two_of_one_name_were_deleted(datab
             return prompt.id
         if kind == "resource":
             resource = add_resource(database, ADA, "x")
-            write(database, ADA, lambda tx: restoring.delete(tx, ADA, references.find(tx, ADA, "x").live))  # type: ignore[arg-type]
+            write(database, ADA, lambda tx: resources.delete(tx, ADA, "x"))
             return resource.id
         project = write(database, ADA, lambda tx: projects.add(tx, "x"))
         write(database, ADA, lambda tx: projects.delete(tx, "x"))
@@ -76,7 +77,7 @@ def test_a_resource_is_found_by_name_by_its_uri_and_by_the_uri_that_no_other_ite
     resource = add_resource(database, ADA, "doc")
     add_prompt(database, ADA, "doc")
     for reference in ("x:doc", "satchel://resource/doc"):
-        found = read(database, ADA, lambda tx, reference=reference: references.find(tx, ADA, reference))
+        found = find(database, ADA, reference)
         assert (found.kind, found.key, found.live and found.live.id) == ("resource", "doc", resource.id)
 
 
@@ -149,4 +150,4 @@ def test_no_reference_is_too_strange_to_be_not_found(database: Database) -> None
     ]
     for reference in strange:
         with pytest.raises(NotFound):
-            read(database, ADA, lambda tx, reference=reference: references.find(tx, ADA, reference))
+            find(database, ADA, reference)

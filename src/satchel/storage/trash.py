@@ -60,7 +60,8 @@ def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
 
 def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
     """The deleted item with an id."""
-    row = tx.one(f"{_SELECT} where id = :id and deleted_at >= :since", id=id, since=since)
+    sql = f"{_SELECT} where id = :id and deleted_at >= :since"
+    row = tx.one(sql, id=id, since=since)
     return _trashed(row) if row else None
 
 
