@@ -50,7 +50,7 @@ def diff(
     after = history.read_version(tx, scope, reference, new)
     if old is None:
         old = next((one for one in history.kept_versions(tx, after.item) if one < after.version), after.version)
-    before = history.read_version_of(tx, after.item, old)
+    before = history.read_version(tx, scope, reference, old)
     lines = difflib.unified_diff(
         render(after.item.kind, before.state).splitlines(),
         render(after.item.kind, after.state).splitlines(),

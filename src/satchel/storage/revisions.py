@@ -61,14 +61,22 @@ def keep_state(tx: Tx, item: Item, state: bytes) -> None:
 
 
 def of_items(
-    tx: Tx, kind: ItemKind, items: Sequence[int], *, before: int = 2**53, limit: int = 2**31
+    tx: Tx,
+    kind: ItemKind,
+    items: Sequence[int],
+    projects: Sequence[int] | None = None,
+    *,
+    before: int = 2**53,
+    limit: int = 2**31,
 ) -> list[Revision]:
-    """The revisions of some items before a version, the newest first."""
+    """The revisions of some items before a version, the newest first: all, or those in some projects or in none."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
+            and (:all_projects or r.project is null or r.project in :projects)
         order by r.version desc, r.number desc limit :limit
     """
-    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit)]
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit, **values)]
 
 
 def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, Action, bytes | None]]:
