@@ -36,7 +36,7 @@ def diff(
     after = history.read_version(tx, scope, reference, new)
     if old is None:
         old = next((one for one in history.kept_versions(tx, after.item) if one < after.version), after.version)
-    before = history.read_version_of(tx, after.item, old)
+    before = history.read_version(tx, scope, reference, old)
     hunks = _compare(_write_lines(tx, before), _write_lines(tx, after), context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
     return after.item, before.version, after.version, "\n".join([*names, *hunks]) if hunks else ""

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import NotFound, VersionMissing
 from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
-from satchel.services import projects, references, states
+from satchel.services import projects, references, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
 from satchel.storage import history_labels, revisions, trash
@@ -53,11 +54,12 @@ def list_versions(
         NotFound, AmbiguousItem: as `references.find`.
     """
     item = references.find(tx, scope, reference)
-    found = revisions.of_items(tx, item.kind, item.numbers, query=query, before=before, limit=limit + 1)
+    most = limit + 1 if query == EVERY_CHANGE else 2**31
+    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=most)
     live = item.live
-    if live is not None and not revisions.of_items(tx, item.kind, [live.number], limit=1):
-        is_wanted = live.version < before and query.since <= live.updated_at and not query.by
-        found = [*([_known(live)] if is_wanted else []), *found]
+    if live is not None and live.version < before and not revisions.of_items(tx, item.kind, [live.number], limit=1):
+        found = [_known(live), *found]
+    found = [one for one in found if _is_wanted(one, query)]
     return item, found[:limit], len(found) > limit
 
 
@@ -68,11 +70,14 @@ def read_version(tx: Tx, scope: Scope, reference: str, version: int | None = Non
         NotFound, AmbiguousItem: as `references.find`.
         VersionMissing: history does not have it.
     """
-    return read_version_of(tx, references.find(tx, scope, reference), version)
+    old = read_version_of(tx, references.find(tx, scope, reference), version)
+    if old.item.kind != "task":
+        return old
+    return replace(old, state=states.with_blockers(old.state, tasks.hide_blockers(tx, scope, old.state.blocked_by)))
 
 
 def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldVersion:
-    """As `read_version`, of an item that was found.
+    """As `read_version`, of an item that was found, with the blockers that the scope may not see.
 
     Raises:
         VersionMissing: history does not have it.
@@ -80,13 +85,14 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
     live = item.live
     if live is not None and version in (None, live.version):
         state = states.read(item.kind, states.encode(live))
-        found = revisions.of_items(tx, item.kind, [live.number], limit=1)
-        current = found[0] if found and found[0].version == live.version else None
+        newest = revisions.of_items(tx, item.kind, [live.number], limit=1)
+        current = newest[0] if newest and newest[0].version == live.version else None
         return OldVersion(
             item=item, number=live.number, version=live.version, state=state, revision=current, project=live.project
         )
     wanted = item.trashed[0].version - 1 if version is None else version
-    for revision in revisions.of_items(tx, item.kind, item.numbers, before=wanted + 1, limit=len(item.numbers)):
+    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=wanted + 1, limit=len(item.numbers))
+    for revision in found:
         if revision.version != wanted:
             continue
         state_then = _read_state(tx, item, revision)
@@ -104,7 +110,7 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
 
 def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
     """The newest versions of an item that can be read, the newest first."""
-    found = revisions.of_items(tx, item.kind, item.numbers, limit=_SHOWN)
+    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, limit=_SHOWN)
     kept = [revision.version for revision in found if revision.action != "delete"]
     if item.live is not None and item.live.version not in kept:
         kept.insert(0, item.live.version)  # it was there before history was kept
@@ -161,25 +167,35 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
     numbers: list[int] | None = [projects.current(tx, scope).number]
     if is_everything:
         numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
-    since = references.trash_begins(tx)
-    return trash.list_all(tx, projects=numbers, owner=scope.user, since=since, limit=limit)
+    return trash.list_all(tx, projects=numbers, owner=scope.user, since=trash.kept_since(tx), limit=limit)
 
 
 def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
     """The item of a revision, wherever it is now.
 
     Raises:
-        NotFound: it was removed for good.
+        NotFound: it was removed for good, or its project was deleted.
     """
-    trashed = trash.by_number(tx, revision.kind, [revision.item])
-    if trashed:
-        key = trashed[0].name or f"#{revision.item}"
-        return FoundItem(kind=revision.kind, key=key, live=None, trashed=tuple(trashed))
     [entry] = label(tx, [revision])
     if entry.key == "?":
         raise NotFound(revision.kind, str(revision.item), scope)
-    within = scope if entry.project is None else projects.enter(scope, entry.project)
-    return references.find(tx, within, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+    for trashed in trash.by_number(tx, revision.kind, [revision.item]):
+        if trashed.deleted_at < trash.kept_since(tx):
+            raise NotFound(revision.kind, entry.key, scope)
+        return FoundItem(kind=revision.kind, key=entry.key, live=None, trashed=(trashed,))
+    if revision.kind in ("prompt", "resource"):
+        if entry.project is None:
+            raise NotFound("project", references.name_of_deleted(tx, revision.project), scope)
+        scope = projects.enter(scope, entry.project)
+    return references.find(tx, scope, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+
+
+def _is_wanted(revision: Revision, query: ChangeQuery) -> bool:
+    """Whether a revision of an item is wanted, as the queries of feeds decide it."""
+    author, by = revision.author, query.by
+    is_id = len(by) >= revisions.SHORTEST_ID
+    is_by = is_id and (author.user.startswith(by.lower()) or author.token.startswith(by.lower()))
+    return revision.at >= query.since and (is_by or by in ("", author.client, author.contract, author.caller))
 
 
 def _known(live: Item) -> Revision:

@@ -178,7 +178,7 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Prompt:
         tags=state.tags,
         arguments=state.arguments,
     )
-    was = (item.number, state.created_at)
+    was = (item.number, state.created_at, item.version)
     names = (state.name, *(f"{state.name}-{count}" for count in range(2, 10)), f"{state.name}-{item.id[:8]}")
     if not any(rows.add(tx, project, item.id, name, draft, was=was) for name in names):
         raise Taken("prompt", "name", state.name, scope)

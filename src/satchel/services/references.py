@@ -5,7 +5,6 @@ resource; a name that neither has may be that of a project.
 """
 
 from typing import TypeVar
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -31,17 +30,12 @@ class FoundItem(Struct, frozen=True, kw_only=True):
     key: str  # its name; of a task #NUMBER
     live: Item | None
     trashed: tuple[TrashedItem, ...] = ()  # the last deleted first
+    projects: tuple[int, ...] | None = None  # of a task: where the scope may see it, besides in none; None: everywhere
 
     @property
     def numbers(self) -> list[int]:
         """The numbers that its history is kept under."""
         return [*([self.live.number] if self.live else []), *(one.number for one in self.trashed)]
-
-
-def trash_begins(tx: Tx) -> str:
-    """The time from which on deleted items can be brought back."""
-    days = tx.retention.trash_days
-    return clock.days_before(tx.now, days) if days else tx.now
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
@@ -51,14 +45,13 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
         NotFound: there is none that the scope may see.
         AmbiguousItem: a prompt and a resource have this name.
     """
-    text = reference.strip()
-    if not rules.is_storable(text) or not rules.is_storable(scope.project):
-        raise NotFound("item", reference, scope)
-    kind, key = _parse(text)
-    match = _find_named(tx, scope, key) if kind is None else _find(tx, scope, kind, key)
-    if match is None:
-        raise NotFound(kind or "item", reference, scope)
-    return match
+    kind, key = _parse(reference.strip())
+    if rules.is_storable(key) and rules.is_storable(scope.project):
+        for _ in range(2):  # on PostgreSQL an item may come back between the look for it and the look into the trash
+            match = _find_named(tx, scope, key) if kind is None else _find(tx, scope, kind, key)
+            if match is not None:
+                return match
+    raise NotFound(kind or "item", reference, scope)
 
 
 def name_of_deleted(tx: Tx, project: int | None) -> str:
@@ -88,6 +81,8 @@ def _parse(text: str) -> tuple[ItemKind | None, str]:
         kind, _, key = text.removeprefix(_SCHEME).partition("/")
         for one in KINDS:
             if kind == one and one != "resource":
+                from urllib.parse import unquote  # 3 ms of a start, and few references are URIs
+
                 return one, unquote(key)
     return ("resource", text) if "://" in text else (None, text)
 
@@ -98,35 +93,40 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> FoundItem | None:
     if kind == "project":
         return _find_project(tx, scope, key)
     projects.check_access(scope)
-    live: Item | None = None
-    try:
-        if kind == "prompt":
-            live = states.of_prompt(prompts.find(tx, scope, key))
-        else:
-            live = states.of_resource(resources.find(tx, scope, key))
-    except NotFound as missing:
-        if missing.kind == "project":
-            raise
-    name = live.name if live else key.removeprefix(f"{_SCHEME}resource/")
+    short = key.removeprefix(f"{_SCHEME}resource/")
+    live = _find_live(tx, scope, kind, key) or (_find_live(tx, scope, kind, short) if short != key else None)
+    name = live.name if live else short
     project = projects.current(tx, scope).number
-    trashed = trash.named(tx, kind, project, name, trash_begins(tx))
+    trashed = trash.named(tx, kind, project, name, trash.kept_since(tx))
     if not live and not trashed:
-        trashed = trash.titled(tx, kind, project, key, trash_begins(tx))[:1]
+        trashed = trash.titled(tx, kind, project, key, trash.kept_since(tx))[:1]
         name = trashed[0].name if trashed else name
     return FoundItem(kind=kind, key=name, live=live, trashed=tuple(trashed)) if live or trashed else None
 
 
-def _find_task(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+def _find_live(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> Item | None:
     try:
-        task = tasks.find(tx, scope, key)
-        return FoundItem(kind="task", key=f"#{task.number}", live=states.of_task(task))
+        if kind == "prompt":
+            return states.of_prompt(prompts.find(tx, scope, key))
+        return states.of_resource(resources.find(tx, scope, key))
+    except NotFound as missing:
+        if missing.kind == "project":
+            raise
+        return None
+
+
+def _find_task(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+    where = None if scope.projects is None else tuple(projects.allowed_numbers(tx, scope))
+    try:
+        task = tasks.find_whole(tx, scope, key)
+        return FoundItem(kind="task", key=f"#{task.number}", live=states.of_task(task), projects=where)
     except NotFound:
-        if not key.isdigit() or len(key) > 18:
+        if not key.isascii() or not key.isdigit() or len(key) > 18:
             return None
-    trashed = trash.task(tx, tasks.owner(scope), int(key), trash_begins(tx))
+    trashed = trash.task(tx, tasks.owner(scope), int(key), trash.kept_since(tx))
     if trashed is None or not _may_see(tx, scope, trashed):
         return None
-    return FoundItem(kind="task", key=f"#{key}", live=None, trashed=(trashed,))
+    return FoundItem(kind="task", key=f"#{trashed.number}", live=None, trashed=(trashed,), projects=where)
 
 
 def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
@@ -138,7 +138,7 @@ def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     except NotFound:
         if scope.projects is not None:  # a deleted project is open to no token that is limited to some
             return None
-    trashed = trash.named(tx, "project", None, key, trash_begins(tx)) if scope.projects is None else []
+    trashed = trash.named(tx, "project", None, key, trash.kept_since(tx)) if scope.projects is None else []
     return FoundItem(kind="project", key=key, live=live, trashed=tuple(trashed)) if live or trashed else None
 
 
@@ -147,10 +147,11 @@ def _find_by_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     id = clock.parse_id(key)
     if id is None:
         return None
-    trashed = trash.by_id(tx, id, trash_begins(tx))
-    if trashed is not None and trashed.owner in (None, scope.user) and _may_see(tx, scope, trashed):
-        name = trashed.name or f"#{trashed.number}"
-        return FoundItem(kind=trashed.kind, key=name, live=None, trashed=(trashed,))
+    trashed = trash.by_id(tx, id, trash.kept_since(tx))
+    if trashed is not None and trashed.kind == "task":
+        return _find_task(tx, scope, str(trashed.number)) if trashed.owner == scope.user else None
+    if trashed is not None and _may_see(tx, scope, trashed):
+        return FoundItem(kind=trashed.kind, key=trashed.name, live=None, trashed=(trashed,))
     return _find_task(tx, scope, id) if scope.user is not None else None
 
 

@@ -158,7 +158,7 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resourc
     draft = ResourceDraft(
         name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
     )
-    if not rows.add(tx, project, draft, was=(item.number, item.id, state.created_at)):
+    if not rows.add(tx, project, draft, was=(item.number, item.id, state.created_at, item.version)):
         raise Taken("resource", "name", name, scope)
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)

@@ -2,14 +2,14 @@
 
 from msgspec import Struct
 
-from satchel.errors import Forbidden, NotFound
-from satchel.model import Item, PromptPatch, ResourcePatch, Scope, TaskPatch, TrashedItem
+from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
+from satchel.model import UNSET, Item, PromptPatch, ResourcePatch, Scope, TaskPatch, TrashedItem
 from satchel.services import history, projects, prompts, references, resources, states, tasks
 from satchel.services.history import OldVersion
 from satchel.services.recording import restoring
 from satchel.services.references import FoundItem
 from satchel.storage import revisions, trash
-from satchel.storage.database import Tx
+from satchel.storage.database import Tx, Violation
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -47,46 +47,59 @@ def bring_back(tx: Tx, scope: Scope, item: FoundItem, version: int | None = None
     """Bring a deleted item back, as it was or at an older version.
 
     Raises:
-        NotFound: it is no longer in the trash, or its project does not exist.
+        NotFound: its project does not exist.
         VersionMissing, MissingBlocker: as `restore`.
+        StoreConflict: another call brought it back or took its name meanwhile.
     """
     trashed = item.trashed[0]
     old = history.read_version_of(tx, item, None)
-    with restoring(tx, undone):
-        now = _bring_back(tx, scope, trashed, old)
     if not trash.take(tx, trashed):
-        raise NotFound(item.kind, item.key, scope)
+        raise StoreConflict(f"{item.kind} {item.key} is no longer in the trash")
+    with restoring(tx, undone):
+        try:
+            now = _bring_back(tx, scope, trashed, old)
+        except Violation as violation:
+            raise StoreConflict(f"{item.kind} {item.key}: {violation}") from violation
     notes = []
     if now.name != trashed.name:
         notes.append(f"The name {trashed.name} is taken; it came back as {now.name}.")
     if item.kind == "prompt" and now.title != trashed.title:
         notes.append(f"The title {trashed.title} is taken; it came back as {now.title}.")
-    notes += _missing_blockers(old, now)
+    notes += _missing_blockers(tx, scope, old, now)
     restored = Restored(item=now, from_version=old.version, was_deleted=True, notes=tuple(notes))
     if version in (None, old.version):
         return restored
-    wanted = history.read_version_of(
-        tx, FoundItem(kind=item.kind, key=item.key, live=now, trashed=item.trashed[1:]), version
-    )
+    found = FoundItem(kind=item.kind, key=item.key, live=now, trashed=item.trashed[1:], projects=item.projects)
+    wanted = history.read_version_of(tx, found, version)
     again = put(tx, scope, now, wanted, undone=undone)
     return Restored(item=again.item, from_version=wanted.version, was_deleted=True, notes=(*notes, *again.notes))
 
 
-def put(tx: Tx, scope: Scope, live: Item, old: OldVersion, *, undone: int = 0) -> Restored:
-    """Give an item the content of another version, unless it has it already.
+def put(
+    tx: Tx, scope: Scope, live: Item, old: OldVersion, *, undone: int = 0, is_always_recorded: bool = False
+) -> Restored:
+    """Give an item the content of another version; where it has it already, only if that is always recorded.
 
     Raises:
         Taken, MissingBlocker: as `restore`.
+        StoreConflict: another call changed it meanwhile.
     """
-    blockers = tasks.check_blockers(tx, scope, old.state.blocked_by) if live.kind == "task" else []
-    wanted = states.with_blockers(old.state, blockers)
-    project = old.project if old.project in projects.names_of(tx, [old.project or 0]) else None
+    wanted = (
+        states.with_blockers(old.state, _choose_blockers(tx, scope, live, old)) if live.kind == "task" else old.state
+    )
+    project = old.project
+    if project != live.project and project not in projects.names_of(tx, [project or 0]):
+        project = None
     is_moved = live.kind == "task" and live.project != project
-    if history.is_same(live, wanted) and not is_moved and (live.kind != "project" or live.name == wanted.name):
+    is_same = history.is_same(live, wanted) and (live.kind != "project" or live.name == wanted.name)
+    if is_same and not is_moved and not is_always_recorded:
         return Restored(item=live, from_version=old.version, is_changed=False)
     with restoring(tx, undone):
-        now = _put(tx, scope, live, wanted, project)
-    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(old, now)))
+        try:
+            now = _put(tx, scope, live, wanted, project)
+        except VersionConflict as conflict:
+            raise StoreConflict(str(conflict)) from conflict
+    return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old, now)))
 
 
 def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
@@ -108,7 +121,7 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
 
 def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
     """The version before the newest; None, the newest itself, where that is a restore or there is no other."""
-    found = revisions.of_items(tx, item.kind, item.numbers, limit=2)
+    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, limit=2)
     assert item.live is not None
     if len(found) < 2 or found[0].action == "restore" or found[0].version != item.live.version:
         return None
@@ -125,6 +138,14 @@ def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> 
     return states.of_project(projects.bring_back(tx, trashed))
 
 
+def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
+    """The blockers of an old version that still exist; of those that the scope may not see, the ones of today."""
+    present = states.read("task", states.encode(live)).blocked_by
+    hidden = {*present} - {*tasks.hide_blockers(tx, scope, present)}
+    former = tasks.hide_blockers(tx, scope, tasks.check_blockers(tx, scope, old.state.blocked_by))
+    return sorted({*former, *hidden})
+
+
 def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | None) -> Item:
     if live.kind == "prompt":
         patch = PromptPatch(
@@ -134,29 +155,25 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
             tags=state.tags,
             arguments=state.arguments,
         )
-        return states.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch))
+        return states.of_prompt(prompts.update(tx, _enter(tx, scope, live.project), live.id, patch, live.version))
     if live.kind == "resource":
         changes = ResourcePatch(content=state.content, mime_type=state.mime_type, description=state.description)
-        return states.of_resource(resources.update(tx, _enter(tx, scope, live.project), live.name, changes))
+        within = _enter(tx, scope, live.project)
+        return states.of_resource(resources.update(tx, within, live.name, changes, live.version))
     if live.kind == "project":
         return states.of_project(projects.rename(tx, live.name, state.name))
-    return states.of_task(
-        tasks.update(
-            tx,
-            scope,
-            live.number,
-            TaskPatch(
-                title=state.title,
-                description=state.description,
-                project=projects.names_of(tx, [project or 0]).get(project or 0),
-                tags=state.tags,
-                priority=state.priority,
-                due=state.due,
-                blocked_by=state.blocked_by,
-                completed_at=state.completed_at,
-            ),
-        )
+    is_moved = project != live.project
+    changed = TaskPatch(
+        title=state.title,
+        description=state.description,
+        project=projects.names_of(tx, [project or 0]).get(project or 0) if is_moved else UNSET,
+        tags=state.tags,
+        priority=state.priority,
+        due=state.due,
+        blocked_by=tasks.hide_blockers(tx, scope, state.blocked_by),
+        completed_at=state.completed_at,
     )
+    return states.of_task(tasks.update(tx, scope, live.number, changed, live.version))
 
 
 def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
@@ -174,9 +191,10 @@ def _enter(tx: Tx, scope: Scope, project: int | None) -> Scope:
     return projects.enter(scope, name)
 
 
-def _missing_blockers(old: OldVersion, now: Item) -> list[str]:
+def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion, now: Item) -> list[str]:
     if now.kind != "task":
         return []
     state = states.read("task", states.encode(now))
-    gone = [f"#{number}" for number in old.state.blocked_by if number not in state.blocked_by]
+    former = tasks.hide_blockers(tx, scope, old.state.blocked_by)
+    gone = [f"#{number}" for number in former if number not in state.blocked_by]
     return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []

@@ -114,7 +114,7 @@ def with_blockers(state: State, blockers: Sequence[int]) -> State:
 
 def without_name(state: State) -> State:
     """A state without what does not change when an old version is restored."""
-    return replace(state, name="", created_at="", uri="")
+    return replace(state, id="", name="", created_at="", uri="")
 
 
 def _item(

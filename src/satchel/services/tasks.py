@@ -48,7 +48,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
     """
     draft = rules.clean("task", draft)
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
-    return _insert(tx, scope, draft, project)
+    return _hide_blockers(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
 def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
@@ -127,6 +127,16 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
     return found[0]
+
+
+def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
+    """As `find`, with the blockers that the scope may not see.
+
+    Raises:
+        NotFound: as `find`.
+    """
+    task = find(tx, scope, reference)
+    return task if scope.projects is None else rows.details(tx, owner(scope), [task.number])[0]
 
 
 def find_by_title(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
@@ -234,10 +244,12 @@ def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
 def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDetails:
     """Put a deleted task back with its number, its blockers, and the tasks that it blocked.
 
-    Blockers that were removed for good are left out, and so is a project that no longer exists.
+    Blockers that were removed for good are left out, and so is a project that no longer exists. The task that is
+    returned also has the blockers that the scope may not see.
 
     Raises:
         MissingBlocker: a blocker is in the trash itself.
+        WrongArgument: the task would block itself through others, whose blockers were changed meanwhile.
     """
     user = owner(scope)
     project = item.project if item.project in project_rows.names_of(tx, [item.project or 0]) else None
@@ -263,10 +275,12 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
     task = _insert(tx, scope, draft, project, was=was)
     for number in item.blocks:
         blocked = rows.find_to_change(tx, user, number)
-        if blocked is not None and number not in task.blocked_by:
+        if blocked is not None:
             rows.set_blockers(tx, user, number, [*blocked.blocked_by, task.number])
             _renew(tx, blocked)
             _announce(tx, user, number)
+    if item.blocks:
+        _check_circle(tx, user, task.number)
     return task
 
 
@@ -277,10 +291,21 @@ def check_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
         MissingBlocker: one of the others is in the trash, and can be brought back first.
     """
     present = rows.visible(tx, owner(scope), blockers, None)
-    gone = [number for number in blockers if number not in present]
-    for trashed in trash.by_number(tx, "task", gone):
+    gone = hide_blockers(tx, scope, [number for number in blockers if number not in present])
+    for trashed in trash.by_number(tx, "task", gone, trash.kept_since(tx)):
         raise MissingBlocker(trashed.number, trashed.title)
     return [number for number in blockers if number in present]
+
+
+def hide_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
+    """Those of some former blockers that the scope may see."""
+    if scope.projects is None or not blockers:
+        return list(blockers)
+    allowed = projects.allowed_numbers(tx, scope)
+    seen = rows.visible(tx, owner(scope), blockers, scope.projects)
+    deleted = trash.by_number(tx, "task", blockers)
+    seen |= {one.number for one in deleted if one.project is None or one.project in allowed}
+    return [number for number in blockers if number in seen]
 
 
 def owner(scope: Scope) -> str:
@@ -298,7 +323,10 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Ta
     _index(tx, task)
     if draft.tags:
         rows.set_tags(tx, user, task.number, draft.tags)
-    if draft.blocked_by:
+    if was is not None:
+        rows.set_blockers(tx, user, task.number, draft.blocked_by)
+        _check_circle(tx, user, task.number)
+    elif draft.blocked_by:
         _set_blockers(tx, scope, task.number, draft.blocked_by)
     if draft.blocked_by or was is not None:
         [details] = rows.details(tx, user, [task.number])
@@ -313,7 +341,7 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Ta
         )
     record_add(tx, of_task(details))
     tx.changed(StoreChange("task", details.project, user, str(task.number)))
-    return _hide_blockers(tx, scope, [details])[0]
+    return details
 
 
 def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
@@ -360,7 +388,11 @@ def _set_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> N
     missing = [number for number in wanted if number not in added]
     if missing:
         raise NotFound("task", str(missing[0]), scope)
-    if rows.is_circular(tx, owner(scope), task):
+    _check_circle(tx, owner(scope), task)
+
+
+def _check_circle(tx: Tx, user: str, task: int) -> None:
+    if rows.is_circular(tx, user, task):
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
 
 

@@ -56,4 +56,6 @@ def _take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
         restoring.delete(tx, scope, item.live, undone=revision.number)
         return
     old = history.read_version_of(tx, item, before.version)
-    restoring.put(tx, scope, item.live, old, undone=revision.number)
+    # A change that made no difference is taken back by a version of its own, or it would be the next one to undo again.
+    is_taken_back = bool(revisions.taken_back(tx, [revision.at]))
+    restoring.put(tx, scope, item.live, old, undone=revision.number, is_always_recorded=not is_taken_back)

@@ -74,8 +74,8 @@ class Tx:
         rows = self.all(sql, **values)
         return rows[0] if rows else None
 
-    def one_to_change(self, sql: str, **values: object) -> Row | None:
-        """The first row of a `select`, which no other transaction changes before this one ends."""
+    def one_to_change(self, sql: str, table: str, **values: object) -> Row | None:
+        """The row of a `select … from TABLE where …`, which this transaction updates or deletes next, or None."""
         return self.one(sql, **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:

@@ -29,7 +29,7 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Proje
 def find_to_change(tx: Tx, name: str) -> Project | None:
     """The project of a name, which is renamed or deleted next."""
     sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"
-    row = tx.one_to_change(sql, name=name)
+    row = tx.one_to_change(sql, "projects", name=name)
     return Project(*row) if row else None
 
 
@@ -70,8 +70,13 @@ def show(tx: Tx, number: int, name: str) -> None:
     Raises:
         Violation: projects_name, when the name is taken.
     """
+    # Versions go on after those of the project, and of others that had its name.
     sql = """
-        update projects set name = :name, deleted_at = null, updated_at = :now, version = version + 1
+        update projects set name = :name, deleted_at = null, updated_at = :now, version = 1 + (
+            select max(known) from (
+                select version as known union all select max(version) from trash where kind = 'project' and name = :name
+            ) as versions
+        )
         where number = :number
     """
     tx.run(sql, number=number, name=name, now=tx.now)

@@ -43,28 +43,29 @@ _ADD = f"""
     insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
     on conflict (project, name) do nothing returning number
 """
+_NEXT = f"(select max(version) from (select cast(:version as bigint) as version union all {_LAST}) as known) + 1"
 _PUT_BACK = f"""
     insert into prompts (number, {_INTO})
-    values (:number, {_VALUES}, (select max(version) from trash where kind = 'prompt' and item = :number) + 1)
+    values (:number, {_VALUES}, {_NEXT})
     on conflict (project, name) do nothing returning number
 """
 
 
 def add(
-    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, was: tuple[int, str] | None = None
+    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, was: tuple[int, str, int] | None = None
 ) -> int | None:
     """Insert a prompt and return its number; None, and nothing inserted, where its name is taken.
 
-    A deleted prompt that is brought back has the number and the time of creation that it had.
+    A deleted prompt that is brought back has the number and the time of creation that it had, and a later version.
 
     Raises:
         Violation: prompts_title, where its title is taken.
     """
     sql = _ADD if was is None else _PUT_BACK
-    number, created_at = was or (None, tx.now)
+    number, created_at, version = was or (None, tx.now, 0)
     arguments = _encode_arguments(draft.arguments)
     values = asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
-    row = tx.one(sql, **values, number=number, created_at=created_at)
+    row = tx.one(sql, **values, number=number, created_at=created_at, version=version)
     return row[0] if row else None
 
 
@@ -82,7 +83,7 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id, whole, which is updated or deleted next."""
     sql = _BY["id"]
-    return _prompt(tx.one_to_change(sql, project=project, key=id))
+    return _prompt(tx.one_to_change(sql, "prompts", project=project, key=id))
 
 
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:

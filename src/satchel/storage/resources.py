@@ -27,23 +27,24 @@ _ADD = f"""
     insert into resources ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
     on conflict do nothing returning number
 """
+_NEXT = f"(select max(version) from (select cast(:version as bigint) as version union all {_LAST}) as known) + 1"
 _PUT_BACK = f"""
     insert into resources (number, {_INTO})
-    values (:number, {_VALUES}, (select max(version) from trash where kind = 'resource' and item = :number) + 1)
+    values (:number, {_VALUES}, {_NEXT})
     on conflict do nothing returning number
 """
 
 
-def add(tx: Tx, project: int, draft: ResourceDraft, *, was: tuple[int, str, str] | None = None) -> bool:
+def add(tx: Tx, project: int, draft: ResourceDraft, *, was: tuple[int, str, str, int] | None = None) -> bool:
     """Insert a resource, unless its name or its URI is taken; says whether it was inserted.
 
-    A deleted resource that is brought back has the number, the id and the time of creation that it had.
+    A deleted resource that is brought back has the number, id and time of creation that it had, and a later version.
     """
     sql = _ADD if was is None else _PUT_BACK
-    number, id, created_at = was or (None, tx.new_id(), tx.now)
+    number, id, created_at, version = was or (None, tx.new_id(), tx.now, 0)
     text, data = _split(draft.content)
     values = asdict(draft) | {"number": number, "id": id, "project": project, "content": text, "data": data}
-    return tx.one(sql, **values, created_at=created_at, now=tx.now) is not None
+    return tx.one(sql, **values, created_at=created_at, version=version, now=tx.now) is not None
 
 
 def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Resource | None:
@@ -56,7 +57,7 @@ def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Reso
 def find_to_change(tx: Tx, project: str, name: str) -> Resource | None:
     """The resource of a name, whole, which is updated or deleted next."""
     sql = _BY["name"]
-    row = tx.one_to_change(sql, project=project, key=name)
+    row = tx.one_to_change(sql, "resources", project=project, key=name)
     return _resource(row) if row else None
 
 

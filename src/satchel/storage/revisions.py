@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from satchel.model import EVERY_CHANGE, Action, Author, ChangeQuery, Item, ItemKind, Revision
+from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Revision
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -24,7 +24,7 @@ _IS_WANTED = """
     r.at >= :since and (:by = '' or client = :by or contract = :by or caller = :by
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
 """
-_SHORTEST_ID = 8  # characters by which a user or a token is found
+SHORTEST_ID = 8  # characters by which a user or a token is found
 
 
 def add(tx: Tx, item: Item, action: Action, version: int) -> None:
@@ -71,18 +71,19 @@ def of_items(
     tx: Tx,
     kind: ItemKind,
     items: Sequence[int],
+    projects: Sequence[int] | None = None,
     *,
-    query: ChangeQuery = EVERY_CHANGE,
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Revision]:
-    """The revisions of some items before a version, the newest first."""
+    """The revisions of some items before a version, the newest first: all, or those in some projects or in none."""
     sql = f"""
-        {_SELECT} where r.kind = :kind and r.item in :items and r.version < :version and {_IS_WANTED}
+        {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
+            and (:all_projects or r.project is null or r.project in :projects)
         order by r.version desc, r.number desc limit :limit
     """
-    values = _filter_values(query) | {"kind": kind, "items": items, "version": before}
-    return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_revision(row) for row in tx.all(sql, kind=kind, items=items, before=before, limit=limit, **values)]
 
 
 def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[int, Action, bytes | None]]:
@@ -156,7 +157,7 @@ def _filter_values(query: ChangeQuery) -> dict[str, Any]:
         "kinds": list(query.kinds),
         "id": query.by.lower(),
         "size": size,
-        "is_id": size >= _SHORTEST_ID,
+        "is_id": size >= SHORTEST_ID,
     }
 
 

@@ -24,6 +24,18 @@ _IS_OPEN = "owner = :owner and completed_at is null"
 _NEWEST_FIRST = "order by created_at desc, number desc"
 _FIND = f"select {_COLUMNS} from tasks where owner = :owner and {CONFINED}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
+# `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
+# are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
+_DETAILS = f"""
+    select {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
+        project, priority, due,
+        (select string_agg(tag, ',') from task_tags where task = tasks.number),
+        (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
+        (select string_agg(cast(b.blocker as text), ',')
+            from task_blocks b join tasks o on o.number = b.blocker
+            where b.task = tasks.number and o.completed_at is null)
+    from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
+"""
 
 
 def confine(allowed: Allowed) -> dict[str, object]:
@@ -135,7 +147,7 @@ def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None)
 
 def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> TaskDetails | None:
     """An owner's task with everything that is stored about it, which is updated or deleted next."""
-    row = tx.one_to_change(_DETAILS, owner=owner, numbers=[number], **confine(allowed))
+    row = tx.one_to_change(_DETAILS, "tasks", owner=owner, numbers=[number], **confine(allowed))
     return _details(row) if row else None
 
 

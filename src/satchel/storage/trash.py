@@ -2,11 +2,18 @@
 
 from collections.abc import Sequence
 
+from satchel import clock
 from satchel.model import Item, ItemKind, TrashedItem
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "kind, item, id, project, owner, name, title, version, deleted_at, blocks"
 _SELECT = f"select {_COLUMNS} from trash"
+
+
+def kept_since(tx: Tx) -> str:
+    """The time of the oldest deletion that can be taken back."""
+    days = tx.retention.trash_days
+    return clock.days_before(tx.now, days) if days else tx.now
 
 
 def add(tx: Tx, item: Item, blocks: Sequence[int]) -> None:
@@ -21,9 +28,9 @@ def add(tx: Tx, item: Item, blocks: Sequence[int]) -> None:
 
 
 def take(tx: Tx, item: TrashedItem) -> bool:
-    """Take an item out of the trash; says whether it was still there."""
-    sql = "delete from trash where kind = :kind and item = :item returning item"
-    return tx.one(sql, kind=item.kind, item=item.number) is not None
+    """Take an item out of the trash; says whether it was still there, deleted by the same change."""
+    sql = "delete from trash where kind = :kind and item = :item and version = :version returning item"
+    return tx.one(sql, kind=item.kind, item=item.number, version=item.version) is not None
 
 
 def named(tx: Tx, kind: ItemKind, project: int | None, name: str, since: str) -> list[TrashedItem]:
@@ -58,10 +65,10 @@ def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
     return _trashed(row) if row else None
 
 
-def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> list[TrashedItem]:
+def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -> list[TrashedItem]:
     """Those of some numbers that are deleted items of a kind."""
-    sql = f"{_SELECT} where kind = :kind and item in :numbers"
-    return [_trashed(row) for row in tx.all(sql, kind=kind, numbers=list(numbers))]
+    sql = f"{_SELECT} where kind = :kind and item in :numbers and deleted_at >= :since"
+    return [_trashed(row) for row in tx.all(sql, kind=kind, numbers=list(numbers), since=since)]
 
 
 def list_all(

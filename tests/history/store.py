@@ -1,0 +1,73 @@
+"""What the tests of history do with a store: one transaction for each change, by one of three users."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from satchel.errors import StoreConflict
+from satchel.model import Prompt, PromptDraft, PromptPatch, Resource, ResourceDraft, Scope, TaskDetails, TaskDraft
+from satchel.services import projects, prompts, references, resources, restoring, tasks
+from satchel.services.references import FoundItem
+from satchel.services.restoring import Restored
+from satchel.storage.database import Database, Tx
+
+Value = TypeVar("Value")
+
+ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
+BOB = Scope(user="11111111-2222-4333-8444-555555555555")
+CYD = Scope(user="99999999-8888-4777-8666-555555555555")
+
+
+def write(database: Database, scope: Scope, act: Callable[[Tx], Value]) -> Value:
+    """Do something in a transaction, again where another writer was in the way, as a contract's runner does."""
+    for attempt in range(5):
+        try:
+            with database.write(scope) as tx:
+                return act(tx)
+        except StoreConflict:
+            if attempt == 4:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def read(database: Database, scope: Scope, ask: Callable[[Tx], Value]) -> Value:
+    with database.read(scope) as tx:
+        return ask(tx)
+
+
+def add_projects(database: Database, *names: str) -> None:
+    write(database, ADA, lambda tx: [projects.add(tx, name) for name in names])
+
+
+def add_prompt(database: Database, scope: Scope, title: str, content: str = "one two three") -> Prompt:
+    return write(database, scope, lambda tx: prompts.add(tx, scope, PromptDraft(title=title, content=content)))
+
+
+def edit_prompt(database: Database, scope: Scope, prompt: Prompt, content: str) -> Prompt:
+    return write(database, scope, lambda tx: prompts.update(tx, scope, prompt.id, PromptPatch(content=content)))
+
+
+def delete_prompt(database: Database, scope: Scope, prompt: Prompt) -> None:
+    write(database, scope, lambda tx: prompts.delete(tx, scope, prompt.id))
+
+
+def add_resource(database: Database, scope: Scope, name: str, content: str | bytes = "text") -> Resource:
+    mime_type = "text/plain" if isinstance(content, str) else "application/octet-stream"
+    draft = ResourceDraft(name=name, uri=f"x:{name}", content=content, mime_type=mime_type)
+    return write(database, scope, lambda tx: resources.add(tx, scope, draft))
+
+
+def add_task(database: Database, scope: Scope, title: str, *blockers: int, project: str | None = None) -> TaskDetails:
+    draft = TaskDraft(title=title, description=f"About {title}", project=project, blocked_by=blockers)
+    return write(database, scope, lambda tx: tasks.add(tx, scope, draft))
+
+
+def delete_task(database: Database, scope: Scope, number: int) -> None:
+    write(database, scope, lambda tx: tasks.delete(tx, scope, number))
+
+
+def restore(database: Database, scope: Scope, reference: str, version: int | None = None) -> Restored:
+    return write(database, scope, lambda tx: restoring.restore(tx, scope, reference, version))
+
+
+def find(database: Database, scope: Scope, reference: str) -> FoundItem:
+    return read(database, scope, lambda tx: references.find(tx, scope, reference))

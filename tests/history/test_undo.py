@@ -1,0 +1,99 @@
+"""Undo takes back what a user did last, and nothing else."""
+
+import pytest
+
+from satchel.errors import NotFound, SatchelError, VersionConflict
+from satchel.model import PromptPatch, ResourcePatch, Retention, Scope
+from satchel.services import projects, prompts, resources, tasks, undo
+from satchel.storage.database import Database
+from tests.history.store import (
+    ADA,
+    BOB,
+    add_projects,
+    add_prompt,
+    add_resource,
+    add_task,
+    delete_prompt,
+    delete_task,
+    edit_prompt,
+    read,
+    write,
+)
+
+
+def undone(database: Database, scope: Scope, last: int = 1) -> list[list[tuple[str, str]]]:
+    """Take something back; by step, what was taken back: action and item."""
+    steps = write(database, scope, lambda tx: undo.undo(tx, scope, last))
+    return [[(one.revision.action, one.key) for one in step.changes] for step in steps]
+
+
+def test_each_undo_takes_back_one_change_more_until_nothing_is_left(database: Database) -> None:
+    prompt = add_prompt(database, ADA, "Tee", "one")
+    edit_prompt(database, ADA, prompt, "two")
+    edit_prompt(database, ADA, prompt, "two")  # makes no difference, and is taken back all the same
+    delete_prompt(database, ADA, prompt)
+    assert [undone(database, ADA) for _ in range(5)] == [
+        [[("delete", "tee")]],
+        [[("update", "tee")]],
+        [[("update", "tee")]],
+        [[("add", "tee")]],
+        [],
+    ]
+    assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
+
+
+def test_changes_of_resources_are_taken_back(database: Database) -> None:
+    add_resource(database, ADA, "doc", "one")
+    write(database, ADA, lambda tx: resources.update(tx, ADA, "doc", ResourcePatch(content="two")))
+    assert undone(database, ADA) == [[("update", "doc")]]
+    assert read(database, ADA, lambda tx: resources.get_by_name(tx, ADA, "doc")).content == "one"
+    assert undone(database, ADA) == [[("add", "doc")]]
+    assert read(database, ADA, lambda tx: resources.list_all(tx, ADA)) == []
+
+
+def test_a_deleted_blocker_and_what_it_blocked_are_taken_back_together(database: Database) -> None:
+    blocker = add_task(database, ADA, "Blocker").number
+    task = add_task(database, ADA, "Task", blocker).number
+    delete_task(database, ADA, blocker)
+    assert undone(database, ADA) == [[("update", f"#{task}"), ("delete", f"#{blocker}")]]
+    assert read(database, ADA, lambda tx: tasks.find(tx, ADA, task)).blocked_by == (blocker,)
+
+
+def test_what_another_user_changed_since_is_not_taken_back(database: Database) -> None:
+    prompt = add_prompt(database, ADA, "Tee", "one")
+    edit_prompt(database, ADA, prompt, "two")
+    edit_prompt(database, BOB, prompt, "three")
+    with pytest.raises(VersionConflict):
+        undone(database, ADA)
+    assert undone(database, BOB) == [[("update", "tee")]]
+    assert undone(database, ADA) == [[("update", "tee")]]
+    assert read(database, ADA, lambda tx: prompts.get_by_name(tx, ADA, "tee")).content == "one"
+
+
+def test_in_a_project_that_was_deleted_nothing_is_taken_back_least_of_all_elsewhere(database: Database) -> None:
+    add_projects(database, "p")
+    here = add_prompt(database, BOB, "Tee", "here")
+    add_prompt(database, Scope(user=ADA.user, project="p"), "Tee", "there")
+    write(database, BOB, lambda tx: projects.delete(tx, "p"))
+    with pytest.raises(NotFound) as refused:
+        undone(database, ADA)
+    assert (refused.value.kind, refused.value.key) == ("project", "p")
+    assert read(database, ADA, lambda tx: prompts.get_by_name(tx, ADA, "tee")) == here
+
+
+def test_without_a_trash_a_deletion_is_for_good(database: Database) -> None:
+    database.retention = Retention(trash_days=0)
+    delete_prompt(database, ADA, add_prompt(database, ADA, "Tee"))
+    with pytest.raises(SatchelError):
+        undone(database, ADA)
+    assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
+
+
+def test_a_title_that_was_taken_meanwhile_is_told_and_nothing_is_changed(database: Database) -> None:
+    prompt = add_prompt(database, ADA, "Tee", "one")
+    write(database, ADA, lambda tx: prompts.update(tx, ADA, prompt.id, PromptPatch(title="Other", content="two")))
+    add_prompt(database, BOB, "Tee")
+    with pytest.raises(SatchelError, match="'Tee' already exists"):
+        undone(database, ADA)
+    found = read(database, ADA, lambda tx: prompts.get(tx, ADA, prompt.id))
+    assert (found.title, found.content, found.version) == ("Other", "two", 2)
