@@ -61,8 +61,10 @@ def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     assert "Did you mean 'three'?" in failed(satchel("project", "rename", "thre", "four"), 3)
     listed = value(satchel("project", "list", "--json"))["projects"]
     assert [(one["name"], one["prompts"], one["resources"]) for one in listed] == [("three", 0, 0), ("two", 0, 0)]
-    assert done(satchel("project", "delete", "two")) == "Deleted project 'two'.\n"
-    assert "Make it with: satchel project create two" in failed(satchel("project", "delete", "two"), 3)
+    assert done(satchel("project", "delete", "two")) == (
+        "Deleted project 'two'.\nBring it back within 30 days with: satchel restore satchel://project/two\n"
+    )
+    assert "Make it with: satchel project create missing" in failed(satchel("project", "delete", "missing"), 3)
     assert done(satchel("project", "list")) == "three\t0\t0\n"
 
 
@@ -117,6 +119,7 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
     assert "is not in project" in failed(satchel("prompt", "delete", "second", "third"), 3)
     assert done(satchel("prompt", "delete", "second", "Closer Review")) == (
         "Deleted prompt 'second', 'code-review' from project 'default'.\n"
+        "Bring one of them back within 30 days with: satchel restore NAME -p default\n"
     )
     assert value(satchel("prompt", "list", "--json")) == {"prompts": [], "total": 0}
 
@@ -375,7 +378,9 @@ def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) ->
     assert value(satchel("task", "show", "1", "--json"))["description"] is None
     assert "not among your tasks" in failed(satchel("task", "delete", "2", "99"), 3)
     assert value(satchel("task", "list", "--json"))["total"] == 3
-    assert done(satchel("task", "delete", "2", "3")) == "Deleted task 2, 3.\n"
+    assert done(satchel("task", "delete", "2", "3")) == (
+        "Deleted task 2, 3.\nBring one of them back within 30 days with: satchel restore '#NUMBER'\n"
+    )
     for ref in ("99", "x", "9" * 40, "550e8400-e29b-41d4-a716-446655440000"):
         failed(satchel("task", "show", ref), 3)
     failed(satchel("task", "add", "  "), 2)

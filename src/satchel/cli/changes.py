@@ -49,7 +49,9 @@ def name_entry(entry: FeedEntry) -> str:
 
 def name_item(kind: str, key: str, title: str = "") -> str:
     """An item, as messages name it."""
-    return f"{kind} {key}{f' {title!r}' if title else ''}" if kind == "task" else f"{kind} '{key}'"
+    if kind != "task":
+        return f"{kind} '{key}'"
+    return f"task {key} '{title}'" if title else f"task {key}"
 
 
 def key_of(item: TrashedItem) -> str:

@@ -1,5 +1,7 @@
 """Errors of the store in the words of the command line: what is wrong, and what to do next."""
 
+from contextlib import suppress
+
 from msgspec.structs import replace
 
 from satchel.errors import (
@@ -88,6 +90,7 @@ def _explain_missing(error: NotFound, database: Database, scope: Scope) -> str:
         return f"task {error.key} is not among your tasks. List them with: satchel task list"
     if error.kind == "token":
         return f"there is no token {error.key}. List them with: satchel token list"
+    name: str | None = None
     key, project = error.key.removeprefix(f"satchel://{error.kind}/"), error.scope.project
     if error.kind == "project":
         what, next_ = f"project '{key}' does not exist", f"Make it with: satchel project create {key}"
@@ -99,7 +102,7 @@ def _explain_missing(error: NotFound, database: Database, scope: Scope) -> str:
             what = f"neither project '{project}' nor its trash has '{key}'"
             next_ = f"See what changed with: satchel log -p {project}"
         kinds = ("prompt", "resource") if error.kind == "item" else (error.kind,)
-        with database.read(scope) as tx:
+        with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
             name = next((one for kind in kinds for one in _SUGGEST[kind](tx, error.scope, key)), None)
     hint = f"Did you mean '{name}'? " if name else ""
     return f"{what}. {hint}{next_}"

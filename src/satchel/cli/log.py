@@ -10,7 +10,7 @@ from satchel.cli import changes
 from satchel.cli.store import Session, check_owner, command
 from satchel.errors import WrongArgument
 from satchel.model import ChangeQuery
-from satchel.services import history
+from satchel.services import history, projects
 from satchel.services.moments import parse_past
 
 _LIMIT = 50
@@ -51,6 +51,8 @@ def cli(
     elif item is not None:
         _show_versions(session, item, query, limit or _LIMIT)
     else:
+        if not is_everything:
+            projects.require(session.database, session.scope)
         _show_feed(session, query, limit or _LIMIT, is_everything=is_everything)
 
 

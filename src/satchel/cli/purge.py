@@ -5,6 +5,7 @@ import click
 from satchel.cli.changes import name_item
 from satchel.cli.store import Session, check_owner, command, confirm
 from satchel.services import pruning, references
+from satchel.storage.database import Tx
 
 
 @click.command()
@@ -18,13 +19,17 @@ def cli(session: Session, items: tuple[str, ...], yes: bool) -> None:
     """
     check_owner(session, "may not remove history")
     with session.read() as tx:
-        found = [references.find(tx, session.scope, item) for item in dict.fromkeys(items)]
-    names = list(dict.fromkeys(name_item(item.kind, item.key) for item in found))
-    things = ", ".join(names)
+        every = [(item, references.find(tx, session.scope, item)) for item in items]
+    found = {(one.kind, *one.numbers): (reference, one) for reference, one in every}  # each of them once
+    things = ", ".join(name_item(one.kind, one.key) for _, one in found.values())
     confirm(f"This removes {things} with all versions; nothing brings it back. Go on?", is_yes=yes)
-    with session.write() as tx:
-        for uri in dict.fromkeys(references.make_uri(item) for item in found):
-            pruning.purge(tx, session.scope, uri)
+
+    def purge(tx: Tx) -> None:
+        for reference, one in found.values():
+            if pruning.purge(tx, session.scope, reference).numbers != one.numbers:
+                raise click.ClickException("something was changed while you were asked; nothing was removed.")
+
+    session.transact(purge)
     note = session.database.scrub()
-    value = {"purged": [{"kind": item.kind, "item": item.key} for item in found], "note": note or None}
+    value = {"purged": [{"kind": item.kind, "item": item.key} for _, item in found.values()], "note": note or None}
     session.say("\n".join([f"Removed {things} for good.", *([note] if note else [])]), value)

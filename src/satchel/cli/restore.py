@@ -6,6 +6,7 @@ from satchel.cli.changes import name_item
 from satchel.cli.store import VERSION, Session, command
 from satchel.services import projects, restoring
 from satchel.services.restoring import Restored
+from satchel.storage.database import Tx
 
 
 @click.command()
@@ -17,9 +18,13 @@ def cli(session: Session, item: str, version: int | None) -> None:
 
     What it is now stays in its history. ITEM is as in `satchel log`.
     """
-    with session.write() as tx:
+
+    def restore(tx: Tx) -> tuple[Restored, str | None]:
         done = restoring.restore(tx, session.scope, item, version)
-        project = projects.names_of(tx, [done.item.project or 0]).get(done.item.project or 0)
+        number = done.item.project or 0
+        return done, projects.names_of(tx, [number]).get(number)
+
+    done, project = session.transact(restore)
     now = done.item
     key = now.name or f"#{now.number}"
     value = {

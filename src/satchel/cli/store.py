@@ -20,6 +20,7 @@ from satchel.errors import (
     Forbidden,
     NotFound,
     SatchelError,
+    StoreConflict,
     StoreError,
     StoreFailed,
     Taken,
@@ -35,6 +36,8 @@ database_option = click.option("--database", "-d", metavar="PATH|URL", help="The
 VERSION = click.IntRange(1, 2**53 - 1)  # of an item
 
 Option = TypeVar("Option")
+Result = TypeVar("Result")
+_TRIES = 5  # of a transaction
 _STATUSES: dict[type[SatchelError], int] = {  # all others: 1
     NotFound: 3,
     Forbidden: 3,
@@ -62,6 +65,14 @@ class Session:
         """A transaction that writes what the scope may see."""
         return self.database.write(self.scope)
 
+    def transact(self, run: Callable[[Tx], Result]) -> Result:
+        """Write in one transaction, again where it lost against another one."""
+        for _ in range(_TRIES - 1):
+            with suppress(StoreConflict), self.write() as tx:
+                return run(tx)
+        with self.write() as tx:
+            return run(tx)
+
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
         click.echo(to_json(value) if self.as_json else text)
@@ -88,7 +99,7 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the common options to a command, give it a session, and print what goes wrong.
 
-    With `needs_project=False` the command runs even where its project was deleted, and may bring it back.
+    With `needs_project=False` the command runs even where its project does not exist, and may bring it back.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
@@ -130,9 +141,8 @@ def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> I
         opened.retention = settings.retention
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
-        if wants.in_project:
-            with suppress(*([] if wants.needs_project else [NotFound])):
-                projects.require(opened, session.scope)
+        if wants.in_project and wants.needs_project:
+            projects.require(opened, session.scope)
         local = settings.user or users.local(opened, settings.home)
         author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
         user = local if wants.as_user else settings.user

@@ -20,6 +20,8 @@ def cli() -> None:
 @command(needs_project=False, as_user=True)
 def list_(session: Session, is_everything: bool) -> None:
     """List what was deleted and can be brought back, the last deleted first."""
+    if not is_everything:
+        projects.require(session.database, session.scope)
     with session.read() as tx:
         found = history.list_trash(tx, session.scope, is_everything=is_everything)
         names = projects.names_of(tx, [one.project or 0 for one in found])

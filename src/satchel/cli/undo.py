@@ -9,6 +9,7 @@ from satchel.cli.store import Session, command, confirm
 from satchel.services import undo
 from satchel.services.history import FeedEntry
 from satchel.services.undo import Step
+from satchel.storage.database import Tx
 
 
 @click.command()
@@ -27,10 +28,13 @@ def cli(session: Session, last: int, yes: bool) -> None:
         return
     plan = "\n".join(f"  {_propose(entry)}" for step in steps for entry in step.changes)
     confirm(f"This will\n{plan}\nDo it?", is_yes=yes)
-    with session.write() as tx:
+
+    def take_back(tx: Tx) -> list[Step]:
         if not yes and undo.plan(tx, session.scope, last) != steps:
             raise click.ClickException("something else was changed while you were asked; nothing was undone.")
-        done = undo.undo(tx, session.scope, last)
+        return undo.undo(tx, session.scope, last)
+
+    done = session.transact(take_back)
     value = [{"at": step.at, "changes": [describe_entry(entry) for entry in step.changes]} for step in done]
     session.say("\n".join(_report(done)), {"undone": value})
 

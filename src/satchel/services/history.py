@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.errors import NotFound, VersionMissing
+from satchel.errors import NotFound, VersionMissing, WrongArgument
 from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
-from satchel.services import projects, references, states, tasks
+from satchel.services import projects, references, rules, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
 from satchel.storage import history_labels, revisions, trash
@@ -126,7 +126,9 @@ def list_changes(
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
+        WrongArgument: nothing can have the name of the query.
     """
+    _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
     found = revisions.feed(tx, query, projects=numbers, owner=owner, limit=limit + 1)
@@ -135,6 +137,7 @@ def list_changes(
 
 def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
     """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
+    _check(query)
     return label(tx, revisions.list_oldest(tx, query, limit))
 
 
@@ -164,9 +167,11 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
-    numbers: list[int] | None = [projects.current(tx, scope).number]
-    if is_everything:
-        numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    numbers: list[int] | None = None
+    if not is_everything:
+        numbers = [projects.current(tx, scope).number]
+    elif scope.projects is not None:
+        numbers = sorted(projects.allowed_numbers(tx, scope))
     return trash.list_all(tx, projects=numbers, owner=scope.user, since=trash.kept_since(tx), limit=limit)
 
 
@@ -188,6 +193,11 @@ def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
             raise NotFound("project", references.name_of_deleted(tx, revision.project), scope)
         scope = projects.enter(scope, entry.project)
     return references.find(tx, scope, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+
+
+def _check(query: ChangeQuery) -> None:
+    if not rules.is_storable(query.by):
+        raise WrongArgument("by", "pattern", value=query.by)
 
 
 def _is_wanted(revision: Revision, query: ChangeQuery) -> bool:
