@@ -8,6 +8,10 @@ import apsw
 import psycopg
 import pytest
 
+from satchel.errors import StoreFailed
+from satchel.storage.database import Database
+from satchel.storage.postgres import PostgresDatabase
+from satchel.storage.sqlite import SqliteDatabase
 from tests.cli.test_commands import Command, done, failed, satchel, value
 from tests.cli.test_history import on_terminal
 from tests.support.command import run as run_command
@@ -83,7 +87,7 @@ def test_the_trash_lists_what_was_deleted(satchel: Command) -> None:
 
 
 def test_the_trash_is_emptied_of_everything(satchel: Command, store: str) -> None:
-    assert done(satchel("trash", "empty")) == "The trash is empty.\n"
+    assert done(satchel("trash", "empty")).startswith("The trash is empty.\n")
     for user, title in ((ADA, "Hers"), (BOB, "His")):
         number = value(satchel("task", "add", title, "--json", SATCHEL_USER=user))["number"]
         satchel("task", "delete", str(number), SATCHEL_USER=user)
@@ -202,6 +206,25 @@ def test_a_reader_that_keeps_old_pages_is_told(tmp_path: Path) -> None:
     satchel("prompt", "add", "Other", "x")
     done(satchel("purge", "other", "--yes"))
     assert files_with(b"a secret of the tea", store) == []
+
+
+def test_bytes_that_cannot_be_removed_now_are_told(
+    satchel: Command, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Database) -> str:
+        raise StoreFailed("disk full")
+
+    satchel("prompt", "add", "Tea", "x")
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteDatabase, "scrub", fail)
+        patch.setattr(PostgresDatabase, "scrub", fail)
+        said = failed(satchel("purge", "tea", "--yes"), 1)
+    assert said == (
+        "satchel: Removed prompt 'tea' for good. But its bytes are still on the disk: disk full. "
+        "Try again with: satchel trash empty\n"
+    )
+    failed(satchel("log", "tea"), 3)
+    assert value(satchel("trash", "empty", "--json"))["removed"] == 0
 
 
 def test_history_tells_what_it_costs(satchel: Command, store: str) -> None:

@@ -1,9 +1,12 @@
 """`satchel purge`: removes items with their history and their bytes."""
 
+from collections.abc import Mapping
+
 import click
 
 from satchel.cli.changes import name_item
 from satchel.cli.store import Session, check_owner, command, confirm
+from satchel.errors import StoreFailed
 from satchel.services import pruning, references
 from satchel.storage.database import Tx
 
@@ -30,6 +33,16 @@ def cli(session: Session, items: tuple[str, ...], yes: bool) -> None:
                 raise click.ClickException("something was changed while you were asked; nothing was removed.")
 
     session.transact(purge)
-    note = session.database.scrub()
-    value = {"purged": [{"kind": item.kind, "item": item.key} for _, item in found.values()], "note": note or None}
-    session.say("\n".join([f"Removed {things} for good.", *([note] if note else [])]), value)
+    value = {"purged": [{"kind": item.kind, "item": item.key} for _, item in found.values()]}
+    report_removal(session, f"Removed {things} for good.", value)
+
+
+def report_removal(session: Session, done: str, value: Mapping[str, object]) -> None:
+    """Remove the bytes of what was removed from the disk, and print what was done and what is left to do."""
+    try:
+        note = session.database.scrub()
+    except StoreFailed as error:
+        raise click.ClickException(
+            f"{done} But its bytes are still on the disk: {error}. Try again with: satchel trash empty"
+        ) from error
+    session.say("\n".join([done, *([note] if note else [])]), {**value, "note": note or None})

@@ -4,6 +4,7 @@ import click
 
 from satchel import clock
 from satchel.cli.changes import key_of, shorten_time
+from satchel.cli.purge import report_removal
 from satchel.cli.store import Session, check_owner, command, confirm
 from satchel.model import Timestamp
 from satchel.services import history, projects, pruning
@@ -61,15 +62,12 @@ def empty(session: Session, yes: bool) -> None:
     check_owner(session, "may not empty the trash of all users")
     with session.read() as tx:
         count = sum(count_trash(tx).values())
-    if not count:
-        session.say("The trash is empty.", {"removed": 0, "note": None})
-        return
     things = "1 deleted item" if count == 1 else f"{count} deleted items"
-    confirm(f"This removes {things} of all projects and users; nothing brings them back. Go on?", is_yes=yes)
-    pruning.prune(session.database, empty_trash=True)
-    note = session.database.scrub()
-    text = "\n".join([f"Removed {things} for good.", *([note] if note else [])])
-    session.say(text, {"removed": count, "note": note or None})
+    if count:
+        confirm(f"This removes {things} of all projects and users; nothing brings them back. Go on?", is_yes=yes)
+        pruning.prune(session.database, empty_trash=True)
+    done = f"Removed {things} for good." if count else "The trash is empty."
+    report_removal(session, done, {"removed": count})
 
 
 def _end(session: Session, deleted_at: Timestamp) -> Timestamp:
