@@ -492,6 +492,36 @@ def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Pa
     assert status == 0 and shown.endswith("Put back prompt 'tea'.\n")
 
 
+def test_a_deleted_project_is_undone_where_it_is_the_project_of_the_command(satchel: Command) -> None:
+    satchel("project", "create", "demo")
+    satchel("prompt", "add", "Tea", "Boil", SATCHEL_PROJECT="demo")
+    satchel("project", "delete", "demo", "--yes", SATCHEL_PROJECT="demo")
+    assert done(satchel("undo", "--yes", SATCHEL_PROJECT="demo")) == "Brought back project 'demo'.\n"
+    assert done(satchel("prompt", "show", "tea", SATCHEL_PROJECT="demo")) == "Boil"
+
+
+def test_everything_that_one_command_did_is_undone_together(satchel: Command) -> None:
+    for title in ("One", "Two", "Three"):
+        satchel("task", "add", title)
+    satchel("task", "done", "1", "2")
+    satchel("task", "delete", "1", "3")
+    assert sorted(done(satchel("undo", "--yes")).splitlines()) == [
+        "Brought back task #1 'One'.",
+        "Brought back task #3 'Three'.",
+    ]
+    assert done(satchel("undo", "--yes")).splitlines() == ["Put back task #2 'Two'.", "Put back task #1 'One'."]
+    assert done(satchel("task", "list")) == "3\t\tThree\n2\t\tTwo\n1\t\tOne\n"
+
+
+def test_a_reader_of_the_audit_trail_may_stop_early(satchel: Command, store: str, tmp_path: Path) -> None:
+    for number in range(5):
+        satchel("prompt", "add", f"Tea {number}", "x" * 100)
+    shell = f"{sys.executable} -m satchel log --all --format jsonl | head -c 10"
+    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    ended = subprocess.run(["sh", "-c", shell], env=environment, capture_output=True, check=True)
+    assert (len(ended.stdout), ended.stderr) == (10, b"")
+
+
 def test_a_version_that_is_not_there_names_those_that_are(satchel: Command) -> None:
     satchel("prompt", "add", "Tea", "green")
     satchel("prompt", "edit", "tea", "black")
@@ -503,6 +533,9 @@ def test_a_version_that_is_not_there_names_those_that_are(satchel: Command) -> N
     for version in ("0", "-1", "x", "1.5", str(2**63), "9" * 40):
         failed(satchel("restore", "tea", "--version", version), 2)
         failed(satchel("diff", "tea", "--", version), 2)
+    for limit in ("0", "-1", "x", "9" * 40):
+        failed(satchel("log", "--limit", limit), 2)
+        failed(satchel("undo", "--last", limit), 2)
     assert value(satchel("prompt", "show", "tea", "--json"))["version"] == 2
 
 

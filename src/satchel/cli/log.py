@@ -21,7 +21,7 @@ _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a s
 @click.argument("item", required=False)
 @click.option("--since", metavar="TIME", default="", help="Only later: 30m, 12h, 7d, 2w ago, a day, or a UTC time.")
 @click.option("--by", metavar="WHO", default="", help="Only by: you, person, model, a user, token, client or contract.")
-@click.option("--limit", type=click.IntRange(1), help=f"How many at most.  [default: {_LIMIT}; jsonl: no limit]")
+@click.option("--limit", type=click.IntRange(1, 10**9), help=f"How many at most.  [default: {_LIMIT}; jsonl: no limit]")
 @click.option("--all", "is_everything", is_flag=True, help="All projects and users: for the owner of the store.")
 @click.option("--format", type=click.Choice(["text", "jsonl"]), help="With --all: jsonl for one object a line.")
 @command(needs_project=False, as_user=True)
