@@ -82,7 +82,7 @@ def put(
 
     Raises:
         Taken, MissingBlocker: as `restore`.
-        StoreConflict: another call changed it meanwhile.
+        StoreConflict: another call changed or deleted it meanwhile.
     """
     wanted = (
         states.with_blockers(old.state, _choose_blockers(tx, scope, live, old)) if live.kind == "task" else old.state
@@ -97,7 +97,9 @@ def put(
     with restoring(tx, undone):
         try:
             now = _put(tx, scope, live, wanted, project)
-        except VersionConflict as conflict:
+        except (VersionConflict, NotFound) as conflict:
+            if conflict.kind != live.kind:
+                raise
             raise StoreConflict(str(conflict)) from conflict
     return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old, now)))
 
