@@ -98,11 +98,11 @@ def test_of_two_edits_at_once_each_version_keeps_its_own_text_and_tags(
     draft = PromptDraft(title="Tee", content="one", tags=["a"])
     prompt = write(database, ADA, lambda tx: prompts.add(tx, ADA, draft))
     overlap(
-        lambda tx: prompts.update(tx, ADA, prompt.id, PromptPatch(content="two", tags=["b"])),
+        lambda tx: prompts.update(tx, ADA, prompt.id, PromptPatch(content="two", tags=["b", "longer"])),
         lambda tx: prompts.update(tx, ADA, prompt.id, PromptPatch(content="three")),
     )
     assert list_versions(database, "tee") == [(1, "add"), (2, "update"), (3, "update")]
-    expected = [("one", ("a",)), ("two", ("b",)), ("three", ("b",))]
+    expected = [("one", ("a",)), ("two", ("b", "longer")), ("three", ("b", "longer"))]
     assert read_states(database, "tee", "text", "tags") == expected
 
 
