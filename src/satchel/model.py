@@ -364,6 +364,16 @@ class Revision(Struct, frozen=True, kw_only=True):
     author: Author = Author()
 
 
+class ChangeQuery(Struct, frozen=True, kw_only=True):
+    """Which changes are wanted."""
+
+    kinds: Sequence[ItemKind] = KINDS
+    since: Timestamp = ""
+    by: str = ""  # a user, the id of a token, or the name of a client or contract
+    after: int = 0  # only revisions with a greater number
+    before: int = 2**53  # only revisions with a smaller one
+
+
 class TrashedItem(Struct, frozen=True, kw_only=True):
     """A deleted item that can be brought back."""
 

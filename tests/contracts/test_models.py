@@ -113,6 +113,12 @@ def use_satchel(call: Call) -> None:
     call("complete_task", task="1")
     call("delete_task", task="2")
     call("list_projects")
+    call("history")
+    call("history", item="#2")
+    call("history", item="#1", version=2, against=1)
+    call("history", item="#1", version=9)
+    call("restore", item="#2")
+    call("restore", item="nowhere")
     for tool in ("get_prompt", "render_prompt", "delete_prompt"):
         call(tool, prompt="nowhere")
     for tool in ("read_resource", "delete_resource"):

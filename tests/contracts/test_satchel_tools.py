@@ -26,6 +26,7 @@ NAMES = [
     *("add_prompt", "list_prompts", "get_prompt", "render_prompt", "update_prompt", "delete_prompt", "list_tags"),
     *("add_resource", "list_resources", "read_resource", "update_resource", "delete_resource"),
     *("add_task", "list_tasks", "update_task", "complete_task", "delete_task", "list_projects"),
+    *("history", "restore"),
 ]
 
 
@@ -55,9 +56,9 @@ def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
         assert schema["type"] == "object"
 
 
-READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_"))}
-LOSES = {name for name in NAMES if name.startswith(("update_", "delete_"))}
-REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_"))}
+READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history"))}
+LOSES = {name for name in NAMES if name.startswith(("update_", "delete_", "restore"))}
+REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,6 +25,12 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
+    errors.VersionMissing: [
+        errors.VersionMissing("prompt", "7", 9, (3, 2)),
+        errors.VersionMissing("task", "#7", 9, ()),
+    ],
+    errors.MissingBlocker: [errors.MissingBlocker(7, "Tea")],
+    errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
     AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
     UnknownName: [UnknownName(errors.NotFound("prompt", "7", SCOPE), ("8",))],

@@ -5,6 +5,15 @@ projects            create, find, rename and delete projects
 prompts             add, find, list, search, update and delete prompts
 resources           add, find, list, update and delete resources
 tasks               add, find, list, update, complete and delete tasks
+recording           records every change in the transaction that makes it
+states              items as history keeps them
+references          finds the item that a reference names, deleted ones too
+history             the versions of an item, and the feed of changes
+diffs               versions as texts, and the difference between two
+restoring           makes an old version, or a deleted item, the newest
+undo                takes back what a user did last
+pruning             keeps history and trash within the retention; removes one item for good
+moments             times as people and models write them
 users               the local user
 argument_history    the values that a user gave to the arguments of prompts
 completion          completions of a half-typed name

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.errors import NotFound, VersionMissing
-from satchel.model import KINDS, Item, ItemKind, Revision, Scope, Timestamp, TrashedItem
+from satchel.model import ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
 from satchel.services import projects, references, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
@@ -106,16 +106,7 @@ def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
 
 
 def list_changes(
-    tx: Tx,
-    scope: Scope,
-    *,
-    since: Timestamp = "",
-    by: str = "",
-    after: int = 0,
-    before: int = 2**53,
-    limit: int = 50,
-    kinds: Sequence[ItemKind] = KINDS,
-    is_everything: bool = False,
+    tx: Tx, scope: Scope, query: ChangeQuery, *, limit: int, is_everything: bool = False
 ) -> tuple[list[FeedEntry], bool]:
     """What changed in the scope's project and in the user's tasks, the newest first, and whether there is more.
 
@@ -126,17 +117,7 @@ def list_changes(
     """
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
-    found = revisions.feed(
-        tx,
-        projects=numbers,
-        owner=owner,
-        kinds=kinds,
-        since=since,
-        by=by,
-        after=after,
-        before=before,
-        limit=limit + 1,
-    )
+    found = revisions.feed(tx, query, projects=numbers, owner=owner, limit=limit + 1)
     return label(tx, found[:limit]), len(found) > limit
 
 

@@ -5,7 +5,6 @@ resource; a name that neither has may be that of a project.
 """
 
 from typing import TypeVar
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -82,6 +81,8 @@ def _parse(text: str) -> tuple[ItemKind | None, str]:
         kind, _, key = text.removeprefix(_SCHEME).partition("/")
         for one in KINDS:
             if kind == one and one != "resource":
+                from urllib.parse import unquote  # 3 ms of a start, and few references are URIs
+
                 return one, unquote(key)
     return ("resource", text) if "://" in text else (None, text)
 

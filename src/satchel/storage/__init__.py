@@ -17,6 +17,11 @@ prompt_pages        pages of prompts, and the names beside a mistyped one
 resources           queries about resources
 tasks               queries about tasks, and which blocks which
 task_pages          pages of tasks in the order of a filter
+revisions           queries about changes: who made them, and the states that they replaced
+deltas              old states as differences from the next one
+history_labels      what the items of changes are called now
+trash               queries about deleted items
+pruning             removes what is older than the retention, in small steps
 argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
 tokens              queries about tokens

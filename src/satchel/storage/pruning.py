@@ -33,7 +33,8 @@ def remove(tx: Tx, kind: ItemKind, item: int) -> None:
     if kind == "project":
         while _remove_contents(tx, item):
             pass
-    tx.run(_DELETE[kind], numbers=[item])
+    sql = _DELETE[kind]
+    tx.run(sql, numbers=[item])
     tx.run("delete from revisions where kind = :kind and item = :item", kind=kind, item=item)
     tx.run("delete from trash where kind = :kind and item = :item", kind=kind, item=item)
 

@@ -6,7 +6,9 @@ Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes 
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.model import Action, Author, Item, ItemKind, Revision
+from msgspec.structs import asdict
+
+from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Revision
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
@@ -88,21 +90,9 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
 
 
 def feed(
-    tx: Tx,
-    *,
-    projects: Sequence[int] | None,
-    owner: str | None,
-    kinds: Sequence[ItemKind],
-    since: str = "",
-    by: str = "",
-    after: int = 0,
-    before: int = 2**53,
-    limit: int,
+    tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, owner: str | None, limit: int
 ) -> list[Revision]:
-    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None.
-
-    `by` is a user, the beginning of a token's id, or the name of a client or contract.
-    """
+    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None."""
     sql = f"""
         {_SELECT}
         where r.number > :after and r.number < :before and r.at >= :since and r.action <> 'known' and r.kind in :kinds
@@ -112,9 +102,8 @@ def feed(
         order by r.number desc limit :limit
     """
     values: dict[str, Any] = {"all_projects": projects is None, "projects": list(projects or ())}
-    values |= {"all_owners": owner is None, "owner": owner or "", "since": since, "by": by, "before": before}
-    values |= {"after": after, "kinds": list(kinds)}
-    return [_revision(row) for row in tx.all(sql, **values, limit=limit)]
+    values |= {"all_owners": owner is None, "owner": owner or "", "limit": limit}
+    return [_revision(row) for row in tx.all(sql, **values, **asdict(query))]
 
 
 def last_by(tx: Tx, user: str, limit: int) -> list[str]:

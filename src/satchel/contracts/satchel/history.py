@@ -10,7 +10,7 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import Author, ItemKind, Revision, Scope
+from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import diffs, restoring
 from satchel.services import history as versions
@@ -66,7 +66,7 @@ def restore(context: Context, args: Restore) -> Body:
     key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name
     what = f"{done.item.kind} {key}"
     if not done.is_changed:
-        text = f"Nothing to do: {what} is like version {done.from_version} already, version {done.item.version}"
+        text = f"Nothing changed: {what} is like that already, version {done.item.version}"
     elif done.was_deleted:
         text = f"Brought back {what}, version {done.item.version}"
     else:
@@ -98,16 +98,14 @@ def _list_changes(context: Context, args: History) -> Body:
             if moment is None:
                 raise WrongArgument("since", "format", value=args.since) from None
             since = moment
-    found, has_more = versions.list_changes(
-        context.tx,
-        context.scope,
+    query = ChangeQuery(
+        kinds=[kind for kind in KINDS if _may_read(context, kind)],
         since=since,
         by=args.by or "",
         after=after,
         before=int(last[1]) if last else 2**53,
-        limit=_PAGE,
-        kinds=[kind for kind in (*_READING, "project") if _may_read(context, kind)],
     )
+    found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
     rows = [_describe_change(entry, context.scope) for entry in found]
     structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
     lines = [_format_change(entry, context.scope) for entry in found]
@@ -179,13 +177,8 @@ def _check_kind(context: Context, item: FoundItem, reference: str) -> None:
 
 # -- answers ----------------------------------------------------------------------------------------------------
 
-HISTORY = shared.answer_of_several(
-    changes={"type": "array"},
-    versions={"type": "array"},
-    text=shared.STRING,
-    diff=shared.STRING,
-    next_cursor=shared.STRING,
-)
+_ROWS = {"type": "array"}
+HISTORY = shared.answer_with_one(changes=_ROWS, versions=_ROWS, text=shared.STRING, diff=shared.STRING)
 RESTORED = shared.answer_with(
     restored=shared.object_with(("kind", "item", "version", "changed"), item=shared.STRING, version=shared.INTEGER)
 )
@@ -210,9 +203,9 @@ def _when(revision: Revision) -> str:
 
 def _who(author: Author, scope: Scope) -> str:
     """Who made a change, in few words: the program, and the user where it is another one than the caller."""
-    program = author.client or author.contract or "unknown"
-    if author.client and author.client_version:
-        program = f"{author.client} {author.client_version}"
+    program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
+    if author.caller == "person":
+        program = f"a person with {program}"
     is_other = author.user not in ("", scope.user)
     return f"user {author.user[:8]}, {program}" if is_other else program
 

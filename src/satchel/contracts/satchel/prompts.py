@@ -331,6 +331,6 @@ TOOLS = (
         shared.UPDATES,
         at_least_one=("title", "content", "description", "tags", "arguments"),
     ),
-    _tool(delete_prompt, "Delete a prompt for good", OnePrompt, DELETED_PROMPT, shared.DELETES),
+    _tool(delete_prompt, "Delete a prompt; restore brings it back", OnePrompt, DELETED_PROMPT, shared.DELETES),
     _tool(list_tags, "Tags of prompts with counts", ListTags, TAG_LIST),
 )

@@ -266,5 +266,5 @@ TOOLS = (
         shared.UPDATES,
         at_least_one=("content", "mime_type", "description"),
     ),
-    _tool(delete_resource, "Delete a document for good", OneResource, DELETED_RESOURCE, shared.DELETES),
+    _tool(delete_resource, "Delete a document; restore brings it back", OneResource, DELETED_RESOURCE, shared.DELETES),
 )

@@ -101,7 +101,7 @@ def object_with(required: tuple[str, ...], /, **members: Schema) -> Schema:
     return {"type": "object", "properties": members, "required": list(required)}
 
 
-_ERROR = object_with(("code", "message"), code=STRING, message=STRING, hint=STRING)
+_ERROR = object_with(("code", "message"), code=STRING, message=STRING)
 
 
 def answer_with(**members: Schema) -> Schema:
@@ -115,9 +115,11 @@ def answer_with(**members: Schema) -> Schema:
     }
 
 
-def answer_of_several(**members: Schema) -> Schema:
-    """The schema of what a tool answers that has one of several answers: the project and some of these members."""
-    return {"type": "object", "properties": {"project": STRING, **members, "error": _ERROR}}
+def answer_with_one(**members: Schema) -> Schema:
+    """The schema of what a tool with several answers gives: the project and one of these members, or an error."""
+    answers = [{"required": ["project", name]} for name in members]
+    properties = {"project": STRING, **members, "error": _ERROR}
+    return {"type": "object", "properties": properties, "oneOf": [*answers, {"required": ["error"]}]}
 
 
 def array_of(items: Schema) -> Schema:

@@ -291,5 +291,5 @@ TOOLS = (
         at_least_one=("title", "description", "status", "tags", "priority", "due", "blocked_by", "project"),
     ),
     _tool(complete_task, "Mark a task as done", OneTask, ONE_TASK, shared.COMPLETES),
-    _tool(delete_task, "Delete a task for good", OneTask, DELETED_TASK, shared.DELETES),
+    _tool(delete_task, "Delete a task; restore brings it back", OneTask, DELETED_TASK, shared.DELETES),
 )

@@ -1,0 +1,288 @@
+"""History over the real transport: what changed, what was, and how to get it back, on both engines."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.model import Scope
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.satchel import ok, refusal
+from tests.support.stdio import NEWEST, Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+BOB = "22222222-2222-4222-8222-222222222222"
+LONG = "\n".join(f"{number}. A rule that took an hour to write." for number in range(300))
+
+
+@pytest.fixture
+def own(store: str, serve: Callable[..., Server]) -> Server:
+    return serve("satchel", store, NEWEST, "--user", ANN)
+
+
+def rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
+    [entries] = [answer[member] for member in ("changes", "versions") if member in answer]
+    return [tuple(entry[name] for name in names) for entry in entries]
+
+
+def test_an_elided_edit_is_undone_in_one_call(own: Server) -> None:
+    ok(own, "add_prompt", title="Rules", content=LONG, tags=["a"], description="All of them")
+    ok(own, "update_prompt", prompt="rules", content="... (rest unchanged)")
+    answer = ok(own, "restore", item="rules")
+    assert answer["restored"] == {
+        "kind": "prompt",
+        "item": "rules",
+        "version": 3,
+        "from_version": 1,
+        "changed": True,
+    }
+    prompt = ok(own, "get_prompt", prompt="rules")["prompt"]
+    assert (prompt["content"], prompt["tags"], prompt["description"]) == (LONG, ["a"], "All of them")
+
+
+def test_restoring_twice_does_nothing_the_second_time(own: Server) -> None:
+    ok(own, "add_prompt", title="Rules", content="one")
+    ok(own, "update_prompt", prompt="rules", content="two")
+    for arguments in ({"item": "rules"}, {"item": "rules", "version": 1}):
+        first = ok(own, "restore", **arguments)["restored"]
+        again = ok(own, "restore", **arguments)["restored"]
+        assert (again["changed"], again["version"]) == (False, first["version"])
+    assert rows(ok(own, "history", item="rules"), "version", "action") == [
+        (3, "restore"),
+        (2, "update"),
+        (1, "add"),
+    ]
+
+
+def test_a_version_is_read_and_compared(own: Server) -> None:
+    ok(own, "add_prompt", title="Rules", content="one\ntwo\nthree\nfour")
+    ok(own, "update_prompt", prompt="rules", content="one\ntwo\n3\nfour", tags=["new"])
+    answer = ok(own, "history", item="rules", version=1)
+    assert answer == {
+        "project": "default",
+        "kind": "prompt",
+        "item": "rules",
+        "version": 1,
+        "text": "name: rules\ntitle: Rules\n\none\ntwo\nthree\nfour",
+    }
+    answer = ok(own, "history", item="rules", version=2, against=1)
+    assert answer == {
+        "project": "default",
+        "kind": "prompt",
+        "item": "rules",
+        "version": 2,
+        "against": 1,
+        "diff": "--- version 1\n+++ version 2\n@@ -2,2 +2,3 @@\n title: Rules\n+tags: new\n \n"
+        "@@ -5,3 +6,3 @@\n two\n-three\n+3\n four",
+    }
+
+
+def test_the_feed_tells_what_changed_and_through_what(own: Server, store: str, serve: Callable[..., Server]) -> None:
+    other = serve("prompt-store", store, NEWEST, "--user", BOB)
+    marker = ok(own, "history")["since"]
+    ok(own, "add_task", title="Water the plants")
+    added = other.call("add_prompt", {"title": "Tea", "content": "Boil"})["structuredContent"]
+    ok(own, "complete_task", task="#1")
+    other.call("delete_prompt", {"id": added["id"]})
+    feed = ok(own, "history", since=marker)
+    assert rows(feed, "kind", "item", "action", "version") == [
+        ("prompt", "tea", "delete", 2),
+        ("task", "#1", "update", 2),
+        ("prompt", "tea", "add", 1),
+        ("task", "#1", "add", 1),
+    ]
+    by = [entry["by"] for entry in feed["changes"]]
+    assert by[0] == by[2] and by[0].startswith(f"user {BOB[:8]}, ")
+    assert by[1] == by[3] and not by[1].startswith("user ")
+    assert rows(ok(own, "history", since=marker, by=BOB), "item") == [("tea",), ("tea",)]
+    assert rows(ok(own, "history", since=marker, by="prompt-store"), "item") == [("tea",), ("tea",)]
+    assert ok(own, "history", since=feed["since"])["changes"] == []
+    assert rows(ok(own, "history", since="1d"), "item")[:2] == [("tea",), ("#1",)]
+    assert ok(own, "history", since="2999-01-01")["changes"] == []
+
+
+def test_the_feed_comes_in_pages(own: Server) -> None:
+    for number in range(60):
+        ok(own, "add_task", title=f"Task {number}")
+    first = ok(own, "history")
+    second = ok(own, "history", cursor=first["next_cursor"])
+    items = [item for page in (first, second) for (item,) in rows(page, "item")]
+    assert items[:60] == [f"#{number}" for number in range(60, 0, -1)]
+    assert "next_cursor" not in second and "since" not in second
+
+
+def test_what_any_contract_deletes_comes_back(own: Server, store: str, serve: Callable[..., Server]) -> None:
+    ok(
+        own,
+        "add_prompt",
+        title="Tea",
+        content="Boil {{ it }}",
+        arguments=[{"name": "it", "required": True}],
+        tags=["x"],
+    )
+    before = ok(own, "get_prompt", prompt="tea")["prompt"]
+    serve("mcpkg", store).call("delete_prompt", {"name": "tea"})
+    assert refusal(own, "get_prompt", prompt="tea")["code"] == "not_found"
+    restored = ok(own, "restore", item="tea")["restored"]
+    assert restored == {"kind": "prompt", "item": "tea", "version": 3, "from_version": 1, "changed": True}
+    after = ok(own, "get_prompt", prompt="tea")["prompt"]
+    assert after == before | {"version": 3, "updated_at": after["updated_at"]}
+    ok(own, "add_resource", name="notes", content="AAEC", mime_type="image/png", description="A picture")
+    document = ok(own, "read_resource", resource="notes")
+    ok(own, "delete_resource", resource="notes")
+    ok(own, "restore", item="notes")
+    assert ok(own, "read_resource", resource="notes")["resource"]["uri"] == document["resource"]["uri"]
+
+
+def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Server) -> None:
+    ok(own, "add_task", title="First")
+    ok(own, "add_task", title="Second", blocked_by=["#1"], tags=["a"], due="2030-01-01", priority="high")
+    ok(own, "add_task", title="Third", blocked_by=["#2"])
+    before = {task["number"]: task for task in ok(own, "list_tasks", status="all")["tasks"]}
+    ok(own, "delete_task", task="#2")
+    assert [task["number"] for task in ok(own, "list_tasks")["tasks"]] == [1, 3]
+    ok(own, "restore", item="#2")
+    after = {task["number"]: task for task in ok(own, "list_tasks", status="all")["tasks"]}
+    for number in before:
+        changed = {name: after[number][name] for name in ("version", "updated_at")}
+        assert after[number] == before[number] | changed
+
+
+def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Server) -> None:
+    ok(own, "add_prompt", title="Tea", content="green")
+    gone = ok(own, "get_prompt", prompt="tea")["prompt"]["id"]
+    ok(own, "delete_prompt", prompt="tea")
+    ok(own, "add_prompt", title="Tea", content="black")
+    restored = ok(own, "restore", item=gone)["restored"]
+    assert (restored["item"], restored["notes"]) == (
+        "tea-2",
+        ["The name tea is taken; it came back as tea-2.", "The title Tea is taken; it came back as Tea (2)."],
+    )
+    assert ok(own, "get_prompt", prompt="tea-2")["prompt"]["content"] == "green"
+    assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "black"
+
+
+def test_versions_go_on_under_a_name(own: Server) -> None:
+    ok(own, "add_prompt", title="Tea", content="green")
+    ok(own, "update_prompt", prompt="tea", content="white")
+    ok(own, "delete_prompt", prompt="tea")
+    assert ok(own, "add_prompt", title="Tea", content="black")["prompt"]["version"] == 4
+    assert rows(ok(own, "history", item="tea"), "version", "action") == [
+        (4, "add"),
+        (3, "delete"),
+        (2, "update"),
+        (1, "add"),
+    ]
+    assert ok(own, "restore", item="tea", version=2)["restored"]["version"] == 5
+    assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "white"
+
+
+def test_a_deleted_project_comes_back_whole(own: Server, store: str, serve: Callable[..., Server]) -> None:
+    database = open_database(store)
+    with database.write(Scope(user=ANN)) as tx:
+        projects.add(tx, "zoo")
+    zoo = serve("satchel", store, NEWEST, "--user", ANN, "--project", "zoo")
+    ok(zoo, "add_prompt", title="Lion", content="Roar", tags=["big"])
+    ok(zoo, "add_resource", name="map", content="here")
+    ok(zoo, "add_task", title="Feed")
+    with database.write(Scope(user=ANN)) as tx:
+        projects.delete(tx, "zoo")
+    database.close()
+    assert refusal(zoo, "get_prompt", prompt="lion")["code"] == "not_found"
+    assert "project" not in ok(own, "list_tasks")["tasks"][0]
+    assert [one["name"] for one in ok(own, "list_projects")["projects"]] == ["default"]
+    assert ok(own, "restore", item="satchel://project/zoo")["restored"]["item"] == "zoo"
+    assert ok(zoo, "get_prompt", prompt="lion")["prompt"]["tags"] == ["big"]
+    assert ok(zoo, "read_resource", resource="map")["resource"]["name"] == "map"
+    assert ok(own, "list_tasks", project="zoo")["tasks"][0]["title"] == "Feed"
+
+
+def test_a_restore_that_would_break_a_rule_changes_nothing(own: Server) -> None:
+    ok(own, "add_task", title="First")
+    ok(own, "add_task", title="Second", blocked_by=["#1"])
+    ok(own, "update_task", task="#2", blocked_by=[])
+    ok(own, "delete_task", task="#1")
+    before = ok(own, "list_tasks", status="all")["tasks"]
+    assert refusal(own, "restore", item="#2", version=1) == {
+        "code": "conflict",
+        "message": "It was blocked by #1 First, which is in the trash.",
+        "hint": "Restore #1 first.",
+        "near": ["#1"],
+    }
+    ok(own, "add_prompt", title="Tea", content="x")
+    ok(own, "update_prompt", prompt="tea", title="Coffee")
+    ok(own, "add_prompt", title="Tea", content="y")
+    assert refusal(own, "restore", item="satchel://prompt/tea", version=1)["code"] == "already_exists"
+    assert ok(own, "list_tasks", status="all")["tasks"] == before
+
+
+@pytest.mark.parametrize("version", [9, 2**53])
+def test_a_version_that_is_not_there_names_those_that_are(own: Server, version: int) -> None:
+    ok(own, "add_prompt", title="Tea", content="x")
+    ok(own, "update_prompt", prompt="tea", content="y")
+    expected = {
+        "code": "not_found",
+        "message": f"Prompt 'tea' has no version {version}.",
+        "hint": "There are versions 2, 1.",
+        "versions": [2, 1],
+    }
+    assert refusal(own, "history", item="tea", version=version) == expected
+    assert refusal(own, "restore", item="tea", version=version) == expected
+
+
+def test_a_name_of_several_kinds_is_refused_with_both(own: Server) -> None:
+    ok(own, "add_prompt", title="Tea", content="x")
+    ok(own, "add_resource", name="tea", content="y")
+    both = ["satchel://prompt/tea", "satchel://resource/tea"]
+    assert refusal(own, "history", item="tea") == {
+        "code": "invalid_argument",
+        "message": "Several items are called 'tea'.",
+        "hint": f"Say which: {' or '.join(both)}.",
+        "near": both,
+    }
+    assert [ok(own, "history", item=one)["kind"] for one in both] == ["prompt", "resource"]
+
+
+def test_what_others_have_is_answered_like_what_does_not_exist(
+    own: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    other = serve("satchel", store, NEWEST, "--user", BOB)
+    ok(own, "add_task", title="Secret")
+    ok(own, "add_task", title="Secret too")
+    ok(own, "delete_task", task="#2")
+    id = ok(own, "list_tasks")["tasks"][0]["id"]
+
+    def answer(item: str, tool: str) -> str:
+        return str(refusal(other, tool, item=item)).replace(item, "X")
+
+    for tool in ("history", "restore"):
+        assert answer("#1", tool) == answer("#2", tool) == answer("#99", tool)
+        assert answer("satchel://task/1", tool) == answer("satchel://task/99", tool)
+        assert answer(id, tool) == answer(BOB, tool)
+    assert all(kind != "task" for (kind,) in rows(ok(other, "history"), "kind"))
+
+
+def test_a_server_of_some_tools_tells_of_their_items_only(
+    store: str, serve: Callable[..., Server], own: Server
+) -> None:
+    ok(own, "add_prompt", title="Tea", content="x")
+    ok(own, "add_task", title="Drink")
+    narrow = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", "tasks")
+    assert {kind for (kind,) in rows(ok(narrow, "history"), "kind")} == {"task", "project"}
+    assert refusal(narrow, "history", item="tea")["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [
+        ({"since": "yesterday"}, "since"),
+        ({"cursor": "made up"}, "cursor"),
+        ({"item": "tea", "version": 0}, "version"),
+        ({"item": "  "}, "item"),
+        ({"item": "tea", "against": "1"}, "against"),
+    ],
+)
+def test_a_wrong_argument_is_named(own: Server, arguments: dict[str, Any], argument: str) -> None:
+    refused = refusal(own, "history", **arguments)
+    assert (refused["code"], refused["argument"]) == ("invalid_argument", argument)
