@@ -2,9 +2,9 @@
 
 import pytest
 
-from satchel.errors import NotFound, SatchelError, VersionConflict
+from satchel.errors import NotFound, SatchelError, VersionConflict, VersionMissing
 from satchel.model import PromptPatch, ResourcePatch, Retention, Scope
-from satchel.services import projects, prompts, resources, tasks, undo
+from satchel.services import projects, prompts, pruning, resources, tasks, undo
 from satchel.storage.database import Database
 from tests.history.store import (
     ADA,
@@ -17,6 +17,7 @@ from tests.history.store import (
     delete_task,
     edit_prompt,
     read,
+    restore,
     write,
 )
 
@@ -87,6 +88,27 @@ def test_without_a_trash_a_deletion_is_for_good(database: Database) -> None:
     with pytest.raises(SatchelError):
         undone(database, ADA)
     assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
+
+
+def test_a_deletion_by_somebody_else_is_not_taken_back(database: Database) -> None:
+    prompt = add_prompt(database, BOB, "Tee")
+    delete_prompt(database, ADA, prompt)
+    restore(database, BOB, prompt.id)
+    delete_prompt(database, BOB, prompt)
+    with pytest.raises(VersionConflict):
+        undone(database, ADA)
+    assert read(database, ADA, lambda tx: prompts.list_headers(tx, ADA)) == ((), False)
+
+
+def test_an_update_whose_past_was_pruned_is_not_taken_for_an_addition(database: Database) -> None:
+    prompt = add_prompt(database, ADA, "Tee", "one")
+    edit_prompt(database, ADA, prompt, "two")
+    database.retention = Retention(history_days=0, history_versions=1)
+    pruning.prune(database)
+    with pytest.raises(VersionMissing) as missing:
+        undone(database, ADA)
+    assert (missing.value.version, missing.value.kept) == (1, (2,))
+    assert read(database, ADA, lambda tx: prompts.get_by_name(tx, ADA, "tee")).content == "two"
 
 
 def test_a_title_that_was_taken_meanwhile_is_told_and_nothing_is_changed(database: Database) -> None:

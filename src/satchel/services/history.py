@@ -92,7 +92,8 @@ def read_version_of(tx: Tx, item: FoundItem, version: int | None = None) -> OldV
         )
     wanted = item.trashed[0].version - 1 if version is None else version
     found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=wanted + 1, limit=len(item.numbers))
-    for revision in found:
+    # A project that got the name of a deleted one has versions of its own with the same numbers.
+    for revision in sorted(found, key=lambda revision: live is None or revision.item != live.number):
         if revision.version != wanted:
             continue
         state_then = _read_state(tx, item, revision)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from satchel.errors import NotFound, Taken, VersionConflict, WrongArgument
+from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange, TrashedItem
 from satchel.services import rules
 from satchel.services.projects import current, find_within
@@ -150,16 +150,18 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resourc
 
     Raises:
         NotFound: the project does not exist.
+        Taken: all these names or URIs are taken.
+        StoreConflict: another call took the free one meanwhile.
     """
     project = current(tx, scope).number
     endings = ("", *(f"-{count}" for count in range(2, 10)), f"-{item.id[:8]}")
-    name = _first_free(tx, scope, "name", [state.name + ending for ending in endings])
-    uri = _first_free(tx, scope, "uri", [state.uri + ending for ending in endings])
+    name = _find_free(tx, scope, "name", [state.name + ending for ending in endings])
+    uri = _find_free(tx, scope, "uri", [state.uri + ending for ending in endings])
     draft = ResourceDraft(
         name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
     )
     if not rows.add(tx, project, draft, was=(item.number, item.id, state.created_at, item.version)):
-        raise Taken("resource", "name", name, scope)
+        raise StoreConflict(f"the name {name} or the URI {uri} was taken meanwhile")
     tx.changed(StoreChange("project", scope.project))
     _announce(tx, scope, uri)
     resource = get_by_name(tx, scope, name)
@@ -174,8 +176,11 @@ def _find_to_change(tx: Tx, scope: Scope, name: str) -> Resource:
     return find_within(tx, scope, "resource", name, find, ("name", name))
 
 
-def _first_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Sequence[str]) -> str:
-    return next((one for one in candidates if rows.find(tx, scope.project, column, one) is None), candidates[0])
+def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates: Sequence[str]) -> str:
+    for one in candidates:
+        if rows.find(tx, scope.project, column, one) is None:
+            return one
+    raise Taken("resource", column, candidates[0], scope)
 
 
 def _fit(patch: ResourcePatch, seen: Resource) -> ResourcePatch:

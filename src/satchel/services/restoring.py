@@ -82,7 +82,7 @@ def put(
 
     Raises:
         Taken, MissingBlocker: as `restore`.
-        StoreConflict: another call changed it meanwhile.
+        StoreConflict: another call changed or deleted it meanwhile.
     """
     wanted = (
         states.with_blockers(old.state, _choose_blockers(tx, scope, live, old)) if live.kind == "task" else old.state
@@ -97,7 +97,9 @@ def put(
     with restoring(tx, undone):
         try:
             now = _put(tx, scope, live, wanted, project)
-        except VersionConflict as conflict:
+        except (VersionConflict, NotFound) as conflict:
+            if conflict.kind != live.kind:
+                raise
             raise StoreConflict(str(conflict)) from conflict
     return Restored(item=now, from_version=old.version, notes=tuple(_missing_blockers(tx, scope, old, now)))
 
@@ -121,11 +123,15 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
 
 def _version_before_last_change(tx: Tx, item: FoundItem) -> int | None:
     """The version before the newest; None, the newest itself, where that is a restore or there is no other."""
-    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, limit=2)
     assert item.live is not None
-    if len(found) < 2 or found[0].action == "restore" or found[0].version != item.live.version:
+    own = revisions.of_items(tx, item.kind, [item.live.number], item.projects, limit=2)
+    if not own or own[0].version != item.live.version or own[0].action == "restore":
         return None
-    return found[1].version if found[1].action != "delete" else found[1].version - 1
+    if len(own) == 2:
+        return own[1].version
+    if own[0].action == "add":
+        return item.trashed[0].version - 1 if item.trashed else None
+    return own[0].version - 1  # which was pruned
 
 
 def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> Item:

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from satchel.errors import NotFound, VersionConflict
+from satchel.errors import NotFound, VersionConflict, VersionMissing
 from satchel.model import Revision, Scope
 from satchel.services import history, restoring
 from satchel.services.history import FeedEntry
@@ -30,6 +30,7 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     Raises:
         VersionConflict: something was changed since.
         NotFound: something was removed for good.
+        VersionMissing: what it was before was pruned.
         Taken, MissingBlocker: as `restoring.restore`.
     """
     steps = plan(tx, scope, last)
@@ -43,18 +44,20 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
 def _take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])
+    later = [one for one in found if one.version > revision.version and one.undoes is None]
+    if len(revisions.taken_back(tx, [one.at for one in later])) < len({one.at for one in later}):
+        raise VersionConflict(revision.kind, item.key, expected=revision.version, actual=found[0].version)
     if item.live is None:
         if revision.action != "delete":
             raise NotFound(revision.kind, item.key, scope)
         restoring.bring_back(tx, scope, item, undone=revision.number)
         return
-    later = [one for one in found if one.version > revision.version and one.undoes is None]
-    if len(revisions.taken_back(tx, [one.at for one in later])) < len({one.at for one in later}):
-        raise VersionConflict(revision.kind, item.key, expected=revision.version, actual=item.live.version)
     before = next((one for one in found if one.version < revision.version), None)
-    if before is None or before.action == "delete":
+    if revision.action == "add" or (before is not None and before.action == "delete"):
         restoring.delete(tx, scope, item.live, undone=revision.number)
         return
+    if before is None:
+        raise VersionMissing(revision.kind, item.key, revision.version - 1, history.kept_versions(tx, item))
     old = history.read_version_of(tx, item, before.version)
     # A change that made no difference is taken back by a version of its own, or it would be the next one to undo again.
     is_taken_back = bool(revisions.taken_back(tx, [revision.at]))

@@ -1,0 +1,141 @@
+"""Compares a store with the plain dictionary of the past: versions, states, items, trash, feed and search."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from satchel.model import PromptQuery, Scope
+from satchel.services import history, projects, prompts, references, resources, tasks
+from satchel.services.states import State
+from satchel.storage import revisions
+from satchel.storage.database import Database, Tx
+from tests.history.past import Past, Thing, Version
+from tests.history.store import ADA, BOB, CYD
+
+FIELDS = {
+    "prompt": ("name", "title", "description", "tags", "arguments"),
+    "resource": ("name", "uri", "mime_type", "description"),
+    "task": ("title", "description", "tags", "priority", "due", "completed_at"),
+    "project": ("name",),
+}
+
+
+def check(database: Database, past: Past) -> None:
+    """Assert that a store says of present and past what the dictionary says."""
+    for user in (ADA, BOB, CYD):
+        with database.read(user) as tx:
+            own = [one for one in past.things.values() if one.owner in (None, user.user)]
+            for thing in own:
+                # What all users see is read by the one who changed something last.
+                if thing.owner is not None or user.user == past.transactions[-1].user:
+                    _check_versions(tx, past, thing)
+                    _check_states(tx, past, thing, user)
+            _check_trash(tx, own, user)
+            _check_tasks(tx, past, user)
+            for project in past.live("project"):
+                _check_feed(tx, past, project, Scope(user=user.user, project=project.name))
+                if user.user == past.transactions[-1].user:
+                    _check_project(tx, past, project, Scope(user=user.user, project=project.name))
+
+
+def list_projects(past: Past) -> list[str]:
+    """The names of the projects that exist."""
+    return sorted(one.name for one in past.live("project"))
+
+
+def _check_versions(tx: Tx, past: Past, thing: Thing) -> None:
+    found = revisions.of_items(tx, thing.kind, [thing.number])  # type: ignore[arg-type]
+    said = {
+        one.version: (one.action, one.project, one.author.user, one.author.contract, one.undoes is not None)
+        for one in found
+    }
+    assert len(found) == len(said)
+    assert said == {version: _describe(past, change) for version, change in thing.versions.items()}, thing.key
+
+
+def _describe(past: Past, change: Version) -> tuple[Any, ...]:
+    author = past.transactions[change.transaction]
+    return change.action, change.project, author.user, author.contract, change.undoes is not None
+
+
+def _check_states(tx: Tx, past: Past, thing: Thing, user: Scope) -> None:
+    if thing.kind in ("prompt", "resource") and not past.is_project(thing.project):
+        return  # nothing refers to what is in a deleted project, until that comes back
+    scope, reference = user, f"satchel://{thing.kind}/{thing.name.removeprefix('#')}"
+    if not thing.is_live:
+        reference = thing.id
+        scope = Scope(user=user.user, project=next(iter(list_projects(past)), "default"))
+        if not list_projects(past):
+            return
+    elif thing.kind != "task" and thing.kind != "project":
+        scope = Scope(user=user.user, project=past.things["project", thing.project or 0].name)
+    item = references.find(tx, scope, reference)
+    for version, change in thing.versions.items():
+        if change.state is not None:
+            old = history.read_version_of(tx, item, version)
+            assert (old.number, old.version) == (thing.number, version)
+            assert describe_state(thing.kind, old.state) == change.state, (thing.key, version)
+
+
+def describe_state(kind: str, state: State) -> dict[str, Any]:
+    """A state as the past has it."""
+    said = {name: getattr(state, name) for name in FIELDS[kind]}
+    if kind in ("prompt", "resource"):
+        said["content"] = state.content
+    if kind == "task":
+        said["blocked_by"] = list(state.blocked_by)
+    return said
+
+
+def _check_trash(tx: Tx, own: Iterable[Thing], user: Scope) -> None:
+    """Everything that this user can bring back, wherever it is."""
+    some = next(iter(projects.list_all(tx)), None)
+    if some is None:
+        return
+    found = history.list_trash(tx, Scope(user=user.user, project=some[0].name), is_everything=True)
+    said = {(one.kind, one.number): (one.id, one.project, one.version, list(one.blocks)) for one in found}
+    deleted = [one for one in own if not one.is_live]
+    assert said == {one.key: (one.id, one.project, one.version, one.blocks) for one in deleted}
+
+
+def _check_tasks(tx: Tx, past: Past, user: Scope) -> None:
+    found = {one.number: tasks.find(tx, user, one.number) for one in tasks.list_all(tx, user)}
+    own = {one.number: one for one in past.live("task") if one.owner == user.user}
+    assert found.keys() == own.keys()
+    for number, thing in own.items():
+        task, state = found[number], thing.state
+        said = {name: getattr(task, name) for name in FIELDS["task"]} | {"blocked_by": list(task.blocked_by)}
+        assert (said, task.version, task.project_number) == (state, thing.version, thing.project)
+
+
+def _check_project(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
+    own = past.live("prompt", project.number)
+    listed, _ = prompts.list_headers(tx, scope)
+    assert [one.number for one in listed] == sorted(one.number for one in own)
+    for thing in own:
+        prompt = prompts.get(tx, scope, thing.id)
+        said = {name: getattr(prompt, name) for name in FIELDS["prompt"]} | {"content": prompt.content}
+        assert (said, prompt.version) == (thing.state, thing.version)
+    hits = prompts.list_counted(tx, scope, PromptQuery(text="NEEDLE"), limit=1, offset=0).total
+    assert hits == sum("needle" in one.state["content"].casefold() for one in own)
+    documents = resources.list_all(tx, scope)
+    assert [one.number for one in documents] == sorted(one.number for one in past.live("resource", project.number))
+    for document in documents:
+        whole, thing = resources.get_by_name(tx, scope, document.name), past.things["resource", document.number]
+        said = {name: getattr(whole, name) for name in FIELDS["resource"]} | {"content": whole.content}
+        assert (said, whole.version) == (thing.state, thing.version)
+
+
+def _check_feed(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
+    """What changed in a project, and in the user's tasks that are in none, in its order."""
+    found, has_more = history.list_changes(tx, scope, limit=10_000)
+    said = [((one.revision.kind, one.revision.item), one.revision.version) for one in reversed(found)]
+    expected = []
+    for transaction in past.transactions:
+        for key, version in transaction.changes:
+            thing = past.things.get(key)
+            if thing is None or thing.owner not in (None, scope.user):
+                continue
+            where = thing.versions[version].project
+            if where == project.number or (thing.kind == "task" and where is None):
+                expected.append((key, version))
+    assert (said, has_more) == (expected, False)

@@ -1,0 +1,315 @@
+"""A plain dictionary of the past: what history, trash and items must say after each change, kept without a database.
+
+It knows the rules of deleting, bringing back, putting and undoing, and nothing of deltas, tables or locks.
+"""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+Key = tuple[str, int]  # kind and number
+State = dict[str, Any]
+
+# What a restored item keeps of today instead of taking it from the old version.
+KEPT = {"prompt": ("name",), "resource": ("name", "uri"), "task": (), "project": ()}
+
+
+class MustRefuse(Exception):
+    """The store must refuse this, and change nothing."""
+
+
+@dataclass
+class Version:
+    """One change of one item."""
+
+    action: str
+    state: State | None  # None where it was deleted
+    project: int | None
+    transaction: int
+    undoes: tuple[Key, int] | None = None
+
+
+@dataclass
+class Thing:
+    """A prompt, resource, task or project with all its versions."""
+
+    kind: str
+    number: int
+    id: str
+    project: int | None
+    owner: str | None
+    versions: dict[int, Version] = field(default_factory=dict)
+    is_live: bool = True
+    blocks: list[int] = field(default_factory=list)  # while it is in the trash
+
+    @property
+    def key(self) -> Key:
+        return self.kind, self.number
+
+    @property
+    def version(self) -> int:
+        return max(self.versions)
+
+    @property
+    def state(self) -> State:
+        """What it is, or was when it was deleted."""
+        state = self.versions[self.version if self.is_live else self.version - 1].state
+        assert state is not None
+        return state
+
+    @property
+    def name(self) -> str:
+        return f"#{self.number}" if self.kind == "task" else str(self.state["name"])
+
+
+@dataclass
+class Transaction:
+    """Who changed something, and the changes in their order."""
+
+    user: str
+    contract: str
+    changes: list[tuple[Key, int]] = field(default_factory=list)
+
+
+class Past:
+    """Every item that is or was, by kind and number."""
+
+    def __init__(self) -> None:
+        self.things: dict[Key, Thing] = {}
+        self.transactions: list[Transaction] = []
+        self._undoing: tuple[Key, int] | None = None
+        self._is_restoring = False
+
+    def begin(self, user: str, contract: str = "") -> "Past":
+        """A copy in which the next transaction has begun; the original is what holds where the store refuses."""
+        copied = copy.deepcopy(self)
+        copied._is_restoring, copied._undoing = False, None
+        copied.transactions.append(Transaction(user, contract))
+        return copied
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def live(self, kind: str, project: int | None = None) -> list[Thing]:
+        """The items of a kind that can be seen: in a project, or in all."""
+        return [
+            one
+            for one in self.things.values()
+            if one.kind == kind and self.is_visible(one) and (project is None or one.project == project)
+        ]
+
+    def is_visible(self, thing: Thing) -> bool:
+        if thing.kind in ("prompt", "resource"):
+            return thing.is_live and self.things["project", thing.project or 0].is_live
+        return thing.is_live
+
+    def trashed(self, kind: str, project: int | None, name: str) -> list[Thing]:
+        """The deleted items of a name, the last deleted first."""
+        found = [
+            one
+            for one in self.things.values()
+            if one.kind == kind
+            and not one.is_live
+            and one.name == name
+            and (kind == "project" or one.project == project)
+        ]
+        return sorted(found, key=lambda one: (one.versions[one.version].transaction, one.number), reverse=True)
+
+    # -- changing ------------------------------------------------------------------------------------------------
+
+    def add(self, thing: Thing, state: State) -> None:
+        """A new item: its versions go on where deleted ones of its name left off."""
+        self.things[thing.key] = thing
+        others = self.trashed(thing.kind, thing.project, state["name"]) if thing.kind != "task" else []
+        self._record(thing, "add", state, version=1 + max((one.version for one in others), default=0))
+
+    def edit(self, thing: Thing, **changed: Any) -> None:
+        self._record(thing, "update", {**thing.state, **changed})
+
+    def move(self, thing: Thing, project: int | None, **changed: Any) -> None:
+        thing.project = project
+        self.edit(thing, **changed)
+
+    def delete(self, thing: Thing) -> None:
+        blocked = [one for one in self.live("task") if thing.kind == "task" and thing.number in one.state["blocked_by"]]
+        self._record(thing, "delete", None)
+        thing.is_live = False
+        thing.blocks = [one.number for one in blocked]
+        for one in sorted(blocked, key=lambda one: one.number):
+            self.edit(one, blocked_by=[number for number in one.state["blocked_by"] if number != thing.number])
+
+    def purge(self, thing: Thing, *, is_named: bool) -> None:
+        """Remove an item with its history, by name also the deleted ones that had it; a project with all in it."""
+        gone = [thing, *(self.trashed(thing.kind, thing.project, thing.name) if is_named else [])]
+        if thing.is_live:
+            self.delete(thing)
+        for one in gone:
+            self.things.pop(one.key, None)
+            if one.kind == "project":
+                for inner in [*self.things.values()]:
+                    if inner.project == one.number:
+                        if inner.kind == "task":
+                            inner.project = None if inner.is_live else inner.project
+                        else:
+                            self.things.pop(inner.key)
+
+    def restore(self, thing: Thing, version: int | None) -> bool:
+        """Make a version the newest, or bring a deleted item back; says whether anything changed."""
+        self._is_restoring = True
+        if thing.is_live:
+            if version is None:
+                version = self._before_last_change(thing)
+            return self._put(thing, self._find_version(thing, version))
+        last = thing.version - 1
+        self._bring_back(thing)
+        if version not in (None, last):
+            self._put(thing, self._find_version(thing, version))
+        return True
+
+    def undo(self, user: str) -> bool:
+        """Take back the last transaction of a user that was neither taken back nor takes something back."""
+        self._is_restoring = True
+        for number in range(len(self.transactions) - 2, -1, -1):
+            one = self.transactions[number]
+            changes = [
+                (key, version)
+                for key, version in one.changes
+                if key in self.things and not self._at(key, version).undoes
+            ]
+            if one.user != user or not changes or number in self._taken_back():
+                continue
+            changes.reverse()
+            for change in sorted(changes, key=lambda change: self._at(*change).action != "delete"):
+                self._take_back(number, change)
+            return True
+        return False
+
+    # -- rules ---------------------------------------------------------------------------------------------------
+
+    def _take_back(self, transaction: int, change: tuple[Key, int]) -> None:
+        (kind, _), version = change
+        thing = self.things[change[0]]
+        if kind in ("prompt", "resource") and not self.things["project", thing.project or 0].is_live:
+            raise MustRefuse("its project was deleted")
+        later = [one for number, one in thing.versions.items() if number > version and one.undoes is None]
+        if {one.transaction for one in later} - self._taken_back():
+            raise MustRefuse("something was changed since")
+        self._undoing = change
+        if not thing.is_live:
+            if self._at(*change).action != "delete":
+                raise MustRefuse("it was deleted")
+            self._bring_back(thing)
+            return
+        older = [number for number in thing.versions if number < version]
+        if not older or thing.versions[max(older)].action == "delete":
+            self.delete(thing)
+        else:
+            self._put(thing, thing.versions[max(older)], is_always=transaction not in self._taken_back())
+
+    def _bring_back(self, thing: Thing) -> None:
+        if thing.kind in ("prompt", "resource") and not self.things["project", thing.project or 0].is_live:
+            raise MustRefuse("its project was deleted")
+        state = dict(thing.state)
+        if thing.kind == "task":
+            state["blocked_by"] = self._remaining_blockers(state["blocked_by"])
+            if thing.project is not None and not self.is_project(thing.project):
+                thing.project = None
+        else:
+            others = self.live(thing.kind, None if thing.kind == "project" else thing.project)
+            state["name"] = first_free(state["name"], [one.state["name"] for one in others], "{}-{}")
+            if thing.kind == "prompt":
+                state["title"] = first_free(state["title"], [one.state["title"] for one in others], "{} ({})")
+            if thing.kind == "resource":
+                state["uri"] = first_free(state["uri"], [one.state["uri"] for one in others], "{}-{}")
+        version = thing.version
+        thing.is_live = True
+        named = self.trashed(thing.kind, thing.project, state["name"]) if thing.kind != "task" else []
+        self._record(thing, "restore", state, version=1 + max(version, *(one.version for one in named), 0))
+        for number in thing.blocks:
+            blocked = self.things.get(("task", number))
+            if blocked is not None and blocked.is_live:
+                self.edit(blocked, blocked_by=sorted([*blocked.state["blocked_by"], thing.number]))
+        self.refuse_circle(thing)
+
+    def _put(self, thing: Thing, old: Version | None, *, is_always: bool = False) -> bool:
+        if old is None:
+            return False
+        assert old.state is not None
+        wanted = {**old.state, **{name: thing.state[name] for name in KEPT[thing.kind]}}
+        project = thing.project
+        if thing.kind == "task":
+            wanted["blocked_by"] = self._remaining_blockers(wanted["blocked_by"])
+            if old.project != project:
+                project = old.project if self.is_project(old.project) else None
+        if wanted == thing.state and project == thing.project and not is_always:
+            return False
+        for unique in ("title",) if thing.kind == "prompt" else ("name",) if thing.kind == "project" else ():
+            others = self.live(thing.kind, None if thing.kind == "project" else thing.project)
+            if any(one.state[unique] == wanted[unique] for one in others if one is not thing):
+                raise MustRefuse(f"the {unique} is taken")
+        thing.project = project
+        self._record(thing, "restore", wanted)
+        self.refuse_circle(thing)
+        return True
+
+    def _before_last_change(self, thing: Thing) -> int | None:
+        own = sorted(thing.versions, reverse=True)
+        if thing.versions[own[0]].action == "restore":
+            return None
+        if len(own) > 1:
+            return own[1]
+        others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
+        return others[0].version - 1 if others else None
+
+    def _find_version(self, thing: Thing, version: int | None) -> Version | None:
+        """A version of an item, or of a deleted one that had its name."""
+        others = self.trashed(thing.kind, thing.project, thing.name) if thing.kind != "task" else []
+        for one in (thing, *others):
+            found = one.versions.get(version or 0)
+            if version is None or (found is not None and found.state is not None):
+                return found
+        raise MustRefuse("there is no such version")
+
+    def _remaining_blockers(self, blockers: list[int]) -> list[int]:
+        known = [self.things[key] for number in blockers if (key := ("task", number)) in self.things]
+        if not all(one.is_live for one in known):
+            raise MustRefuse("a blocker is in the trash")
+        return [one.number for one in known]
+
+    def refuse_circle(self, thing: Thing) -> None:
+        if thing.kind != "task":
+            return
+        seen: set[int] = set()
+        ahead = [*thing.state["blocked_by"]]
+        while ahead:
+            number = ahead.pop()
+            if number == thing.number:
+                raise MustRefuse("it would block itself")
+            if number not in seen:
+                seen.add(number)
+                ahead += self.things["task", number].state["blocked_by"]
+
+    def is_project(self, number: int | None) -> bool:
+        found = self.things.get(("project", number or 0))
+        return found is not None and found.is_live
+
+    def _at(self, key: Key, version: int) -> Version:
+        return self.things[key].versions[version]
+
+    def _taken_back(self) -> set[int]:
+        """The transactions of which a change was taken back, as far as both changes are still known."""
+        undone = [one.undoes for thing in self.things.values() for one in thing.versions.values() if one.undoes]
+        return {self._at(*change).transaction for change in undone if change[0] in self.things}
+
+    def _record(self, thing: Thing, action: str, state: State | None, version: int | None = None) -> None:
+        if action == "update" and self._is_restoring:
+            action = "restore"
+        version = version or thing.version + 1
+        number = len(self.transactions) - 1
+        thing.versions[version] = Version(action, state, thing.project, number, self._undoing)
+        self.transactions[number].changes.append((thing.key, version))
+
+
+def first_free(wanted: str, taken: list[str], pattern: str) -> str:
+    """A name, or the next one with a number that is not taken."""
+    names = [wanted, *(pattern.format(wanted, count) for count in range(2, 10))]
+    return next(name for name in names if name not in taken)
