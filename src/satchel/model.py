@@ -21,11 +21,9 @@ MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
-JINJA2_WORDS: Final = frozenset(
-    (
-        *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is"),
-        *("if", "elif", "else", "endif", "for", "endfor"),
-    )
+JINJA2_WORDS: Final = (
+    *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is"),
+    *("if", "elif", "else", "endif", "for", "endfor"),
 )
 
 

@@ -52,7 +52,7 @@ def test_jinja2_cannot_read_some_of_its_words_as_variables(word: str, renderer: 
 
 
 @pytest.mark.parametrize(
-    "name", ["", "1", "1a", "a-b", "a.b", "a b", "a\n", " a", "é", "ａ", "a\0", "日本", *sorted(JINJA2_WORDS)]
+    "name", ["", "1", "1a", "a-b", "a.b", "a b", "a\n", " a", "é", "ａ", "a\0", "日本", *JINJA2_WORDS]
 )
 def test_other_names_may_not_be_declared(name: str) -> None:
     assert not can_be_argument(name)
