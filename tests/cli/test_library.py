@@ -36,6 +36,19 @@ def test_a_new_library_works_at_once(tmp_path: Path) -> None:
     assert json.loads(satchel(tmp_path, "new", "Other", "--json").stdout)["name"] == "other"
 
 
+def test_a_key_is_given_as_it_is_written(tmp_path: Path) -> None:
+    manifest = '[prompts."Key.One-2"]\n[[prompts."Key.One-2".arguments]]\nname = "toWhom"\n'
+    write(tmp_path / "libraries", "lib", manifest, **{"Key.One-2": "Dear {{ toWhom }}"})
+    rendered = satchel(tmp_path, "render", "lib:Key.One-2", "toWhom=Ann", "--json")
+    assert json.loads(rendered.stdout) == {"name": "lib:Key.One-2", "text": "Dear Ann"}
+    assert satchel(tmp_path, "show", "lib").stdout == "lib:Key.One-2\n    toWhom (optional)\n"
+    other = satchel(tmp_path, "render", "lib:key.one-2")
+    assert (other.returncode, other.stderr) == (
+        3,
+        "satchel: there is no prompt 'lib:key.one-2'. Did you mean 'lib:Key.One-2'?\n",
+    )
+
+
 def test_a_rendering_that_fails_is_reported(tmp_path: Path) -> None:
     manifest = "[prompts.p]\n[[prompts.p.arguments]]\nname = 'a'\nrequired = true\n[prompts.gone]\n"
     write(tmp_path / "libraries", "lib", manifest, p="one\n{{ a|nope }}\n")
