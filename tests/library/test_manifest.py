@@ -43,6 +43,11 @@ SPELLINGS = {
         7,
     ),
     "keys like prompts elsewhere": ('"K.1" = 1\n[other."K.1"]\n[prompts."K.1"]\narguments = [{name="a"},\n{}]', 3, 5),
+    "behind long keys": (
+        '[prompts.x.y.z.a.b]\n"K.1"=1\n[prompts]\n"K.1".a.b.c.d.e=1\n"K.1".arguments=[{name="a"},\n{}]',
+        4,
+        6,
+    ),
     "windows lines": ('[prompts.x]\r\n[prompts."K.1"]\r\narguments = [\r\n{name="a"},\r\n{}]', 2, 5),
     "a byte order mark": ('\ufeff[prompts."K.1"]\narguments = [{name="a"},\n{}]', 1, 3),
 }

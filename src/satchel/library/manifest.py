@@ -180,6 +180,7 @@ def _is_text(value: Any) -> bool:
 # -- lines, which tomllib does not report -------------------------------------------------------------------------
 
 _MAX_LINE = 1000  # characters of a line that are looked at; bounds the work that a hostile line can cause
+_MAX_PARTS = 4  # of a key: one more than the longest of interest, prompts.KEY.arguments
 _KEY_PART = r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)[ \t]*"""
 _Path = tuple[str, ...]
 
@@ -195,11 +196,11 @@ class _Lines:
         closing = ""  # the quotes that end a text of several lines
         for number, raw in enumerate(text.split("\n"), 1):
             line = raw.strip()
-            if closing or line.startswith("#"):
+            if closing:
                 closing = "" if closing in line else closing
-                continue
-            closing = next((quotes for quotes in ('"""', "'''") if line.count(quotes) % 2), "")
-            self._read(number, line[:_MAX_LINE])
+            elif line.startswith(("[", "{")) or ("=" in line and not line.startswith("#")):
+                closing = next((quotes for quotes in ('"""', "'''") if line.count(quotes) % 2), "")
+                self._read(number, line[:_MAX_LINE])
 
     def of_prompt(self, key: str) -> int:
         return self._prompts.get(key, 1)
@@ -213,10 +214,11 @@ class _Lines:
             self._arguments[self._array].append(number)
             return
         path, rest = _parse_key(line.lstrip("["))
+        is_long = len(path) == _MAX_PARTS
         is_header = line.startswith("[") and rest.startswith("]") and rest.lstrip("] \t")[:1] in ("", "#")
-        if is_header:
+        if is_header or (line.startswith("[") and is_long):
             self._table = path
-        elif rest.startswith("="):
+        elif rest.startswith("=") or is_long:
             path = self._table + path
         else:
             return
@@ -235,9 +237,9 @@ class _Lines:
 
 
 def _parse_key(line: str) -> tuple[_Path, str]:
-    """The parts of the dotted key at the start of a line, and what follows it."""
+    """The first parts of the dotted key at the start of a line, and what follows them."""
     parts: list[str] = []
-    while part := re.match(_KEY_PART, line):
+    while len(parts) < _MAX_PARTS and (part := re.match(_KEY_PART, line)):
         parts.append(_unquote(part.group(1)))
         line = line[part.end() :]
         if not line.startswith("."):
