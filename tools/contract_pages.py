@@ -11,7 +11,8 @@ import contract_errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.schema import Field, fields_of
-from satchel.model import MAX_CONTENT_BYTES
+from satchel.library.manifest import MAX_ARGUMENTS
+from satchel.model import JINJA2_WORDS, MAX_CONTENT_BYTES
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.services import rules
 
@@ -40,13 +41,18 @@ METHODS = {  # what a method does, whatever the contract
     "completion/complete": "Suggests values for an argument of a prompt or of a URI template.",
 }
 
+WORDS = f"words of Jinja2 {' '.join(f'`{word}`' for word in JINJA2_WORDS)}"
 STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contract that writes such rows is held by it
     "prompt": [
         ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
         ("title", f"1 to {rules.MAX_TITLE} characters without the white space around it; unique in its project"),
         ("content", f"not empty; at most {MAX_CONTENT_BYTES} bytes, {rules.MAX_TEMPLATE_BYTES} with arguments"),
         ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
-        ("arguments", f"at most {rules.MAX_ARGUMENTS}, each name 1 to 255 characters of `a-z 0-9 _`, each name once"),
+        (
+            "arguments",
+            f"at most {rules.MAX_ARGUMENTS}, each name once: 1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 _`, no "
+            f"digit first, none of the {WORDS}",
+        ),
         ("values", f"of an argument: at most {rules.MAX_VALUES}, each at most {rules.MAX_VALUE} characters"),
     ],
     "resource": [
@@ -172,7 +178,14 @@ def bounds_section(contract: Contract) -> list[str]:
     lines = ["## Bounds", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes."]
     lines += ["- A text has no NUL character and no half of a surrogate pair."]
     if contract.reads_libraries:
-        lines += [f"- A template of a library has at most {rules.MAX_TEMPLATE_BYTES} bytes."]
+        lines += [
+            f"- A template of a library has at most {rules.MAX_TEMPLATE_BYTES} bytes.",
+            "- The key of a library's prompt has characters of `A-Z a-z 0-9 _ . -` only; it is listed as written.",
+            "- The name of its argument has characters of `A-Z a-z 0-9 _` only, no digit first, and is none of the "
+            f"{WORDS}.",
+            f"- It has at most {MAX_ARGUMENTS} arguments. A prompt with a wrong key or argument, or without a "
+            "regular file is reported in the log and not listed; see [libraries](../libraries.md).",
+        ]
     rows = [f"| {kind} | `{field}` | {rule} |" for kind in KINDS[contract.name] for field, rule in STORE_BOUNDS[kind]]
     if rows:
         lines += ["- The store enforces, whichever contract writes:", "", "| of a | field | bound |", "|---|---|---|"]

@@ -80,13 +80,18 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         project=values["project"],
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
         contract=values["contract"],
-        libraries=values["libraries"] or (os.path.join(home, "libraries"),),
+        libraries=_expand(values["libraries"]) or (os.path.join(home, "libraries"),),
         user=values["user"],
         home=home,
         toolsets=values["toolsets"],
         is_read_only=values["read_only"],
         http=_http(values) if is_http else None,
     )
+
+
+def _expand(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Folders with `~` expanded. An empty one, as in `A::B`, is left out: it would be the working directory."""
+    return tuple(os.path.expanduser(folder) for folder in folders if folder)
 
 
 _PROJECT_SOURCES = {"--project": "the flag --project", "SATCHEL_PROJECT": "the environment variable SATCHEL_PROJECT"}

@@ -20,6 +20,11 @@ DEFAULT_PROJECT: Final = "default"
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
+# The literals and operators of Jinja2, and the words of its `if` and `for`.
+JINJA2_WORDS: Final = (
+    *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is"),
+    *("if", "elif", "else", "endif", "for", "endfor"),
+)
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -78,6 +83,11 @@ class Argument(Struct, frozen=True):
     description: str | None
     is_required: bool
     values: tuple[str, ...] = ()  # suggestions for its value
+
+
+def can_be_argument(name: str) -> bool:
+    """Whether a template can name an argument so."""
+    return name.isascii() and name.isidentifier() and name not in JINJA2_WORDS
 
 
 class Prompt(Struct, frozen=True, kw_only=True):

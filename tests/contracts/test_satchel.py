@@ -222,6 +222,30 @@ def test_prompts_are_filled_in(client: Server) -> None:
     )
 
 
+def test_an_argument_has_any_name_that_a_template_can_use(client: Server) -> None:
+    names = ["A", "_", "userName", "a1", "from", "context", "class", "items", "self", "range", "n" * 255]
+    content = "".join(f"{{{{ {name} }}}}," for name in names)
+    ok(client, "add_prompt", title="Names", content=content, arguments=[{"name": name} for name in names])
+    assert [one["name"] for one in ok(client, "get_prompt", prompt="names")["prompt"]["arguments"]] == names
+    values = {name: f"<{number}>" for number, name in enumerate(names)}
+    filled_in = "".join(f"{value}," for value in values.values())
+    assert ok(client, "render_prompt", prompt="names", arguments=values)["text"] == filled_in
+
+
+def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Server, store: str) -> None:
+    ok(client, "add_prompt", title="Old", content="Hi {{ a }}", arguments=[{"name": "digit"}, {"name": "word"}])
+    database = open_database(store)
+    with database.write() as tx:
+        older = "replace(replace(arguments, '\"digit\"', '\"1st\"'), '\"word\"', '\"not\"')"
+        tx.run(f"update prompts set arguments = {older}")
+    database.close()
+    arguments = [{"name": "1st"}, {"name": "not"}]
+    assert ok(client, "get_prompt", prompt="old")["prompt"]["arguments"] == arguments
+    assert ok(client, "render_prompt", prompt="old", arguments={"1st": "x", "not": "y"})["text"] == "Hi "
+    assert ok(client, "update_prompt", prompt="old", content="Ho {{ a }}")["prompt"]["arguments"] == arguments
+    assert refusal(client, "update_prompt", prompt="old", arguments=arguments)["argument"] == "arguments"
+
+
 def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if %}", arguments=[{"name": "a"}])
     ok(
@@ -842,10 +866,22 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"title": "x", "content": "x", "arguments": [{"name": None}]},
         wrong("arguments[0] must be an object with name.", "arguments", DECLARED),
     ),
+    *(
+        (
+            "add_prompt",
+            {"title": "x", "content": "x", "arguments": [{"name": "a"}, {"name": name}]},
+            wrong(
+                "arguments[1].name has letters, digits and _ only, no digit first, and is no word of Jinja2.",
+                "arguments",
+                "For example user_name, but neither 2nd nor if.",
+            ),
+        )
+        for name in ("", "1a", "a b", "a-b", "a.b", "é", "if", "not", "none", "True", "for")
+    ),
     (
         "add_prompt",
-        {"title": "x", "content": "x", "arguments": [{"name": "A"}]},
-        wrong("An argument's name has a-z, 0-9 and _ only.", "arguments"),
+        {"title": "x", "content": "x", "arguments": [{"name": "a" * 256}]},
+        wrong("arguments[0].name has at most 255 characters.", "arguments", "Shorten it."),
     ),
     (
         "add_prompt",

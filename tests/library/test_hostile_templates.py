@@ -206,7 +206,7 @@ BROKEN = [
     Case("overlong-utf-8", b"\xc0\xae\xc0\xae/", fails=True),
     Case("surrogate-in-utf-8", b"\xed\xa0\x80", fails=True),
     Case("nul", "a\0b", text="a\0b"),
-    Case("byte-order-mark", "\ufeff{{ who }}", text="\ufeffw"),
+    Case("byte-order-mark", "\ufeff{{ who }}", text="w"),
     Case("empty", "", text=""),
     Case("delimiters-only", "{{{{{{{{{{", fails=True),
     Case("comments", "{# " * 20_000 + "#}", text=""),
@@ -375,7 +375,7 @@ def test_an_argument_may_have_the_name_of_anything_in_the_engine(live: Live, tmp
         "caller",
         "ctx",
         "template",
-        "none",
+        "_",
     ]
     declared = ", ".join(f"{{name = '{name}'}}" for name in names)
     write_library(tmp_path / "names", f"prompts.all.arguments = [{declared}]\n", all="{{ name }}{{ source }}{{ ctx }}")

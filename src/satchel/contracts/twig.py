@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Contract, Result
-from satchel.library.catalog import ContentMissing, Libraries, Library
+from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.protocol import METHOD_NOT_FOUND, ClientChange, ProtocolError, invalid_params
@@ -47,7 +47,7 @@ def render(libraries: Libraries, library: Library, prompt: LibraryPrompt, values
     try:
         return libraries.renderer.render(libraries.template(library, prompt), values)
     except ContentMissing:
-        file = f"{library.folder}/prompts/{prompt.key}.md"
+        file = f"{library.folder}/{PROMPTS}/{prompt.file}"
         raise invalid_params(f"Prompt content file not found: {file}") from None
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"

@@ -6,4 +6,6 @@ worker     the program of a separate process that parses TOML and renders templa
 render     runs worker processes: deadlines, restarts, one spare
 catalog    an immutable snapshot of all libraries, replaced when the disk changes
 watch      notices changes on the disk
+validate   checks libraries for their authors
+variables  finds where a template names variables
 """

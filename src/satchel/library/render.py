@@ -58,13 +58,14 @@ class Renderer:
         text: str = self._ask({"job": "render", "template": template, "values": values}, RENDER_TIMEOUT)["text"]
         return text
 
-    def check(self, template: str) -> None:
-        """Parse a template.
+    def check(self, template: str) -> list[str]:
+        """Parse a template; the variables that it reads and does not set, functions of the engine among them.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
         """
-        self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)
+        variables: list[str] = self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)["variables"]
+        return variables
 
     def parse_toml(self, text: str) -> dict[str, Any]:
         """Parse a manifest.

@@ -61,12 +61,12 @@ def render(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str,
 
 
 def check(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
-    """Parse a template without rendering it."""
+    """Parse a template without rendering it: the variables that it reads and does not set."""
     try:
-        environment.undeclared_variables_in_str(job["template"])
+        variables = environment.undeclared_variables_in_str(job["template"])
     except minijinja.TemplateError as error:
         return {"error": str(error.detail or error.kind), "line": error.line}
-    return {"text": ""}
+    return {"variables": sorted(variables)}
 
 
 def parse_toml(_: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from satchel.errors import WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, UNSET, Argument, PromptDraft, TextQuery
+from satchel.model import (
+    MAX_CONTENT_BYTES,
+    PRIORITIES,
+    STATUSES,
+    UNSET,
+    Argument,
+    PromptDraft,
+    TextQuery,
+    can_be_argument,
+)
 
 Value = TypeVar("Value", bound=Struct)
 Query = TypeVar("Query", bound=TextQuery)
@@ -33,7 +42,6 @@ MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 # Compiled on first use: a cold start checks nothing.
 _NAME = r"[A-Za-z0-9._-]+"
 _TAG = r"[A-Za-z0-9_-]{1,50}"
-_ARGUMENT = r"[a-z0-9_]{1,255}"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
 _WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
@@ -212,13 +220,19 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
         raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind=kind)
     seen: set[str] = set()
     for index, argument in enumerate(arguments):
-        if not re.fullmatch(_ARGUMENT, argument.name):
-            raise WrongArgument("arguments", "pattern", limit=_ARGUMENT, value=argument.name, kind="prompt")
+        _check_argument_name(argument.name, f"arguments[{index}].name")
         if argument.name in seen:
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt")
         seen.add(argument.name)
         _check_argument(argument, f"arguments[{index}]")
     return arguments
+
+
+def _check_argument_name(name: str, place: str) -> None:
+    if len(name) > MAX_NAME:
+        raise WrongArgument("arguments", "maxLength", limit=MAX_NAME, kind="prompt", place=place)
+    if not can_be_argument(name):
+        raise WrongArgument("arguments", "pattern", value=name, kind="prompt", place=place)
 
 
 def _check_argument(argument: Argument, place: str) -> None:

@@ -278,7 +278,10 @@ _SENTENCES = {
         "name cannot be {value}: that is a prompt of the server itself.",
         "Choose another, or leave it out: one is made from the title.",
     ),
-    ("arguments", "pattern"): ("An argument's name has a-z, 0-9 and _ only.", "For example user_name."),
+    ("arguments", "pattern"): (
+        "{field} has letters, digits and _ only, no digit first, and is no word of Jinja2.",
+        "For example user_name, but neither 2nd nor if.",
+    ),
     ("blocked_by", "acyclic"): (
         "A task cannot wait for itself, not even through others.",
         "Leave one of blocked_by out.",
