@@ -23,6 +23,8 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.NotFound: [errors.NotFound("prompt", "7", SCOPE), errors.NotFound("project", "7", SCOPE)],
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
+    errors.StoreGone: [errors.StoreGone("/secret/path")],
+    errors.AnswerTooLarge: [errors.AnswerTooLarge("list_tasks", 7, one) for one in ("status", None)],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
