@@ -73,7 +73,8 @@ def serve(settings: Settings, streams: Streams | None = None) -> int:
             closing.callback(watch.start(libraries, announce_all).set)
 
     with closing:
-        StdioServer(streams, runner.offer, lambda call, report: runner.answer(call, scope, report), watch).run()
+        offer = runner.offer_to(scope.user)
+        StdioServer(streams, offer, lambda call, report: runner.answer(call, scope, report), watch).run()
     return 0
 
 
