@@ -1,14 +1,13 @@
 """The published contracts: a JSON Schema file for each tool, which what the tools say satisfies."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
 
 from satchel.contracts import CONTRACTS, load
+from tests.support.published import DOCS
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "contracts"
 TOOLS = [(name, tool.name) for name in CONTRACTS for tool in load(name).tools]
 
 
@@ -18,9 +17,10 @@ def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str)
     [row] = [row for row in load(contract).tools if row.name == tool]
     assert schema == load(contract).publish_schema(row)
     jsonschema.Draft7Validator.check_schema(schema)
-    assert list(schema) == ["$schema", "title", "description", "type", "properties"]
+    assert list(schema) == ["$schema", "title", "description", "type", "properties", "required"]
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
-    assert list(schema["properties"]) == ["input", "output"]
+    assert list(schema["properties"]) == schema["required"] == ["input", "output"]
+    assert isinstance(schema["properties"]["input"]["required"], list)
     success, error = schema["properties"]["output"]["oneOf"]
     assert success != error
 

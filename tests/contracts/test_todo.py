@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from satchel.contracts import load
-from tests.support.published import answered
+from tests.support.published import answered, published_output
 from tests.support.stdio import NEWEST, OLDEST, Server
 
 PRINTED = json.loads((Path(__file__).parent / "todo.json").read_text())
@@ -44,7 +44,12 @@ def failure(message: str, **instead: Any) -> dict[str, Any]:
 
 def test_five_tools_are_listed_as_printed(client: Server) -> None:
     assert client.request("tools/list")["result"]["tools"] == [
-        {"name": name, "description": tool["description"], "inputSchema": tool["inputSchema"]}
+        {
+            "name": name,
+            "description": tool["description"],
+            "inputSchema": tool["inputSchema"],
+            "outputSchema": published_output("todo", name),
+        }
         for name, tool in PRINTED.items()
     ]
 
@@ -134,7 +139,8 @@ def test_what_is_wrong_is_said_in_the_contracts_words(client: Server) -> None:
         ("add_task", {"user_id": 5}, "Missing required field: title"),
         ("add_task", {"user_id": ADA, "title": 5}, "Invalid title: must be a string"),
         ("add_task", {"user_id": ADA, "title": None}, "Invalid title: must be a string"),
-        ("add_task", {"user_id": ADA, "title": "a\0b"}, "Invalid title: must be a string"),
+        ("add_task", {"user_id": ADA, "title": "a\0b"}, "Invalid title: contains NUL or half a character"),
+        ("add_task", {"user_id": f"{ADA}\ud800", "title": "a"}, "Invalid user_id: contains NUL or half a character"),
         ("add_task", {"user_id": 5, "title": "x"}, "Invalid user_id: must be a UUID"),
         ("add_task", {"user_id": "x", "title": "x"}, "Invalid user_id: must be a UUID"),
         ("add_task", {"user_id": "x", "title": 5}, "Invalid title: must be a string"),
