@@ -100,6 +100,18 @@ def test_a_failing_database_is_said_in_the_contracts_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONTRACTS)
+def test_failures_of_ours_satisfy_the_published_schema(name: str) -> None:
+    contract = load(name)
+    for tool in contract.tools:
+        validator = jsonschema.Draft7Validator(contract.publish_schema(tool)["properties"]["output"])
+        for kind in (errors.StoreConflict, errors.StoreGone, errors.AnswerTooLarge):
+            for error in (*SAMPLES[kind], errors.StoreFailed("disk full"), ZeroDivisionError()):
+                body = contract.explain_failure(tool, error)
+                said = body.structured if isinstance(body, Reply) else body
+                validator.validate(msgspec.to_builtins(said))
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
 def test_the_schemas_of_a_contract_are_schemas(name: str) -> None:
     for tool in load(name).tools:
         jsonschema.Draft202012Validator.check_schema(json_schema(tool.input))
