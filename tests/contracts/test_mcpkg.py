@@ -356,6 +356,40 @@ def test_text_types_are_text_and_all_others_base64(either: Server) -> None:
         assert said == f"Error: Content is not valid base64, which MIME type '{mime_type}' needs"
 
 
+def test_bounds_are_complained_of_in_the_order_of_the_schema_and_before_the_look_up(either: Server) -> None:
+    long = "d" * 10_001
+    binary = {"content": "?", "mime_type": "image/png", "description": long}
+    too_long = "Error: Description must be at most 10000 characters"
+    assert text(either, "create_resource", name="", uri="", **binary) == "Error: Resource name must be 1-255 characters"
+    assert text(either, "create_resource", name="r", uri="", **binary) == "Error: Invalid URI ''"
+    assert text(either, "create_resource", name="r", uri="x:r", **binary) == NOT_BASE64
+    assert text(either, "create_resource", name="r", uri="x:r", content="", description=long) == too_long
+    assert (
+        text(either, "create_prompt", name="p", content="", description=long)
+        == "Error: Prompt content must not be empty"
+    )
+    for kind in ("prompt", "resource"):
+        assert text(either, f"update_{kind}", name="no-such", description=long) == too_long
+    assert text(either, "update_resource", name="no-such", **binary) == NOT_BASE64
+    assert nothing_is_there(either)
+
+
+def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(project: str, either: Server) -> None:
+    """Stored by an older Satchel, to which application/x-python was binary."""
+    text(either, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
+    database = open_database(project)
+    with database.write() as tx:
+        tx.run("update resources set mime_type = 'application/x-python'")
+    database.close()
+    [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    assert entry == {"uri": "x:r", "mimeType": "application/x-python", "blob": "aGk="}
+    border = "Error: Changing the MIME type from binary to text needs new content"
+    assert text(either, "update_resource", name="r", mime_type="text/plain") == border
+    text(either, "update_resource", name="r", content="print()")
+    [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    assert entry == {"uri": "x:r", "mimeType": "application/x-python", "text": "print()"}
+
+
 def test_names_and_uris_are_unique_in_a_project(either: Server) -> None:
     text(either, "create_resource", name="r", uri="x:r", content="kept")
     taken = f"Error: Resource 'r' already exists in project '{PROJECT}'"

@@ -99,12 +99,11 @@ def create_prompt(context: Context, args: CreatePrompt) -> Body:
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     rules.clean_name("prompt", args.name)
-    if args.content is not UNSET:
-        rules.clean_prompt_content("prompt", args.content)
     description = args.description if args.description is UNSET else args.description or None
+    patch = rules.clean("prompt", PromptPatch(content=args.content, description=description))
     with name_in_errors(args.name):
         id = prompts.get_by_name(context.tx, context.scope, args.name).id
-        prompts.update(context.tx, context.scope, id, PromptPatch(content=args.content, description=description))
+        prompts.update(context.tx, context.scope, id, patch)
     return f"Updated prompt '{args.name}' in project '{context.scope.project}'"
 
 

@@ -280,7 +280,6 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
         "name": clean_name,
         "uri": clean_uri,
         "mime_type": clean_mime_type,
-        "description": clean_description,
     },
     "task": {
         "title": clean_title,
@@ -295,7 +294,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
 
 
 def clean(kind: str, value: Value) -> Value:
-    """A draft or a patch with every field in the form that is stored, except the content of a resource."""
+    """A draft or a patch with its fields in the form that is stored, except content and description of a resource."""
     cleaned = {}
     for field, rule in _RULES[kind].items():
         item = getattr(value, field, UNSET)
