@@ -18,6 +18,7 @@ from tests.support.stdio import NEWEST, Server
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 UNABLE = "Unable to complete request. Please try again."
 INTERNAL = {"code": -32603, "message": "Internal error"}
+GONE = "The store was removed or replaced while it was served."
 NEXT_STEP = "Another program changed the store: restore a backup of it"
 
 
@@ -127,12 +128,12 @@ def test_a_store_whose_file_is_gone_says_that_a_new_start_helps(
     assert eventually(lambda: own.call("list_prompts")["isError"] is True)
     assert body_of(own, "list_prompts")["error"] == {
         "code": "unavailable",
-        "message": "The store was removed or replaced while it was served.",
+        "message": GONE,
         "hint": "Nothing was changed. Start the server again; its log says more.",
     }
     assert own.request("prompts/list")["error"] == {
         **INTERNAL,
-        "data": {"details": "The store was removed or replaced while it was served. Start it again."},
+        "data": {"details": f"{GONE} Start the server again; its log says more."},
     }
     # In the other contracts the document has the words; the operator reads on stderr what to do.
     assert eventually(lambda: clients["prompt-store"].call("list_tags")["isError"] is True)

@@ -103,7 +103,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
     TemplateFailed: lambda failed: invalid_params(failed.message),
     AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
-    StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} Start it again."}),
+    StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
 }
 
 
@@ -174,12 +174,13 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     AnswerTooLarge: explain_too_large,
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
-    StoreGone: lambda _: error("unavailable", _GONE, "Nothing was changed. Start the server again; its log says more."),
+    StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
     Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
 }
 
 _UNABLE = "Unable to complete request. Please try again."
 _GONE = "The store was removed or replaced while it was served."
+_RESTART = "Start the server again; its log says more."
 _SEE_LOG = "If it stays so, the server's log says why."
 _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
