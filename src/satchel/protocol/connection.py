@@ -147,8 +147,10 @@ class Connection:
         if is_batch and (self.revision is None or not self.revision.has_batches):
             return self.reject(invalid_request("batches are not part of this revision"), None)
         messages = value if isinstance(value, list) else [value]
-        if not 0 < len(messages) <= MAX_BATCH:
-            return self.reject(invalid_request(f"a batch has 1 to {MAX_BATCH} messages"), None)
+        if not messages:
+            return self.reject(invalid_request("an empty batch"), None)
+        if len(messages) > MAX_BATCH:
+            return self.reject(invalid_request(f"a batch has at most {MAX_BATCH} messages"), None)
         exchange = Exchange(self, is_batch=is_batch)
         for message in messages:
             self._receive_one(exchange, message)
