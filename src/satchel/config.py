@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from satchel import clock
-from satchel.model import DEFAULT_PROJECT
+from satchel.model import DEFAULT_PROJECT, DEFAULT_STORE
 from satchel.settings import BY_NAME, DEFAULT_CONTRACT, SETTINGS, Setting, Value
 
 YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
@@ -76,7 +76,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     values: dict[str, Any] = {name: value for name, (value, _) in found.items()}
     project_source = found["project"][1]
     return Settings(
-        database=values["database"] or os.path.join(home, "satchel.db"),
+        database=values["database"] or os.path.join(home, DEFAULT_STORE),
         project=values["project"],
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
         contract=values["contract"],

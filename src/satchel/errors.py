@@ -6,10 +6,12 @@ SatchelError
 │   ├── NotFound         there is no such thing in this scope
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
-│   └── VersionConflict  it was changed after the caller read it
+│   ├── VersionConflict  it was changed after the caller read it
+│   └── AnswerTooLarge   the answer would be larger than we send
 └── StoreError           the database, not the request, is at fault
-    ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
-    │   └── StoreConflict    the transaction was rolled back for the sake of another one: try again
+    ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
+    │   ├── StoreConflict    the transaction was rolled back for the sake of another one: try again
+    │   └── StoreGone        its file was removed or replaced: start again
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
 
 AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
@@ -49,6 +51,11 @@ class WrongArgument(Refused):
         self.limit = limit  # the value of the keyword
         self.value = value  # what was given; for an item of a list, the item
         self.place = place or field  # the path to the value, as in arguments[0].name
+
+    @property
+    def is_unstorable(self) -> bool:
+        """Whether the value is a text with NUL or half a character in it, which no store keeps."""
+        return self.rule == "type" and self.limit == "text"
 
 
 class NotFound(Refused):
@@ -94,6 +101,16 @@ class VersionConflict(Refused):
         self.actual = actual
 
 
+class AnswerTooLarge(Refused):
+    """The answer would be larger than we send."""
+
+    def __init__(self, what: str, limit: int, argument: str | None = None) -> None:
+        super().__init__(f"the answer to {what} is larger than {limit} bytes")
+        self.what = what  # the tool or the method
+        self.limit = limit  # in bytes
+        self.argument = argument  # by which the caller may ask for less
+
+
 class StoreError(SatchelError):
     """The database, not the request, is at fault."""
 
@@ -104,6 +121,10 @@ class StoreFailed(StoreError):
 
 class StoreConflict(StoreFailed):
     """The transaction was rolled back for the sake of another one; it can be tried again."""
+
+
+class StoreGone(StoreFailed):
+    """The file of the store was removed or replaced; only a new start helps."""
 
 
 class StoreUnusable(StoreError):

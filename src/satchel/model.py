@@ -17,6 +17,7 @@ TaskFilter = Literal["ready", "pending", "completed", "all"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
+DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
@@ -110,7 +111,7 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     """A prompt to be added."""
 
     content: str
-    title: str | UnsetType = UNSET  # left out, it is the name
+    title: str | UnsetType = UNSET  # left out, it is made from the name
     name: str | None = None  # left out, it is made from the title
     description: str | None = None
     tags: Sequence[str] = ()

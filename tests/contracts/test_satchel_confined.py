@@ -126,7 +126,7 @@ def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpSe
     everywhere = Scope(user=ANN)
     with database.write() as tx:
         assert tasks.find(tx, everywhere, WAITING).blocked_by == (HIDDEN,)
-        tasks.complete(tx, everywhere, HIDDEN, renews=False)
+        tasks.complete(tx, everywhere, HIDDEN)
     database.close()
     assert "To be done first" not in page(server, WAITING)  # and no heading without anything below
     assert one_of(ok(server, "list_tasks"), WAITING)["ready"] is True

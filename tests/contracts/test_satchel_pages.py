@@ -100,7 +100,7 @@ def test_who_does_the_tasks_of_each_page_gets_to_all_of_them(
     assert reader.turn() == [1, 2, 3]
     with filled.write(ADA) as tx:
         for number in (1, 2, 3):
-            tasks.complete(tx, ADA, number, renews=False)
+            tasks.complete(tx, ADA, number)
     assert reader.turn() == [4, 5, 6]
     assert reader.is_done
 
@@ -120,13 +120,13 @@ def test_a_task_that_moves_is_shown_in_its_new_place_or_not_at_all(filled: Datab
 def test_tasks_done_and_all_tasks_while_more_are_done_and_added(filled: Database, libraries: Libraries) -> None:
     with filled.write(ADA) as tx:  # at the same moment
         for number in (1, 2, 3, 4):
-            tasks.complete(tx, ADA, number, renews=False)
+            tasks.complete(tx, ADA, number)
     done = Reader(filled, libraries, "tasks", limit=2, status="completed")
     everything = Reader(filled, libraries, "tasks", limit=3, status="all")
     assert (done.turn(), everything.turn()) == ([4, 3], [6, 5, 4])
     with filled.write(ADA) as tx:
         tasks.add(tx, ADA, TaskDraft(title="new"))
-        tasks.complete(tx, ADA, 5, renews=False)
+        tasks.complete(tx, ADA, 5)
         tasks.delete(tx, ADA, 3)
     assert (done.turn(), everything.turn()) == ([2, 1], [2, 1])
     assert done.is_done and everything.is_done
@@ -251,7 +251,7 @@ def put(tx: Tx, kind: tuple[Any, ...]) -> int:
         tx, ADA, TaskDraft(title="Some task", priority=priority, due=due, tags=tags, blocked_by=blockers)
     ).number
     if state == "done":
-        tasks.complete(tx, ADA, number, renews=False)
+        tasks.complete(tx, ADA, number)
     return number
 
 

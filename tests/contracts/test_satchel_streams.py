@@ -171,7 +171,7 @@ def test_a_listener_to_a_project_is_notified_when_its_page_changes(
     number = add_task(database, "work")
     assert ear.next() == [WORK]
     with database.write() as tx:
-        tasks.complete(tx, Scope(user=ANN), number, renews=False)
+        tasks.complete(tx, Scope(user=ANN), number)
     assert ear.next() == [WORK]
     with database.write() as tx:
         tasks.update(tx, Scope(user=ANN), number, TaskPatch(project="garden"))
@@ -210,7 +210,7 @@ def test_what_waits_for_a_task_in_another_project_is_told_with_that_project(
     uris = (WORK, GARDEN, DEFAULT, f"satchel://task/{first}", f"satchel://task/{second}")
     ear = listen(way, uris=uris)
     with database.write() as tx:
-        tasks.complete(tx, Scope(user=ANN), first, renews=False)
+        tasks.complete(tx, Scope(user=ANN), first)
     assert ear.next(4) == sorted({*uris} - {DEFAULT})
 
 
@@ -237,7 +237,7 @@ def test_a_token_hears_of_its_own_projects_only(store: str, database: Database) 
                 tasks.update(tx, Scope(user=ANN), open_one, TaskPatch(project="garden"))  # and is gone from here
             assert ear.next(2) == [WORK, f"satchel://task/{open_one}"]
             with database.write() as tx:
-                tasks.complete(tx, Scope(user=ANN), open_one, renews=False)
+                tasks.complete(tx, Scope(user=ANN), open_one)
             add_document(database, "work", "tea")
             assert ear.next() == [WORK]
 
@@ -254,7 +254,7 @@ def test_behind_row_level_security_a_task_in_a_hidden_project_is_anything_of_its
     database = open_database(application)
     confined = Scope(user=ANN, project="work", projects=("work",))
     with database.write(confined) as tx:
-        tasks.complete(tx, confined, first, renews=False)
+        tasks.complete(tx, confined, first)
         told = list(tx.changes)
     database.close()
     assert told == [StoreChange("task", "work", ANN, str(first)), StoreChange("everything", owner=ANN)]

@@ -83,13 +83,12 @@ def test_a_task_from_beginning_to_end(client: Server) -> None:
     said = call(client, "update_task", task_id=task["id"], title=" Other ")
     assert said == {"success": True, "data": task | {"title": "Other"}, "message": "Task updated successfully"}
     said = call(client, "complete_task", task_id=task["id"])
-    completed = said["data"]
-    assert TIME.fullmatch(completed["completed_at"])
-    done = task | {"title": "Other", "status": "completed", "completed_at": completed["completed_at"]}
+    completed_at = said["data"]["completed_at"]
+    assert TIME.fullmatch(completed_at)
+    done = task | {"title": "Other", "status": "completed", "completed_at": completed_at}
     assert said == {"success": True, "data": done, "message": "Task marked as completed"}
     again = call(client, "complete_task", task_id=task["id"])
-    assert (again["success"], again["message"]) == (True, "Task is already completed")
-    assert again["data"]["completed_at"] > completed["completed_at"]
+    assert again == {**said, "message": "Task is already completed"}
     said = call(client, "delete_task", task_id=task["id"])
     assert said == {
         "success": True,
@@ -166,7 +165,7 @@ def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> 
         ("update_task", {"task_id": id, "title": None}, {"field": "title", "constraint": "type"}),
         ("complete_task", {"task_id": 0}, {"field": "task_id", "constraint": "minimum", "limit": 1}),
         ("complete_task", {"task_id": "5"}, {"field": "task_id", "constraint": "type"}),
-        ("complete_task", {"task_id": 5.0}, {"field": "task_id", "constraint": "type"}),
+        ("complete_task", {"task_id": 5.5}, {"field": "task_id", "constraint": "type"}),
         ("complete_task", {"task_id": True}, {"field": "task_id", "constraint": "type"}),
         ("complete_task", {"task_id": None}, {"field": "task_id", "constraint": "type"}),
         ("delete_task", {"task_id": -(10**30)}, {"field": "task_id", "constraint": "minimum", "limit": 1}),

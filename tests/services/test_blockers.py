@@ -26,7 +26,7 @@ def test_what_waits_is_ready_when_nothing_open_is_before_it(database: Database) 
     one, two, last = added(database, 3)
     with database.write() as tx:
         assert tasks.update(tx, ADA, last, TaskPatch(blocked_by=[two, one])).blocked_by == (one, two)
-        tasks.complete(tx, ADA, one, renews=False)
+        tasks.complete(tx, ADA, one)
         waiting = tasks.find(tx, ADA, last)
         assert (waiting.blocked_by, waiting.open_blockers, waiting.is_ready) == ((one, two), (two,), False)
         tasks.delete(tx, ADA, two)

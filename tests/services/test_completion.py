@@ -48,7 +48,7 @@ def test_a_confined_scope_completes_its_own_projects(filled: Database) -> None:
 def test_open_tasks_complete_to_their_numbers(database: Database) -> None:
     with database.write() as tx:
         numbers = [tasks.add(tx, ADA, TaskDraft(title="T")).number for _ in range(21)]
-        tasks.complete(tx, ADA, numbers[1], renews=False)
+        tasks.complete(tx, ADA, numbers[1])
         tasks.add(tx, BOB, TaskDraft(title="T"))
         wanted = [str(number) for number in reversed(numbers) if number != numbers[1]]
         starting = [number for number in wanted if number.startswith("2")]

@@ -230,7 +230,7 @@ def test_what_cannot_be_stored_is_not_found(filled: tuple[Database, str, int], t
         lambda tx: tasks.get(tx, ADA, text),
         lambda tx: tasks.find(tx, ADA, text),
         lambda tx: tasks.update(tx, ADA, text, TaskPatch(title="New")),
-        lambda tx: tasks.complete(tx, ADA, text, renews=True),
+        lambda tx: tasks.complete(tx, ADA, text),
         lambda tx: tasks.delete(tx, ADA, text),
         lambda tx: tasks.add(tx, ADA, TaskDraft(title="New", project=text)),
         lambda tx: tasks.update(tx, ADA, number, TaskPatch(project=text)),

@@ -37,7 +37,7 @@ def filled(database: Database) -> Database:
         tasks.add(tx, ADA, TaskDraft(title="no day", priority="high", project="house"))
         tasks.add(tx, ADA, TaskDraft(title="blocked", priority="urgent", blocked_by=[late.number], project="house"))
         for title in ("done first", "done last"):
-            tasks.complete(tx, ADA, tasks.add(tx, ADA, TaskDraft(title=title)).number, renews=False)
+            tasks.complete(tx, ADA, tasks.add(tx, ADA, TaskDraft(title=title)).number)
         tasks.add(tx, BOB, TaskDraft(title="Bob's", priority="urgent", tags=["a"]))
     return database
 
@@ -131,7 +131,7 @@ def test_pages_are_those_that_a_look_at_everything_gives(
         for priority, due, tags, status, title in kinds:
             task = tasks.add(tx, ADA, TaskDraft(title=title, tags=tags, due=due, priority=priority))
             if status == "completed":
-                tasks.complete(tx, ADA, task.number, renews=False)
+                tasks.complete(tx, ADA, task.number)
         everything = [tasks.find(tx, ADA, task.number) for task in tasks.list_all(tx, ADA)]
         before, _ = tasks.list_page(tx, ADA, TaskQuery(filter=filter, text=query or "", tags=["a"]), limit=size)
         last = tasks.position_of(filter, before[-1]) if before else None

@@ -16,7 +16,7 @@ COMMANDS = {
     "task": ("satchel.cli.task", "Add, list, show, edit, finish and delete tasks."),
     "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
-    "user": ("satchel.cli.user", "Show the local user, whose tasks are yours."),
+    "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
     "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }

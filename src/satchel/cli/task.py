@@ -13,7 +13,7 @@ from satchel.services import tasks
 
 @click.group()
 def cli() -> None:
-    """Add, list, show, edit, finish and delete tasks. REF is a task's number or its UUID."""
+    """Add, list, show, edit, finish and delete tasks. REF is a task's number, with or without #, or its UUID."""
 
 
 @cli.command()
@@ -72,10 +72,7 @@ def edit(session: Session, ref: str, title: str | None, description: str | None)
 def done(session: Session, refs: tuple[str, ...]) -> None:
     """Mark tasks as done: all that are named, or none."""
     with session.write() as tx:
-        finished = [
-            tasks.complete(tx, session.scope, parse_reference(ref, session), renews=False)[0]
-            for ref in dict.fromkeys(refs)
-        ]
+        finished = [tasks.complete(tx, session.scope, parse_reference(ref, session))[0] for ref in dict.fromkeys(refs)]
     text = "\n".join(f"Done: task {task.number}: {task.title}" for task in finished)
     session.say(text, {"tasks": [describe(task) for task in finished]})
 
@@ -95,8 +92,9 @@ def delete(session: Session, refs: tuple[str, ...]) -> None:
 
 def parse_reference(ref: str, session: Session) -> tasks.Reference:
     """The number or the UUID that a person typed."""
-    if ref.isascii() and ref.isdigit():
-        return int(ref[:20])
+    digits = ref.removeprefix("#")
+    if digits.isascii() and digits.isdigit():
+        return int(digits[:20])
     id = clock.parse_id(ref)
     if id is None:
         raise NotFound("task", f"'{ref}'", session.scope)

@@ -6,6 +6,7 @@ from msgspec import Raw
 
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Contract, Result
+from satchel.errors import AnswerTooLarge
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
@@ -80,4 +81,7 @@ CONTRACT = Contract(
     uses_project=False,
     translate_change=lambda change, _scope: [ClientChange("prompts")] if change.what == "libraries" else [],
     methods={"prompts/list": list_prompts, "prompts/get": get_prompt},
+    method_failures={
+        AnswerTooLarge: lambda large: invalid_params(f"{PAGE} prompts have more than {large.limit} bytes in a list")
+    },
 )

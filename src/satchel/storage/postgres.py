@@ -23,7 +23,7 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema
-from satchel.storage.database import NEWEST, Database, Listener, Row, Tx, Violation
+from satchel.storage.database import ALTERED, NEWEST, Database, Listener, Row, Tx, Violation
 from satchel.storage.postgres_watch import PostgresWatcher
 
 _CONNECTIONS = 10  # of a process
@@ -31,16 +31,6 @@ _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 
 # A server that disappears without closing its connections is noticed in half a minute.
 _ALIVE: dict[str, Any] = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
-
-# The database was changed by its operator while we use it.
-_OPERATORS_FAULT = (
-    psycopg.errors.InsufficientPrivilege,
-    psycopg.errors.UndefinedTable,
-    psycopg.errors.InvalidSchemaName,
-)
-
-# Mistakes in our own SQL: bugs, not failures of the database.
-_OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
 
 
 class PostgresTx(Tx):
@@ -291,12 +281,12 @@ def _translate_errors() -> Iterator[None]:
         raise Violation(error.diag.constraint_name or "") from error
     except psycopg.errors.ForeignKeyViolation as error:
         raise Violation("foreign key") from error
-    except _OPERATORS_FAULT as error:
-        raise StoreFailed(str(error)) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreFailed(f"{error}. Run `satchel database migrate --role NAME` as the owner") from error
+    except psycopg.ProgrammingError as error:  # a table or a column is missing
+        raise StoreFailed(f"{error}. {ALTERED}") from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
         raise StoreConflict(str(error)) from error
-    except _OUR_FAULT:
-        raise
     except psycopg.Error as error:
         raise StoreFailed(str(error)) from error
 

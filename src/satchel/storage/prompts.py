@@ -21,6 +21,12 @@ _PROMPT = f"""
     from prompts where project = (select number from projects where name = :project)
 """
 _BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title")}
+_VALUES = """
+    insert into prompts (id, project, name, title, content, description, arguments, created_at, updated_at)
+    values (:id, :project, :name, :title, :content, :description, :arguments, :now, :now)
+"""
+_ADD = f"{_VALUES} on conflict (project, name) do nothing returning number"
+_ADD_IF_FREE = f"{_VALUES} on conflict do nothing returning number"
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -35,17 +41,15 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
     is_folded_longer: bool  # so that an offset in the folded content is not the same in the content
 
 
-def add(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> int | None:
+def add(
+    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, skips_taken_titles: bool = False
+) -> int | None:
     """Insert a prompt and return its number; None, and nothing inserted, where its name is taken.
 
     Raises:
-        Violation: prompts_title, where its title is taken.
+        Violation: prompts_title, where its title is taken; with `skips_taken_titles` that is None too.
     """
-    sql = """
-        insert into prompts (id, project, name, title, content, description, arguments, created_at, updated_at)
-        values (:id, :project, :name, :title, :content, :description, :arguments, :now, :now)
-        on conflict (project, name) do nothing returning number
-    """
+    sql = _ADD_IF_FREE if skips_taken_titles else _ADD
     arguments = _encode_arguments(draft.arguments)
     values = asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
     row = tx.one(sql, **values)

@@ -165,10 +165,10 @@ def update(
     return _task(row)
 
 
-def complete(tx: Tx, owner: str, id: str, *, renews: bool) -> Task | None:
-    """Complete an owner's task now; None where there is none, or where it is completed and this does not renew it."""
-    where = "id = :id and owner = :owner and (:renews or completed_at is null)"
-    row = tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner, renews=renews)
+def complete(tx: Tx, owner: str, id: str) -> Task | None:
+    """Complete an owner's open task now; None where there is none."""
+    where = "id = :id and owner = :owner and completed_at is null"
+    row = tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner)
     return _task(row)
 
 
@@ -227,6 +227,13 @@ def blocked_tasks(tx: Tx, owner: str, blocker: int) -> list[int]:
     """The tasks that a task blocks."""
     sql = "select task from task_blocks where blocker = :blocker and owner = :owner order by task"
     return [task for (task,) in tx.all(sql, blocker=blocker, owner=owner)]
+
+
+def renew_blocked(tx: Tx, owner: str, blocker: int) -> None:
+    """Give the tasks that a task blocks their next version."""
+    for number in blocked_tasks(tx, owner, blocker):
+        where = "number = :number and owner = :owner"
+        tx.renew("tasks", "title = title", where, columns="number", number=number, owner=owner)
 
 
 def _task(row: Row | None) -> Task | None:

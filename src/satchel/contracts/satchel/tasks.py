@@ -150,7 +150,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
 
 def complete_task(context: Context, args: OneTask) -> Body:
     number = find_task(context, args.task).number
-    _, was_completed = tasks.complete(context.tx, context.scope, number, renews=False)
+    _, was_completed = tasks.complete(context.tx, context.scope, number)
     done = "Already completed" if was_completed else "Completed"
     return _reply_task(done, context.scope, find_task(context, str(number)))
 
