@@ -20,9 +20,9 @@ def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str)
     [row] = [row for row in load(contract).tools if row.name == tool]
     assert schema == load(contract).publish_schema(row)
     jsonschema.Draft7Validator.check_schema(schema)
-    assert list(schema) == ["$schema", "title", "description", "type", "properties", "required"]
+    assert list(schema) == ["$schema", "title", "description", "type", "properties"]
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
-    assert list(schema["properties"]) == schema["required"] == ["input", "output"]
+    assert list(schema["properties"]) == ["input", "output"]
     assert isinstance(schema["properties"]["input"]["required"], list)
     success, error = schema["properties"]["output"]["oneOf"]
     assert success != error
@@ -74,7 +74,8 @@ def test_the_published_codes_are_those_that_a_tool_can_give(contract: str, tool:
 
 def test_the_pages_write_values_as_json() -> None:
     for page in DOCS.glob("*.md"):
-        assert not re.search(r"\b(None|True|False)\b", page.read_text()), page.name
+        text = page.read_text().replace("`True` `False` `None`", "")  # words that Jinja2 reserves, not values
+        assert not re.search(r"\b(None|True|False)\b", text), page.name
 
 
 def test_a_text_answer_is_success_or_error_and_not_both() -> None:

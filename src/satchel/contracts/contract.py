@@ -163,5 +163,4 @@ class Contract(Struct, frozen=True, kw_only=True):
                 "input": {**input, "required": input.get("required", [])},
                 "output": self.output_schema(tool),
             },
-            "required": ["input", "output"],
         }
