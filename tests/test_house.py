@@ -85,7 +85,7 @@ def loaded(code: str) -> set[str]:
 # `bench/cold_start.py --check` green.
 HEAVY = {
     *("click", "platformdirs", "asyncio", "logging", "pathlib", "psycopg", "starlette", "uvicorn"),
-    *("httptools", "uvloop", "rich", "minijinja", "watchfiles", "tempfile"),
+    *("httptools", "uvloop", "rich", "jinja2", "markupsafe", "watchfiles", "tempfile"),
 }
 
 

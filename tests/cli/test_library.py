@@ -77,7 +77,7 @@ description = "nameless"
         "twig.toml:8: prompt types: there are two arguments 'a'",
         "twig.toml:10: prompt types: argument 3 needs a name of a-z, 0-9 and _",
         "twig.toml:12: prompt lost: there is no file prompts/lost.md",
-        "prompts/broken.md:3: unexpected end of block",
+        "prompts/broken.md:3: Expected an expression, got 'end of statement block'",
     ]
     problems = json.loads(satchel(tmp_path, "validate", str(library), "--json").stdout)["problems"]
     assert problems[0] == {"file": "twig.toml", "line": 2, "what": "prompt 'Bad Key': a name has only a-z, 0-9 and _"}
