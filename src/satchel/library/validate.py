@@ -9,7 +9,6 @@ from satchel.library import files
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library
 from satchel.library.manifest import NAME, LibraryPrompt, Problem
 from satchel.library.render import Renderer, RenderFailed
-from satchel.library.variables import FUNCTIONS, find_names
 
 _SAMPLE = "1"  # a value that is a word and a number
 
@@ -76,24 +75,21 @@ def _check_template(renderer: Renderer, prompt: LibraryPrompt, template: str, fi
     Raises:
         RenderFailed: it cannot be parsed, or fails when it is tried out.
     """
-    variables, names = renderer.check(template), find_names(template)
+    variables, functions = renderer.check(template)
     declared = [argument.name for argument in prompt.arguments]
-    wrong = []
-    for name in variables:
-        if name in declared or name in names.assigned:
-            continue
-        if name in names.read:
-            what = f"{name} is always empty: prompt {prompt.key} has no argument of this name"
-            wrong.append(Problem(file, names.read[name], what))
-        elif name in names.called and name not in FUNCTIONS:
-            wrong.append(Problem(file, names.called[name], f"there is no function {name}"))
+    wrong = [
+        Problem(file, line, f"{name} is always empty: prompt {prompt.key} has no argument of this name")
+        for name, line in variables.items()
+        if name not in declared
+    ]
+    wrong += [Problem(file, line, f"there is no function {name}") for name, line in functions.items()]
     yield from wrong
     for name, line in zip(declared, prompt.argument_lines, strict=True):
-        if name not in variables and name not in names.read:
+        if name not in variables:
             what = f"the text of prompt {prompt.key} does not use argument {name}"
             yield Problem(NAME, line, what, is_warning=True)
     if not wrong:
-        # Only rendering shows an unknown filter.
+        # Only rendering shows a filter that cannot take its value.
         required = [argument.name for argument in prompt.arguments if argument.is_required]
         for given in (declared, required):
             renderer.render(template, dict.fromkeys(given, _SAMPLE))
