@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -297,6 +298,15 @@ def test_the_user_is_the_one_of_the_environment_else_the_local_one(satchel: Comm
     assert done(satchel("user", SATCHEL_USER=ada.upper())) == f"{ada}\n"
     assert value(satchel("user", "--json", SATCHEL_USER=ada)) == {"user": ada}
     assert done(satchel("user")) == local
+
+
+def test_a_store_that_another_program_changed_says_what_to_do(satchel: Command, store: str) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        tx.run("alter table tasks rename to tasks_elsewhere")
+    database.close()
+    text = failed(satchel("task", "list"), 1)
+    assert re.search(r"^satchel: .*tasks.*Another program changed the store: restore a backup of it\.", text, re.S)
 
 
 def test_a_store_by_an_unknown_scheme_is_refused(tmp_path: Path) -> None:

@@ -236,6 +236,8 @@ def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any]
             f"this role may not use the store {name}: {str(error).strip()}. Run `satchel database migrate --role NAME` "
             "as the owner."
         ) from error
+    except psycopg.ProgrammingError as error:  # a table or a column is missing
+        raise StoreUnusable(f"cannot open the store {name}: {str(error).strip()}. {ALTERED}.") from error
     except psycopg.Error as error:
         raise StoreUnusable(
             f"cannot open the store {name}: {str(error).strip()}. Check that the server runs, and that the database is "
