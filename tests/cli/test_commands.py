@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -284,9 +285,31 @@ def test_a_near_miss_is_guessed_whatever_its_case(satchel: Command) -> None:
     assert "Did you mean 'mcpkg'?" in failed(satchel("serve", "-c", "mcpk"), 2)
 
 
-def test_the_local_user_is_nobody_else(satchel: Command) -> None:
-    user = done(satchel("user"))
-    assert done(satchel("user", SATCHEL_USER="550e8400-e29b-41d4-a716-446655440000")) == user
+def test_a_task_is_meant_by_its_number_with_or_without_a_hash(satchel: Command) -> None:
+    for title in ("First", "Second"):
+        done(satchel("task", "add", title))
+    assert done(satchel("task", "show", "#2")).startswith("2  Second\n")
+    assert done(satchel("task", "edit", "#1", "Changed")) == "Changed task 1: Changed\n"
+    assert done(satchel("task", "done", "#1", "2")) == "Done: task 1: Changed\nDone: task 2: Second\n"
+    assert done(satchel("task", "delete", "#1", "#2")) == "Deleted task 1, 2.\n"
+    assert "task 2 is not among your tasks" in failed(satchel("task", "show", "#2"), 3)
+
+
+def test_the_user_is_the_one_of_the_environment_else_the_local_one(satchel: Command) -> None:
+    ada = "550e8400-e29b-41d4-a716-446655440000"
+    local = done(satchel("user"))
+    assert done(satchel("user", SATCHEL_USER=ada.upper())) == f"{ada}\n"
+    assert value(satchel("user", "--json", SATCHEL_USER=ada)) == {"user": ada}
+    assert done(satchel("user")) == local
+
+
+def test_a_store_that_another_program_changed_says_what_to_do(satchel: Command, store: str) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        tx.run("alter table tasks rename to tasks_elsewhere")
+    database.close()
+    text = failed(satchel("task", "list"), 1)
+    assert re.search(r"^satchel: .*tasks.*Another program changed the store: restore a backup of it\.", text, re.S)
 
 
 def test_a_store_by_an_unknown_scheme_is_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ COMMANDS = {
     "history": ("satchel.cli.history", "Show what history costs."),
     "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
-    "user": ("satchel.cli.user", "Show the local user, whose tasks are yours."),
+    "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
     "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }

@@ -13,7 +13,7 @@ from satchel.services import tasks
 
 @click.group()
 def cli() -> None:
-    """Add, list, show, edit, finish and delete tasks. REF is a task's number or its UUID."""
+    """Add, list, show, edit, finish and delete tasks. REF is a task's number, with or without #, or its UUID."""
 
 
 @cli.command()
@@ -93,8 +93,9 @@ def delete(session: Session, refs: tuple[str, ...]) -> None:
 
 def parse_reference(ref: str, session: Session) -> tasks.Reference:
     """The number or the UUID that a person typed."""
-    if ref.isascii() and ref.isdigit():
-        return int(ref[:20])
+    digits = ref.removeprefix("#")
+    if digits.isascii() and digits.isdigit():
+        return int(digits[:20])
     id = clock.parse_id(ref)
     if id is None:
         raise NotFound("task", f"'{ref}'", session.scope)

@@ -19,6 +19,9 @@ from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
 
+# What to do about a statement that the database refuses, because tables or columns are missing.
+ALTERED = "Another program changed the store: restore a backup of it"
+
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
 
