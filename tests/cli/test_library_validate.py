@@ -51,7 +51,7 @@ def test_every_problem_has_its_file_and_line(tmp_path: Path) -> None:
         "digit first, no word of Jinja2",
         "twig.toml:15: prompt lost is skipped: prompts/lost.md does not exist",
         "twig.toml:17: prompt linked is skipped: prompts/linked.md is a symbolic link, and links are not followed",
-        "prompts/broken.md:3: unexpected end of block",
+        "prompts/broken.md:3: Expected an expression, got 'end of statement block'",
     ]
     assert validate(tmp_path, library) == (1, problems)
     done = satchel(tmp_path, "validate", str(library), "--json")
@@ -107,9 +107,9 @@ def test_a_variable_that_no_argument_declares_is_a_problem(tmp_path: Path) -> No
         [
             "prompts/p.md:3: langauge is always empty: prompt p has no argument of this name",
             "prompts/p.md:4: level is always empty: prompt p has no argument of this name",
-            "prompts/q.md:2: range is always empty: prompt q has no argument of this name",
             "prompts/q.md:1: things is always empty: prompt q has no argument of this name",
             "prompts/q.md:2: x is always empty: prompt q has no argument of this name",
+            "prompts/q.md:2: range is always empty: prompt q has no argument of this name",
         ],
     )
 

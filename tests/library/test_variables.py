@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import Environment, meta
 
-from satchel.library.render import Renderer, RenderFailed
+from satchel.library.render import Renderer, RenderFailed, TemplateNames
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +68,14 @@ TEMPLATES = st.recursive(
 @given(TEMPLATES)
 def test_names_are_found_in_whatever_the_engine_can_parse(renderer: Renderer, template: str) -> None:
     try:
-        variables, functions = renderer.check(template)
+        names = renderer.check(template)
     except RenderFailed:
         return
-    for line in (*variables.values(), *functions.values()):
+    for line in (*names.variables.values(), *names.functions.values()):
         assert 1 <= line <= template.count("\n") + 1
-    assert "z" not in {*variables, *functions}
+    assert "z" not in {*names.variables, *names.functions}
     read = meta.find_undeclared_variables(Environment().parse(template))
-    assert {name for name in variables if name[0] == "z"} == {name for name in read if name[0] == "z"}
+    assert {name for name in names.variables if name[0] == "z"} == {name for name in read if name[0] == "z"}
 
 
 def test_a_name_has_the_line_where_it_is_read_first_outside_of_scopes_that_bind_it(renderer: Renderer) -> None:
@@ -86,9 +86,16 @@ def test_a_name_has_the_line_where_it_is_read_first_outside_of_scopes_that_bind_
 {% macro m(a) %}{{ a }}{% endmacro %}{% call(a) m(1) %}{{ a }}{% endcall %}
 {{ a }}{% set g = 1 %}{{ g }}
 """
-    assert renderer.check(template) == ({"b": 2, "c": 2, "d": 3, "x": 3, "a": 5}, {"f": 3})
+    read = {"b": 2, "c": 2, "d": 3, "x": 3, "a": 5}
+    assert renderer.check(template) == TemplateNames(read, read, {"f": 3})
+
+
+def test_a_name_that_is_set_under_a_condition_is_read_and_may_have_a_value(renderer: Renderer) -> None:
+    template = "{% if a %}{% set b = 1 %}{% endif %}{{ b }}{% for c in a %}{% set d = 1 %}{% endfor %}{{ d }}"
+    names = renderer.check(template)
+    assert (names.variables, names.empty) == ({"a": 1, "b": 1, "d": 1}, {"a": 1, "d": 1})
 
 
 @pytest.mark.parametrize("template", ["{% raw %}" + "{{" * 30_000 + "{% endraw %}", "{# " + "'" * 60_000 + " #}"])
 def test_a_long_template_without_names_has_none(template: str, renderer: Renderer) -> None:
-    assert renderer.check(template) == ({}, {})
+    assert renderer.check(template) == TemplateNames({}, {}, {})

@@ -44,6 +44,14 @@ class RenderFailed(Exception):
         self.is_exhausted = is_exhausted  # out of time or memory, or the worker died: a retry may succeed
 
 
+class TemplateNames(Struct, frozen=True):
+    """The names that a template uses without setting them first, each with the line where it is read first."""
+
+    variables: dict[str, int]
+    empty: dict[str, int]  # the variables that are not even set under a condition
+    functions: dict[str, int]  # that do not exist
+
+
 class _Worker(Struct, kw_only=True):
     process: "subprocess.Popen[bytes]"
     is_ready: bool = False
@@ -67,14 +75,13 @@ class Renderer:
         text: str = self._ask({"job": "render", "template": template, "values": values}, RENDER_TIMEOUT)["text"]
         return text
 
-    def check(self, template: str) -> tuple[dict[str, int], dict[str, int]]:
-        """The names that a template uses and does not set, each with its first line: variables, and unknown functions.
+    def check(self, template: str) -> TemplateNames:
+        """The names that a template uses without setting them first.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
         """
-        found = self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)
-        return found["variables"], found["functions"]
+        return TemplateNames(**self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)["names"])
 
     def parse_toml(self, text: str) -> dict[str, Any]:
         """Parse a manifest.

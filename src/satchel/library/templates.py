@@ -21,6 +21,10 @@ _LATE_IMPORTS = (
 )
 
 
+# A `set` inside of these has no effect behind them.
+_SCOPES = (nodes.For, nodes.With, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Block)
+
+
 class TemplateFailed(Exception):
     """A template is wrong, or its result too large; the line is None where it is unknown."""
 
@@ -73,8 +77,10 @@ class Templates:
                 _fail(error)
         return self._compiled[source]
 
-    def find_names(self, source: str) -> tuple[dict[str, int], dict[str, int]]:
-        """The names that a template uses and does not set, each with its first line: variables, and unknown functions.
+    def find_names(self, source: str) -> dict[str, dict[str, int]]:
+        """The names that a template uses without setting them first, each with its line: variables, unknown functions.
+
+        Of the variables, `empty` are those that are not even set under a condition.
 
         Raises:
             TemplateFailed: the template is wrong.
@@ -82,7 +88,7 @@ class Templates:
         self.compile(source)
         tree = self._sandbox.parse(source)
         called = {id(call.node) for call in tree.find_all(nodes.Call)}
-        free = meta.find_undeclared_variables(tree)
+        free, assigned = meta.find_undeclared_variables(tree), set(_find_assigned(tree))
         variables: dict[str, int] = {}
         functions: dict[str, int] = {}
         for one in _find_reads(tree, frozenset()):
@@ -90,7 +96,11 @@ class Templates:
                 found = functions if id(one) in called else variables
                 name = one.name.removesuffix(MARK)
                 found[name] = min(one.lineno, found.get(name, one.lineno))
-        return variables, {name: line for name, line in functions.items() if name not in FUNCTIONS}
+        return {
+            "variables": variables,
+            "empty": {name: line for name, line in variables.items() if name not in assigned},
+            "functions": {name: line for name, line in functions.items() if name not in FUNCTIONS},
+        }
 
 
 def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
@@ -99,8 +109,7 @@ def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]
         yield node
     outside: Sequence[nodes.Node] = ()
     if isinstance(node, nodes.For):
-        outside, targets = [node.iter], [node.target, *node.target.find_all(nodes.Name)]
-        bound_inside = bound | {one.name for one in targets if isinstance(one, nodes.Name)} | {"loop"}
+        outside, bound_inside = [node.iter], bound | _names_of(node.target) | {"loop"}
     elif isinstance(node, nodes.With):
         outside, bound_inside = node.values, bound | {one.name for one in node.targets if isinstance(one, nodes.Name)}
     elif isinstance(node, nodes.Macro | nodes.CallBlock):
@@ -110,6 +119,20 @@ def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]
         bound_inside = bound
     for child in node.iter_child_nodes():
         yield from _find_reads(child, bound if any(child is one for one in outside) else bound_inside)
+
+
+def _find_assigned(node: nodes.Node) -> Iterator[str]:
+    """The names that a `set` assigns to the end of the template, perhaps only under a condition."""
+    for child in node.iter_child_nodes():
+        if isinstance(child, nodes.Assign | nodes.AssignBlock):
+            yield from _names_of(child.target)
+        elif not isinstance(child, _SCOPES):
+            yield from _find_assigned(child)
+
+
+def _names_of(target: nodes.Node) -> set[str]:
+    """The names in a target of an assignment, which may be a tuple."""
+    return {one.name for one in (target, *target.find_all(nodes.Name)) if isinstance(one, nodes.Name)}
 
 
 def _collect(pieces: Iterator[str]) -> str:
@@ -143,11 +166,14 @@ def _fail(error: Exception) -> NoReturn:
 
 
 def _find_line(error: Exception) -> int | None:
-    """The line of the innermost piece of a template that an error passed through."""
+    """The line of the innermost piece of a template that an error passed through.
+
+    Jinja2 makes a function `t_1` at the beginning of the code for a filter that does not exist; its line means nothing.
+    """
     line, step = None, error.__traceback__
     while step is not None:
         template = step.tb_frame.f_globals.get("__jinja_template__")
-        if template is not None:
+        if template is not None and not step.tb_frame.f_code.co_name.startswith("t_"):
             line = template.get_corresponding_lineno(step.tb_lineno)
         step = step.tb_next
     return line

@@ -75,17 +75,17 @@ def _check_template(renderer: Renderer, prompt: LibraryPrompt, template: str, fi
     Raises:
         RenderFailed: it cannot be parsed, or fails when it is tried out.
     """
-    variables, functions = renderer.check(template)
+    names = renderer.check(template)
     declared = [argument.name for argument in prompt.arguments]
     wrong = [
         Problem(file, line, f"{name} is always empty: prompt {prompt.key} has no argument of this name")
-        for name, line in variables.items()
+        for name, line in names.empty.items()
         if name not in declared
     ]
-    wrong += [Problem(file, line, f"there is no function {name}") for name, line in functions.items()]
+    wrong += [Problem(file, line, f"there is no function {name}") for name, line in names.functions.items()]
     yield from wrong
     for name, line in zip(declared, prompt.argument_lines, strict=True):
-        if name not in variables:
+        if name not in names.variables:
             what = f"the text of prompt {prompt.key} does not use argument {name}"
             yield Problem(NAME, line, what, is_warning=True)
     if not wrong:

@@ -43,9 +43,8 @@ def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
-    """Compile a template without rendering it: the names that it uses and does not set, each with its first line."""
-    variables, functions = templates.find_names(job["template"])
-    return {"variables": variables, "functions": functions}
+    """Compile a template without rendering it: the names that it uses and does not set."""
+    return {"names": templates.find_names(job["template"])}
 
 
 def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:
