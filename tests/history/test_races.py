@@ -13,6 +13,7 @@ import pytest
 from satchel.errors import Refused
 from satchel.model import (
     Author,
+    ChangeQuery,
     PromptDraft,
     PromptPatch,
     ResourceDraft,
@@ -234,7 +235,7 @@ def test_the_first_changes_of_an_author_at_once_have_one_author(
         lambda tx: tasks.add(tx, scope, TaskDraft(title="Two")),
         scope=scope,
     )
-    found, _ = read(database, scope, lambda tx: history.list_changes(tx, scope, by="new"))
+    found, _ = read(database, scope, lambda tx: history.list_changes(tx, scope, ChangeQuery(by="new"), limit=9))
     assert [(one.title, one.revision.author) for one in found] == [("Two", author), ("One", author)]
 
 
