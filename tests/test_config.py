@@ -50,6 +50,16 @@ def test_the_file_takes_values_of_toml_and_texts(tmp_path: Path, text: str, libr
     assert (settings.http.tls_cert, settings.http.tls_key) == ("cert.pem", "key.pem")
 
 
+def test_the_folders_of_libraries_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    folders = ("/home/ada", "/home/ada/a", "a/~", "/~")
+    environment = in_file(tmp_path, 'libraries = ["~", "~/a", "a/~", "/~"]\n')
+    assert load({}, environment).libraries == folders
+    assert load({}, {**environment, "SATCHEL_LIBRARIES": "~/b::/c:"}).libraries == ("/home/ada/b", "/c")
+    assert load({"libraries": ["~/d:e"]}, environment).libraries == ("/home/ada/d:e",)
+    assert load({}, {"SATCHEL_HOME": "/data", "SATCHEL_LIBRARIES": ":"}).libraries == ("/data/libraries",)
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [

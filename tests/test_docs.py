@@ -2,12 +2,18 @@
 
 import ast
 import importlib
+import json
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.support.command import run
+from tests.support.stdio import Server
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "satchel"
@@ -87,6 +93,31 @@ def test_the_pages_of_the_contracts_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "tools" / "docs.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_the_readme_brings_an_elided_edit_back(tmp_path: Path, serve: Callable[..., Server]) -> None:
+    """Its commands, run as they stand; then its call of an agent."""
+    text = (ROOT / "README.md").read_text()
+    block = re.search(r"<!-- history -->\n```sh\n(.*?)```\n<!-- /history -->", text, re.S)
+    call = re.search(r"`(\w+) (\{.*?\})`\.", text)
+    assert block and call
+    outputs: dict[str, str] = {}
+    for line in block.group(1).splitlines():
+        _, *words = shlex.split(line)
+        done = run(*words, environment={"SATCHEL_HOME": str(tmp_path)}, cwd=ROOT)
+        assert (done.returncode, done.stderr) == (0, b""), (line, done.stderr)
+        outputs[words[0] + " " + words[1]] = done.stdout.decode()
+    assert [line.split("\t")[0] for line in outputs["log house-style"].splitlines()] == ["2", "1"]
+    assert "+# Satchel ... (rest unchanged)\n" in outputs["diff house-style"]
+    assert outputs["restore house-style"] == "Restored prompt 'house-style' to version 1; it is version 3 now.\n"
+    assert outputs["trash list"].startswith("prompt\thouse-style\tHouse style\tdefault\t")
+    assert outputs["undo --yes"] == "Brought back prompt 'house-style'.\n"
+    assert outputs["prompt show"] == text
+
+    agent = serve("satchel", str(tmp_path / "satchel.db"))
+    agent.call("update_prompt", {"prompt": "house-style", "content": "# Satchel ... (rest unchanged)"})
+    agent.call(call.group(1), json.loads(call.group(2)))
+    assert agent.call("get_prompt", {"prompt": "house-style"})["structuredContent"]["prompt"]["content"] == text
 
 
 def test_every_function_that_the_architecture_names_exists() -> None:

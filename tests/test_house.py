@@ -86,7 +86,8 @@ def loaded(code: str) -> set[str]:
 # `bench/cold_start.py --check` green.
 HEAVY = {
     *("click", "platformdirs", "asyncio", "logging", "pathlib", "psycopg", "starlette", "uvicorn"),
-    *("httptools", "uvloop", "rich", "minijinja", "watchfiles", "tempfile", "anyio", "mcp", "mcp_types", "pydantic"),
+    *("httptools", "uvloop", "rich", "jinja2", "markupsafe", "watchfiles", "tempfile", "anyio", "mcp", "mcp_types"),
+    "pydantic",
 }
 
 

@@ -10,13 +10,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from satchel.contracts import load
 from satchel.contracts.contract import Contract, Tool
+from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
-from satchel.errors import Forbidden, StoreFailed
+from satchel.errors import AnswerTooLarge, Forbidden, StoreFailed, StoreGone
 from satchel.model import Scope
+from satchel.protocol import INTERNAL_ERROR, ProtocolError
 
 USER, OTHER = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 ABSENT = "00000000-0000-4000-8000-000000000000"
@@ -261,8 +265,10 @@ def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]
 # -- asking a server ----------------------------------------------------------------------------------------------
 
 
-def failures(contract: Contract) -> tuple[list[Failure], list[Failure]]:
+@cache
+def failures(contract_name: str) -> tuple[list[Failure], list[Failure]]:
     """The errors of the tools of a contract, and those of its methods."""
+    contract = load(contract_name)
     cases = [*wrong_arguments(contract), *CASES[contract.name]]
     replies = ask(contract, cases)
     of_tools: dict[tuple[str, str], Failure] = {}
@@ -275,6 +281,8 @@ def failures(contract: Contract) -> tuple[list[Failure], list[Failure]]:
         _note(found, case.reason, *_said(reply, case))
     for reason, body in _of_the_server(contract):
         _note(of_tools, reason, *_code_and_text(body))
+    for reason, error in _of_methods(contract):
+        _note(of_methods, reason, *_said({"error": error.body()}, Case(reason, "", {})))
     return list(of_tools.values()), list(of_methods.values())
 
 
@@ -315,14 +323,30 @@ def _cut(text: str) -> str:
 def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
     """What clients get when the database, or the code, fails."""
     tool: Tool | None = contract.tools[0] if contract.tools else None
-    if tool is not None:
+    large = next((tool for tool in contract.tools if tool.size_argument is not None), tool)
+    if tool is not None and large is not None:
+        too_large = AnswerTooLarge(large.name, MAX_ANSWER_BYTES, large.size_argument)
+        yield "the answer is too large", contract.explain_failure(large, too_large)
         yield "the database fails", contract.explain_failure(tool, StoreFailed("disk full"))
         yield "an unexpected error, which is logged", contract.explain_failure(tool, RuntimeError("a bug"))
+        if StoreGone in contract.failures:
+            yield "the file of the store is gone", contract.explain_failure(tool, StoreGone("gone"))
         if contract.name == "satchel":  # the others have no argument that names a project
             yield (
                 "the token is not for this project",
                 contract.explain_failure(tool, Forbidden("project", "NAME", Scope())),
             )
+
+
+def _of_methods(contract: Contract) -> Iterator[tuple[str, ProtocolError]]:
+    """What clients of methods get when the answer is too large, or when the database or the code fails."""
+    if not contract.methods:
+        return
+    too_large = AnswerTooLarge(next(iter(contract.methods)), MAX_ANSWER_BYTES)
+    yield "the answer is too large", contract.method_failures[AnswerTooLarge](too_large)
+    if StoreGone in contract.method_failures:
+        yield "the file of the store is gone", contract.method_failures[StoreGone](StoreGone("gone"))
+    yield "an unexpected error, which is logged", ProtocolError(INTERNAL_ERROR, "Internal error")
 
 
 def ask(contract: Contract, cases: list[Case]) -> list[dict[str, Any]]:

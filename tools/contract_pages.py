@@ -10,9 +10,12 @@ from typing import Any
 import contract_errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, Tool
+from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
-from satchel.model import MAX_CONTENT_BYTES
+from satchel.library.manifest import MAX_ARGUMENTS
+from satchel.model import JINJA2_WORDS, MAX_CONTENT_BYTES
 from satchel.protocol import MAX_MESSAGE_BYTES
+from satchel.protocol.connection import MAX_BATCH
 from satchel.services import rules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,13 +43,18 @@ METHODS = {  # what a method does, whatever the contract
     "completion/complete": "Suggests values for an argument of a prompt or of a URI template.",
 }
 
+WORDS = f"words of Jinja2 {' '.join(f'`{word}`' for word in JINJA2_WORDS)}"
 STORE_BOUNDS = {  # what the store itself enforces, by kind of row; every contract that writes such rows is held by it
     "prompt": [
         ("name", f"1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 . _ -`; unique in its project"),
         ("title", f"1 to {rules.MAX_TITLE} characters without the white space around it; unique in its project"),
         ("content", f"not empty; at most {MAX_CONTENT_BYTES} bytes, {rules.MAX_TEMPLATE_BYTES} with arguments"),
         ("tags", f"at most {rules.MAX_TAGS}, each 1 to 50 characters of `A-Z a-z 0-9 _ -`, kept in lower case"),
-        ("arguments", f"at most {rules.MAX_ARGUMENTS}, each name 1 to 255 characters of `a-z 0-9 _`, each name once"),
+        (
+            "arguments",
+            f"at most {rules.MAX_ARGUMENTS}, each name once: 1 to {rules.MAX_NAME} characters of `A-Z a-z 0-9 _`, no "
+            f"digit first, none of the {WORDS}",
+        ),
         ("values", f"of an argument: at most {rules.MAX_VALUES}, each at most {rules.MAX_VALUE} characters"),
     ],
     "resource": [
@@ -85,7 +93,7 @@ ERROR_STYLES = {
 
 def page(contract: Contract) -> str:
     """The page of one contract."""
-    of_tools, of_methods = contract_errors.failures(contract)
+    of_tools, of_methods = contract_errors.failures(contract.name)
     about = (sys.modules[CONTRACTS[contract.name]].__doc__ or "").strip().split("\n\n")[0]
     lines = [NOTE, f"# `{contract.name}`", "", about, "", *serving(contract), ""]
     lines += [line for tool in contract.tools for line in tool_section(contract, tool)]
@@ -102,12 +110,17 @@ def page(contract: Contract) -> str:
 
 def serving(contract: Contract) -> list[str]:
     """How to serve a contract, and what clients see of the server."""
-    return [
+    lines = [
         f"- Serve it: `satchel serve --contract {contract.name}`; over HTTP at `/mcp/{contract.name}`.",
         f'- Server name: `"{contract.server_name}"`; capabilities: `{json.dumps(contract.capabilities)}`.',
         f"- {'Unknown arguments are refused' if contract.is_strict else 'Unknown arguments are ignored'}; "
         f"`null` is {'a value like others' if contract.is_strict else 'the same as an absent argument'}.",
     ]
+    if any(field.schema["type"] == "integer" for tool in contract.tools for field in fields_of(tool.input)):
+        lines.append("- A number without a fraction is an integer: `5.0` is `5`.")
+    if any("outputSchema" in contract.describe_tool(tool) for tool in contract.tools):
+        lines.append("- `tools/list` has the `outputSchema` of each tool, which failures satisfy too.")
+    return lines
 
 
 def tool_section(contract: Contract, tool: Tool) -> list[str]:
@@ -169,10 +182,18 @@ def methods_section(contract: Contract) -> list[str]:
 
 def bounds_section(contract: Contract) -> list[str]:
     """Bounds of the store that hold besides those of the arguments."""
-    lines = ["## Bounds", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes."]
+    lines = ["## Bounds", "", f"- A message has at most {MAX_MESSAGE_BYTES} bytes, an answer {MAX_ANSWER_BYTES}."]
+    lines += [f"- A batch, which only revision 2025-03-26 has, has at most {MAX_BATCH} messages."]
     lines += ["- A text has no NUL character and no half of a surrogate pair."]
     if contract.reads_libraries:
-        lines += [f"- A template of a library has at most {rules.MAX_TEMPLATE_BYTES} bytes."]
+        lines += [
+            f"- A template of a library has at most {rules.MAX_TEMPLATE_BYTES} bytes.",
+            "- The key of a library's prompt has characters of `A-Z a-z 0-9 _ . -` only; it is listed as written.",
+            "- The name of its argument has characters of `A-Z a-z 0-9 _` only, no digit first, and is none of the "
+            f"{WORDS}.",
+            f"- It has at most {MAX_ARGUMENTS} arguments. A prompt with a wrong key or argument, or without a "
+            "regular file is reported in the log and not listed; see [libraries](../libraries.md).",
+        ]
     rows = [f"| {kind} | `{field}` | {rule} |" for kind in KINDS[contract.name] for field, rule in STORE_BOUNDS[kind]]
     if rows:
         lines += ["- The store enforces, whichever contract writes:", "", "| of a | field | bound |", "|---|---|---|"]
@@ -223,7 +244,7 @@ def index() -> str:
         "| code | when |",
         "|---|---|",
         "| `-32700` | the message is not JSON |",
-        "| `-32600` | the message is not a JSON-RPC 2.0 request, or is too long |",
+        "| `-32600` | the message is not a JSON-RPC 2.0 request, or is too long; a batch has too many messages |",
         "| `-32601` | the contract does not have this method |",
         "| `-32602` | a parameter is missing or has the wrong type; the tool does not exist |",
         "| `-32603` | an unexpected error in a method; the server's log has it |",
@@ -240,7 +261,10 @@ def index_row(contract: Contract) -> str:
     methods = ", ".join(f"`{method}`" for method in contract.methods) or "none"
     path = f"`/mcp/{contract.name}`" + (", and `/mcp` by default" if contract.name == "satchel" else "")
     quoted = ", ".join(f"[{name}](../../tests/contracts/{name})" for name in quotations(contract.name))
-    style = ERROR_STYLES[contract.name]
+    codes = sorted(
+        {failure.code for failures in contract_errors.failures(contract.name) for failure in failures} - {""}
+    )
+    style = ERROR_STYLES[contract.name] + (f"; codes {', '.join(f'`{code}`' for code in codes)}" if codes else "")
     cells = [f"[`{contract.name}`]({contract.name}.md)", f"`{contract.server_name}`", path, tools, methods, style]
     return f"| {' | '.join([*cells, quoted])} |"
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from satchel import clock
-from satchel.model import DEFAULT_PROJECT, Retention
+from satchel.model import DEFAULT_PROJECT, DEFAULT_STORE, Retention
 from satchel.settings import BY_NAME, DEFAULT_CONTRACT, SETTINGS, Setting, Value
 
 YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
@@ -77,11 +77,11 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     values: dict[str, Any] = {name: value for name, (value, _) in found.items()}
     project_source = found["project"][1]
     return Settings(
-        database=values["database"] or os.path.join(home, "satchel.db"),
+        database=values["database"] or os.path.join(home, DEFAULT_STORE),
         project=values["project"],
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
         contract=values["contract"],
-        libraries=values["libraries"] or (os.path.join(home, "libraries"),),
+        libraries=_expand(values["libraries"]) or (os.path.join(home, "libraries"),),
         user=values["user"],
         home=home,
         toolsets=values["toolsets"],
@@ -89,6 +89,11 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         retention=Retention(**{name: values[name] for name in Retention.__struct_fields__}),
         http=_http(values) if is_http else None,
     )
+
+
+def _expand(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Folders with `~` expanded. An empty one, as in `A::B`, is left out: it would be the working directory."""
+    return tuple(os.path.expanduser(folder) for folder in folders if folder)
 
 
 _PROJECT_SOURCES = {"--project": "the flag --project", "SATCHEL_PROJECT": "the environment variable SATCHEL_PROJECT"}

@@ -9,10 +9,12 @@ SatchelError
 │   ├── VersionConflict  it was changed after the caller read it
 │   ├── VersionMissing   history does not have this version
 │   ├── MissingBlocker   a task cannot be restored before another one is
-│   └── AmbiguousItem    several things have this name
+│   ├── AmbiguousItem    several things have this name
+│   └── AnswerTooLarge   the answer would be larger than we send
 └── StoreError           the database, not the request, is at fault
-    ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long
-    │   └── StoreConflict    the transaction was rolled back for the sake of another one: try again
+    ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
+    │   ├── StoreConflict    the transaction was rolled back for the sake of another one: try again
+    │   └── StoreGone        its file was removed or replaced: start again
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
 
 AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
@@ -52,6 +54,11 @@ class WrongArgument(Refused):
         self.limit = limit  # the value of the keyword
         self.value = value  # what was given; for an item of a list, the item
         self.place = place or field  # the path to the value, as in arguments[0].name
+
+    @property
+    def is_unstorable(self) -> bool:
+        """Whether the value is a text with NUL or half a character in it, which no store keeps."""
+        return self.rule == "type" and self.limit == "text"
 
 
 class NotFound(Refused):
@@ -126,6 +133,16 @@ class AmbiguousItem(Refused):
         self.references = references  # which tell them apart
 
 
+class AnswerTooLarge(Refused):
+    """The answer would be larger than we send."""
+
+    def __init__(self, what: str, limit: int, argument: str | None = None) -> None:
+        super().__init__(f"the answer to {what} is larger than {limit} bytes")
+        self.what = what  # the tool or the method
+        self.limit = limit  # in bytes
+        self.argument = argument  # by which the caller may ask for less
+
+
 class StoreError(SatchelError):
     """The database, not the request, is at fault."""
 
@@ -136,6 +153,10 @@ class StoreFailed(StoreError):
 
 class StoreConflict(StoreFailed):
     """The transaction was rolled back for the sake of another one; it can be tried again."""
+
+
+class StoreGone(StoreFailed):
+    """The file of the store was removed or replaced; only a new start helps."""
 
 
 class StoreUnusable(StoreError):

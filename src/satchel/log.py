@@ -4,16 +4,25 @@ import os
 import select
 import stat
 import sys
+import time
 from functools import cache
 
 from satchel import clock
 
 STDERR = 2
+_MAX_NAME = 64  # characters of a name that a client made up
 
 
 def log(line: str) -> None:
     """Write one line, or drop it where stderr is a full pipe: a client that does not read it must not block us."""
     _write(f"{clock.now()} {line}".encode("utf-8", "replace")[: select.PIPE_BUF - 1] + b"\n")
+
+
+def log_call(name: str, outcome: str, started: float) -> None:
+    """Write how a call ended, which began at a time of `perf_counter`. A client may have made up the name."""
+    is_plain = name.isascii() and name.isidentifier() and len(name) <= _MAX_NAME
+    milliseconds = (time.perf_counter() - started) * 1000
+    log(f"{name if is_plain else ascii(name[:_MAX_NAME])} {outcome} {milliseconds:.1f} ms")
 
 
 def _write(raw: bytes) -> None:

@@ -20,10 +20,16 @@ Action = Literal["known", "add", "update", "delete", "restore"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
+DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "resource", "task", "project")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
+# The literals and operators of Jinja2, and the words of its `if` and `for`.
+JINJA2_WORDS: Final = (
+    *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is"),
+    *("if", "elif", "else", "endif", "for", "endfor"),
+)
 
 
 class Author(Struct, frozen=True, kw_only=True):
@@ -99,6 +105,11 @@ class Argument(Struct, frozen=True):
     values: tuple[str, ...] = ()  # suggestions for its value
 
 
+def can_be_argument(name: str) -> bool:
+    """Whether a template can name an argument so."""
+    return name.isascii() and name.isidentifier() and name not in JINJA2_WORDS
+
+
 class Prompt(Struct, frozen=True, kw_only=True):
     """A text with a name for machines and a title for people; where it has arguments, a template."""
 
@@ -120,7 +131,7 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     """A prompt to be added."""
 
     content: str
-    title: str | UnsetType = UNSET  # left out, it is the name
+    title: str | UnsetType = UNSET  # left out, it is made from the name
     name: str | None = None  # left out, it is made from the title
     description: str | None = None
     tags: Sequence[str] = ()
@@ -367,11 +378,14 @@ class Revision(Struct, frozen=True, kw_only=True):
 class ChangeQuery(Struct, frozen=True, kw_only=True):
     """Which changes are wanted."""
 
-    kinds: Sequence[ItemKind] = KINDS
     since: Timestamp = ""
-    by: str = ""  # a user, the id of a token, or the name of a client or contract
-    after: int = 0  # only revisions with a greater number
-    before: int = 2**53  # only revisions with a smaller one
+    by: str = ""  # a client, a contract, `person`, `model`, or a user's or token's id or its first 8 characters or more
+    kinds: Sequence[ItemKind] = KINDS  # this and the rest in feeds of many items
+    after: int = 0  # the number of a revision
+    before: int = 2**53
+
+
+EVERY_CHANGE: Final = ChangeQuery()
 
 
 class TrashedItem(Struct, frozen=True, kw_only=True):

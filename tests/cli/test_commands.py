@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,8 +62,10 @@ def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     assert "Did you mean 'three'?" in failed(satchel("project", "rename", "thre", "four"), 3)
     listed = value(satchel("project", "list", "--json"))["projects"]
     assert [(one["name"], one["prompts"], one["resources"]) for one in listed] == [("three", 0, 0), ("two", 0, 0)]
-    assert done(satchel("project", "delete", "two")) == "Deleted project 'two'.\n"
-    assert "Make it with: satchel project create two" in failed(satchel("project", "delete", "two"), 3)
+    assert done(satchel("project", "delete", "two")) == (
+        "Deleted project 'two'.\nBring it back within 30 days with: satchel restore satchel://project/two\n"
+    )
+    assert "Make it with: satchel project create missing" in failed(satchel("project", "delete", "missing"), 3)
     assert done(satchel("project", "list")) == "three\t0\t0\n"
 
 
@@ -117,6 +120,7 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
     assert "is not in project" in failed(satchel("prompt", "delete", "second", "third"), 3)
     assert done(satchel("prompt", "delete", "second", "Closer Review")) == (
         "Deleted prompt 'second', 'code-review' from project 'default'.\n"
+        "Bring one of them back within 30 days with: satchel restore NAME -p default\n"
     )
     assert value(satchel("prompt", "list", "--json")) == {"prompts": [], "total": 0}
 
@@ -281,9 +285,31 @@ def test_a_near_miss_is_guessed_whatever_its_case(satchel: Command) -> None:
     assert "Did you mean 'mcpkg'?" in failed(satchel("serve", "-c", "mcpk"), 2)
 
 
-def test_the_local_user_is_nobody_else(satchel: Command) -> None:
-    user = done(satchel("user"))
-    assert done(satchel("user", SATCHEL_USER="550e8400-e29b-41d4-a716-446655440000")) == user
+def test_a_task_is_meant_by_its_number_with_or_without_a_hash(satchel: Command) -> None:
+    for title in ("First", "Second"):
+        done(satchel("task", "add", title))
+    assert done(satchel("task", "show", "#2")).startswith("2  Second\n")
+    assert done(satchel("task", "edit", "#1", "Changed")) == "Changed task 1: Changed\n"
+    assert done(satchel("task", "done", "#1", "2")) == "Done: task 1: Changed\nDone: task 2: Second\n"
+    assert done(satchel("task", "delete", "#1", "#2")) == "Deleted task 1, 2.\n"
+    assert "task 2 is not among your tasks" in failed(satchel("task", "show", "#2"), 3)
+
+
+def test_the_user_is_the_one_of_the_environment_else_the_local_one(satchel: Command) -> None:
+    ada = "550e8400-e29b-41d4-a716-446655440000"
+    local = done(satchel("user"))
+    assert done(satchel("user", SATCHEL_USER=ada.upper())) == f"{ada}\n"
+    assert value(satchel("user", "--json", SATCHEL_USER=ada)) == {"user": ada}
+    assert done(satchel("user")) == local
+
+
+def test_a_store_that_another_program_changed_says_what_to_do(satchel: Command, store: str) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        tx.run("alter table tasks rename to tasks_elsewhere")
+    database.close()
+    text = failed(satchel("task", "list"), 1)
+    assert re.search(r"^satchel: .*tasks.*Another program changed the store: restore a backup of it\.", text, re.S)
 
 
 def test_a_store_by_an_unknown_scheme_is_refused(tmp_path: Path) -> None:
@@ -375,7 +401,9 @@ def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) ->
     assert value(satchel("task", "show", "1", "--json"))["description"] is None
     assert "not among your tasks" in failed(satchel("task", "delete", "2", "99"), 3)
     assert value(satchel("task", "list", "--json"))["total"] == 3
-    assert done(satchel("task", "delete", "2", "3")) == "Deleted task 2, 3.\n"
+    assert done(satchel("task", "delete", "2", "3")) == (
+        "Deleted task 2, 3.\nBring one of them back within 30 days with: satchel restore '#NUMBER'\n"
+    )
     for ref in ("99", "x", "9" * 40, "550e8400-e29b-41d4-a716-446655440000"):
         failed(satchel("task", "show", ref), 3)
     failed(satchel("task", "add", "  "), 2)

@@ -47,11 +47,13 @@ def test_a_token_is_made_with_json(satchel: Command, store: str) -> None:
         "projects": ["one", "two"],
         "expires_at": "3000-01-01T00:00:00.000000Z",
     }
-    assert identified(store, made["token"]) == Identity(user=ADA, projects=("one", "two"), is_read_only=True)
+    assert identified(store, made["token"]) == Identity(
+        user=ADA, projects=("one", "two"), is_read_only=True, token=made["id"]
+    )
 
     plain = value(satchel("token", "create", "--user", ADA, "--json"))
     assert (plain["read_only"], plain["projects"], plain["expires_at"]) == (False, None, None)
-    assert identified(store, plain["token"]) == Identity(user=ADA)
+    assert identified(store, plain["token"]) == Identity(user=ADA, token=plain["id"])
 
 
 def test_for_people_the_secret_stands_alone_on_stdout(satchel: Command, store: str) -> None:

@@ -21,6 +21,8 @@ from tests.support.stdio import NEWEST, OLDEST, Server, plain
 
 PRINTED = json.loads((Path(__file__).parent / "mcpkg.json").read_text())
 PROJECT = "auth-module"
+UNSTORABLE = "contains NUL or half a character"
+NOT_BASE64 = "Error: Content is not valid base64, which MIME type 'image/png' needs"
 
 
 def printed(section: str, label: str) -> Any:
@@ -215,8 +217,8 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(eithe
         ("create_prompt", {"name": 5}, "Missing required argument: content"),
         ("create_prompt", {"name": 5, "content": "x"}, "Invalid argument 'name': must be a string"),
         ("create_prompt", {"name": None, "content": "x"}, "Invalid argument 'name': must be a string"),
-        ("create_prompt", {"name": "a\0", "content": "x"}, "Invalid argument 'name': must be a string"),
-        ("create_prompt", {"name": "a", "content": "\ud800"}, "Invalid argument 'content': must be a string"),
+        ("create_prompt", {"name": "a\0", "content": "x"}, f"Invalid argument 'name': {UNSTORABLE}"),
+        ("create_prompt", {"name": "a", "content": "\ud800"}, f"Invalid argument 'content': {UNSTORABLE}"),
         ("create_prompt", {"name": "", "content": 5}, "Invalid argument 'content': must be a string"),
         (
             "create_prompt",
@@ -263,7 +265,7 @@ def test_wrong_arguments_are_said_in_the_contracts_words_and_leave_nothing(eithe
         assert text(either, tool, **arguments) == f"Error: {said}", arguments
     for bad in ("QUJD=", "QUJD====", "QR==", "aGk", "aGk=$$$", "aGk=\n", "a G k =", "aGk_", "====", "é"):
         said = text(either, "create_resource", name="a", uri="x:y", content=bad, mime_type="image/png")
-        assert said == "Error: Content is not valid base64", bad
+        assert said == NOT_BASE64, bad
     big = base64.b64encode(b"x" * (limit + 1)).decode()
     said = text(either, "create_resource", name="a", uri="x:y", content=big, mime_type="image/png")
     assert said == f"Error: Content must be at most {limit} bytes"
@@ -310,13 +312,11 @@ def test_updates_of_resources_keep_text_and_bytes_apart(either: Server) -> None:
     assert read() == {"mimeType": "text/markdown; charset=utf-8", "text": "one"}
     border = "Error: Changing the MIME type from text to binary needs new content"
     assert text(either, "update_resource", name="r", mime_type="image/png") == border
-    assert text(either, "update_resource", name="r", mime_type="image/png", content="?") == (
-        "Error: Content is not valid base64"
-    )
+    assert text(either, "update_resource", name="r", mime_type="image/png", content="?") == NOT_BASE64
     assert read() == {"mimeType": "text/markdown; charset=utf-8", "text": "one"}
     text(either, "update_resource", name="r", mime_type="image/png", content="aGk=")
     assert read() == {"mimeType": "image/png", "blob": "aGk="}
-    assert text(either, "update_resource", name="r", content="plain text") == "Error: Content is not valid base64"
+    assert text(either, "update_resource", name="r", content="plain text") == NOT_BASE64
     text(either, "update_resource", name="r", content="")
     assert read() == {"mimeType": "image/png", "blob": ""}
     border = "Error: Changing the MIME type from binary to text needs new content"
@@ -328,7 +328,7 @@ def test_updates_of_resources_keep_text_and_bytes_apart(either: Server) -> None:
     missing = f"Error: Resource 'no-such' does not exist in project '{PROJECT}'"
     assert text(either, "update_resource", name="no-such", content="x") == missing
     said = text(either, "update_resource", name="no-such", content="!", mime_type="image/png")
-    assert said == "Error: Content is not valid base64"
+    assert said == NOT_BASE64
     assert text(either, "delete_resource", name="no-such") == missing
 
 
@@ -337,6 +337,13 @@ def test_text_types_are_text_and_all_others_base64(either: Server) -> None:
         *("text/plain", "text/x-anything", "application/json", "application/xml", "application/sql", "TEXT/HTML"),
         *("application/javascript", "application/typescript", "application/yaml", "application/toml"),
         *("application/graphql", "application/ld+json", "image/svg+xml", "application/x+yaml", "application/json; a=b"),
+        *("message/rfc822", "application/json5", "application/jsonl", "application/ndjson", "application/x-ndjson"),
+        *("application/json-seq", "application/ecmascript", "application/rtf", "application/x-sh", "application/sh"),
+        *("application/x-shellscript", "application/x-python", "application/x-ruby", "application/x-perl"),
+        *("application/x-php", "application/x-httpd-php", "application/x-lua", "application/x-tex"),
+        *("application/x-latex", "application/x-subrip", "application/x-www-form-urlencoded", "application/x-yaml"),
+        *("application/xhtml", "application/xhtml+xml", "application/x-javascript", "Application/X-Python ;q=1"),
+        *("application/vnd.api+json", "application/atom+xml; charset=utf-8", "model/x3d+xml"),
     )
     for number, mime_type in enumerate(texts):
         text(
@@ -346,7 +353,41 @@ def test_text_types_are_text_and_all_others_base64(either: Server) -> None:
         assert entry == {"uri": f"t:{number}", "mimeType": mime_type, "text": "not base64!"}
     for mime_type in ("image/png", "application/octet-stream", "application/pdf", "audio/wav", "application/zip"):
         said = text(either, "create_resource", name="b", uri="b:b", content="not base64!", mime_type=mime_type)
-        assert said == "Error: Content is not valid base64"
+        assert said == f"Error: Content is not valid base64, which MIME type '{mime_type}' needs"
+
+
+def test_bounds_are_complained_of_in_the_order_of_the_schema_and_before_the_look_up(either: Server) -> None:
+    long = "d" * 10_001
+    binary = {"content": "?", "mime_type": "image/png", "description": long}
+    too_long = "Error: Description must be at most 10000 characters"
+    assert text(either, "create_resource", name="", uri="", **binary) == "Error: Resource name must be 1-255 characters"
+    assert text(either, "create_resource", name="r", uri="", **binary) == "Error: Invalid URI ''"
+    assert text(either, "create_resource", name="r", uri="x:r", **binary) == NOT_BASE64
+    assert text(either, "create_resource", name="r", uri="x:r", content="", description=long) == too_long
+    assert (
+        text(either, "create_prompt", name="p", content="", description=long)
+        == "Error: Prompt content must not be empty"
+    )
+    for kind in ("prompt", "resource"):
+        assert text(either, f"update_{kind}", name="no-such", description=long) == too_long
+    assert text(either, "update_resource", name="no-such", **binary) == NOT_BASE64
+    assert nothing_is_there(either)
+
+
+def test_bytes_of_a_type_that_has_become_text_stay_bytes_until_they_are_replaced(project: str, either: Server) -> None:
+    """Stored by an older Satchel, to which application/x-python was binary."""
+    text(either, "create_resource", name="r", uri="x:r", content="aGk=", mime_type="image/png")
+    database = open_database(project)
+    with database.write() as tx:
+        tx.run("update resources set mime_type = 'application/x-python'")
+    database.close()
+    [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    assert entry == {"uri": "x:r", "mimeType": "application/x-python", "blob": "aGk="}
+    border = "Error: Changing the MIME type from binary to text needs new content"
+    assert text(either, "update_resource", name="r", mime_type="text/plain") == border
+    text(either, "update_resource", name="r", content="print()")
+    [entry] = either.request("resources/read", {"uri": "x:r"})["result"]["contents"]
+    assert entry == {"uri": "x:r", "mimeType": "application/x-python", "text": "print()"}
 
 
 def test_names_and_uris_are_unique_in_a_project(either: Server) -> None:
@@ -371,15 +412,28 @@ def test_prompts_of_other_contracts_are_listed_under_their_slug(project: str, ei
     assert listed == ["code-review", "plain"]
     exists = "Error: Prompt '{}' already exists in project '" + PROJECT + "'"
     assert text(either, "create_prompt", name="code-review", content="x") == exists.format("code-review")
-    # Another prompt's title is taken too, for a prompt made here has its name as title.
     with_title = either.call("update_prompt", name="plain", content="z")
     assert with_title["isError"] is False
-    database = open_database(project)
-    with database.write() as tx:
-        prompts.add(tx, Scope(project=PROJECT), PromptDraft(title="Title-1", content="x"))
-    database.close()
-    assert text(either, "create_prompt", name="Title-1", content="x") == exists.format("Title-1")
-    assert text(either, "delete_prompt", name="title-1").startswith("Deleted")
+
+
+def test_a_name_is_free_whatever_titles_there_are(project: str, either: Server, serve: Callable[..., Server]) -> None:
+    """Only names clash here. The title that other contracts show is the name, with a number behind it if need be."""
+    store = serve("prompt-store", project, NEWEST, "--project", PROJECT)
+    for title in ("Title-1", "Title-1 (2)", "Title-1 (4)"):
+        assert store.call("add_prompt", title=title, content="x")["isError"] is False
+    for name, title in (("Title-1", "Title-1 (3)"), ("other", "other")):
+        created = f"Created prompt '{name}' in project '{PROJECT}'"
+        assert text(either, "create_prompt", name=name, content="of mcpkg") == created
+        assert text(either, "create_prompt", name=name, content="again") == (
+            f"Error: Prompt '{name}' already exists in project '{PROJECT}'"
+        )
+        found = store.call("search_prompts", query="of mcpkg")["structuredContent"]["prompts"]
+        assert title in {prompt["title"] for prompt in found}
+    listed = [prompt["name"] for prompt in either.request("prompts/list")["result"]["prompts"]]
+    assert listed == ["title-1", "title-1-2", "title-1-4", "Title-1", "other"]
+    assert store.call("add_prompt", title="Title-1 (3)", content="x")["structuredContent"]["error"]["code"] == (
+        "DUPLICATE_TITLE"
+    )
 
 
 def test_two_projects_served_at_once_see_nothing_of_each_other(project: str, serve: Callable[..., Server]) -> None:

@@ -80,14 +80,29 @@ def decided_snippet(content: str, query: str) -> str:
     full = re.sub(r"\s+", " ", content)
     position = content.casefold().find(query.casefold()) if query else -1
     if position < 0:
-        return full[:200] + ("..." if len(full) > 200 else "")
+        return at_words(full, 0, 200, hit=(0, 0))
     start = excerpts.unfolded_offset(content, position)
     end = excerpts.unfolded_offset(content, position + len(query.casefold()) - 1) + 1
     before = re.sub(r"\s+", " ", content[:start])
     left = len(before) - (bool(before) and before[-1] == " " and content[start].isspace())
     hit = len(re.sub(r"\s+", " ", content[start:end]))
     first = max(0, min(left - max(0, 200 - hit) // 2, len(full) - 200))
-    return ("..." if first > 0 else "") + full[first : first + 200] + ("..." if first + 200 < len(full) else "")
+    return at_words(full, first, first + 200, hit=(left, left + hit if hit <= 200 else left))
+
+
+def at_words(full: str, first: int, last: int, hit: tuple[int, int]) -> str:
+    """A window of a text. An end within a word is moved to the next space, if that is near and outside of the hit."""
+    if splits_word(full, first):
+        near = range(first + 1, min(first + 20, hit[0]) + 1)
+        first = next((one for one in near if full[one - 1] == " "), first)
+    if splits_word(full, last):
+        near = range(last - 1, max(last - 20, hit[1]) - 1, -1)
+        last = next((one for one in near if full[one] == " "), last)
+    return ("..." if first > 0 else "") + full[first:last] + ("..." if last < len(full) else "")
+
+
+def splits_word(full: str, offset: int) -> bool:
+    return 0 < offset < len(full) and " " not in full[offset - 1 : offset + 1]
 
 
 @settings(max_examples=amount(20, 60))
@@ -135,6 +150,66 @@ def test_snippets_of_long_texts_are_as_decided(database: Database, pieces: list[
     assert format_snippet(everything.items[0].excerpt) == decided_snippet(content, "")
     if page.items:
         assert format_snippet(page.items[0].excerpt) == decided_snippet(content, query)
+
+
+WORDS = st.lists(st.text("abß", min_size=1, max_size=30), min_size=1, max_size=60)
+
+
+@given(words=WORDS, gap=st.sampled_from([" ", "\n\n", " \t "]), chosen=st.data())
+def test_a_snippet_is_short_holds_the_hit_and_splits_no_word_that_ends_nearby(
+    words: list[str], gap: str, chosen: st.DataObject
+) -> None:
+    content, plain = gap.join(words), " ".join(words)
+    start = chosen.draw(st.integers(0, len(content) - 1))
+    end = chosen.draw(st.integers(start + 1, min(len(content), start + 200)))
+    around = excerpts.surroundings(content, start, end, has_start=True, has_end=True)
+    opening = excerpts.beginning(content, is_whole=True)
+    assert around and opening
+    for excerpt, hit in ((around, " ".join(content[start:end].split())), (opening, "")):
+        shown = excerpt.text
+        assert len(shown) <= 200 and hit in shown and shown in plain
+        if len(plain) > 200:
+            assert len(shown) >= 200 - 20 * (excerpt.is_cut_before + excerpt.is_cut_behind)
+        else:
+            assert shown == plain
+    assert plain.startswith(opening.text) and opening.is_cut_behind == (len(plain) > 200)
+    if opening.is_cut_behind and " " in plain[180:201]:
+        assert " " in (opening.text[-1], plain[len(opening.text)])
+
+
+def test_a_snippet_ends_at_a_word(store: str, serve: Callable[..., Server]) -> None:
+    client = serve("prompt-store", store)
+    sentence = "the quick brown fox jumps over the lazy dog "  # 44 characters
+    contents = {
+        "Words": sentence * 10,
+        "Lines": sentence.replace(" ", "\n\n") * 10,
+        "Fits": "x" * 200,
+        "One word": "x" * 201,
+        "Late space": "x" * 180 + " " + "y" * 100,
+        "Early space": "x" * 179 + " " + "y" * 100,
+        "Space at the end": "word " * 100,
+        "Hit": "x" * 150 + " " + sentence * 5 + "NEEDLE " + sentence * 5,
+        "Hit in a word": "x" * 300 + "NEEDLE" + "x" * 300,
+    }
+    for title, content in contents.items():
+        client.call("add_prompt", title=title, content=content)
+    listed = json.loads(client.call("list_prompts", limit=100)["content"][0]["text"])["prompts"]
+    shown = {prompt["title"]: prompt["snippet"] for prompt in listed}
+    words = sentence * 4 + "the quick brown fox..."
+    assert {title: shown[title] for title in list(contents)[:7]} == {
+        "Words": words,
+        "Lines": words,
+        "Fits": "x" * 200,
+        "One word": "x" * 200 + "...",
+        "Late space": "x" * 180 + "...",
+        "Early space": "x" * 179 + " " + "y" * 20 + "...",
+        "Space at the end": "word " * 40 + "...",
+    }
+    hits = {prompt["title"]: prompt["snippet"] for prompt in found(client, "needle")["prompts"]}
+    assert hits == {
+        "Hit": f"...lazy dog {sentence * 2}NEEDLE {sentence * 2}the...",
+        "Hit in a word": "..." + "x" * 97 + "NEEDLE" + "x" * 97 + "...",
+    }
 
 
 @pytest.mark.parametrize("count", [1500])

@@ -1,14 +1,16 @@
 """The published contracts: a JSON Schema file for each tool, which what the tools say satisfies."""
 
 import json
-from pathlib import Path
+import re
+from collections.abc import Callable
 
 import jsonschema
 import pytest
 
 from satchel.contracts import CONTRACTS, load
+from tests.support.published import DOCS, published_output
+from tests.support.stdio import NEWEST, REVISIONS, Server
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "contracts"
 TOOLS = [(name, tool.name) for name in CONTRACTS for tool in load(name).tools]
 
 
@@ -21,8 +23,59 @@ def test_every_tool_is_published_in_the_printed_format(contract: str, tool: str)
     assert list(schema) == ["$schema", "title", "description", "type", "properties"]
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#" and schema["title"] == tool
     assert list(schema["properties"]) == ["input", "output"]
+    assert isinstance(schema["properties"]["input"]["required"], list)
     success, error = schema["properties"]["output"]["oneOf"]
     assert success != error
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_only_the_tools_of_todo_tasks_and_satchel_list_what_they_answer(
+    name: str, store: str, serve: Callable[..., Server]
+) -> None:
+    if name == "twig":
+        return  # which has no tools
+    for revision in (NEWEST, *REVISIONS[:-1]):
+        for tool in serve(name, store, revision).request("tools/list")["result"]["tools"]:
+            if name in ("todo", "tasks", "satchel"):
+                assert tool["outputSchema"] == published_output(name, tool["name"])
+                assert tool["outputSchema"]["type"] == "object"  # as MCP requires
+            else:
+                assert "outputSchema" not in tool
+
+
+CODES: dict[tuple[str, str], set[str]] = {
+    ("tasks", "add_task"): {"VALIDATION_ERROR", "DATABASE_ERROR", "INTERNAL_ERROR"},
+    ("tasks", "list_tasks"): {"VALIDATION_ERROR", "DATABASE_ERROR", "INTERNAL_ERROR"},
+    **{
+        ("tasks", tool): {"VALIDATION_ERROR", "NOT_FOUND", "DATABASE_ERROR", "INTERNAL_ERROR"}
+        for tool in ("update_task", "complete_task", "delete_task")
+    },
+    **{
+        ("prompt-store", tool): {"NOT_FOUND", "INVALID_INPUT", "INTERNAL_ERROR"}
+        for tool in ("list_prompts", "get_prompt", "delete_prompt", "search_prompts", "filter_by_tags", "list_tags")
+    },
+    **{
+        ("prompt-store", tool): {
+            *("NOT_FOUND", "DUPLICATE_TITLE", "INVALID_TITLE"),
+            *("INVALID_TAG", "INVALID_INPUT", "INTERNAL_ERROR"),
+        }
+        for tool in ("add_prompt", "update_prompt")
+    },
+}
+
+
+@pytest.mark.parametrize(("contract", "tool"), CODES)
+def test_the_published_codes_are_those_that_a_tool_can_give(contract: str, tool: str) -> None:
+    _, failure = published_output(contract, tool)["oneOf"]
+    members = failure["properties"]
+    code = members["code"] if contract == "tasks" else members["error"]["properties"]["code"]
+    assert set(code["enum"]) == CODES[contract, tool]
+
+
+def test_the_pages_write_values_as_json() -> None:
+    for page in DOCS.glob("*.md"):
+        text = page.read_text().replace("`True` `False` `None`", "")  # words that Jinja2 reserves, not values
+        assert not re.search(r"\b(None|True|False)\b", text), page.name
 
 
 def test_a_text_answer_is_success_or_error_and_not_both() -> None:

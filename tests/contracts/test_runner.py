@@ -3,20 +3,29 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import Struct, structs
 
 from satchel.contracts import load
-from satchel.contracts.contract import Context, Contract, Tool
+from satchel.contracts.contract import Context, Contract, Report, Tool
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreFailed
 from satchel.model import Scope
 from satchel.protocol import REVISIONS, Call
+from satchel.protocol.codec import encode
 from satchel.services import projects, prompts
 from satchel.storage.database import Database, open_database
 
 CALL = Call(id=1, method="tools/call", params={"name": "list_tags", "arguments": {}}, revision=REVISIONS["2026-07-28"])
+
+
+def answer(runner: Runner, call: Call, report: Report = lambda *_: None) -> Any:
+    """The result of a call as clients decode it."""
+    return json.loads(encode(runner.answer(call, Scope(), report)))
+
+
 UNABLE = {"error": {"code": "INTERNAL_ERROR", "message": "Unable to complete request. Please try again."}}
 
 
@@ -35,7 +44,7 @@ def test_a_failure_of_ours_is_an_apology(
         raise error
 
     monkeypatch.setattr(prompts, "list_tags", fail)
-    result = Runner(load("prompt-store"), opened).answer(CALL, Scope(), lambda *_: None)
+    result = answer(Runner(load("prompt-store"), opened), CALL)
     assert result["isError"] is True and json.loads(result["content"][0]["text"]) == UNABLE
     logged = capfd.readouterr().err
     assert type(error).__name__ in logged or "surprise" in logged
@@ -67,17 +76,16 @@ def call(method: str, **params: object) -> Call:
 
 def test_a_tool_reports_how_far_it_has_come() -> None:
     reports: list[tuple[object, ...]] = []
-    result = Runner(TOY, None).answer(
-        call("tools/call", name="count_to_two", arguments={}), Scope(), lambda *report: reports.append(report)
-    )
+    counting = call("tools/call", name="count_to_two", arguments={})
+    result = answer(Runner(TOY, None), counting, lambda *report: reports.append(report))
     assert result == {"content": [{"type": "text", "text": "counted"}], "isError": False}
     assert reports == [(1, 2, "half"), (2, 2, None)]
 
 
 def test_a_contract_may_answer_tools_list_itself() -> None:
     listing = structs.replace(TOY, methods={"tools/list": lambda _context, _params: {"tools": []}})
-    assert Runner(listing, None).answer(call("tools/list"), Scope(), lambda *_: None) == {"tools": []}
-    [entry] = Runner(TOY, None).answer(call("tools/list"), Scope(), lambda *_: None)["tools"]
+    assert answer(Runner(listing, None), call("tools/list")) == {"tools": []}
+    [entry] = answer(Runner(TOY, None), call("tools/list"))["tools"]
     assert entry == {
         "name": "count_to_two",
         "description": "Count",
@@ -95,7 +103,7 @@ def test_a_failure_at_any_storage_call_leaves_all_or_nothing(
     def call(name: str, **arguments: object) -> dict[str, object]:
         params = {"name": name, "arguments": arguments}
         request = Call(id=1, method="tools/call", params=params, revision=REVISIONS["2026-07-28"])
-        body: dict[str, object] = json.loads(runner.answer(request, scope, lambda *_: None)["content"][0]["text"])
+        body: dict[str, object] = json.loads(answer(runner, request)["content"][0]["text"])
         return body
 
     def everything() -> object:

@@ -222,6 +222,30 @@ def test_prompts_are_filled_in(client: Server) -> None:
     )
 
 
+def test_an_argument_has_any_name_that_a_template_can_use(client: Server) -> None:
+    names = ["A", "_", "userName", "a1", "from", "context", "class", "items", "self", "range", "n" * 255]
+    content = "".join(f"{{{{ {name} }}}}," for name in names)
+    ok(client, "add_prompt", title="Names", content=content, arguments=[{"name": name} for name in names])
+    assert [one["name"] for one in ok(client, "get_prompt", prompt="names")["prompt"]["arguments"]] == names
+    values = {name: f"<{number}>" for number, name in enumerate(names)}
+    filled_in = "".join(f"{value}," for value in values.values())
+    assert ok(client, "render_prompt", prompt="names", arguments=values)["text"] == filled_in
+
+
+def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Server, store: str) -> None:
+    ok(client, "add_prompt", title="Old", content="Hi {{ a }}", arguments=[{"name": "digit"}, {"name": "word"}])
+    database = open_database(store)
+    with database.write() as tx:
+        older = "replace(replace(arguments, '\"digit\"', '\"1st\"'), '\"word\"', '\"not\"')"
+        tx.run(f"update prompts set arguments = {older}")
+    database.close()
+    arguments = [{"name": "1st"}, {"name": "not"}]
+    assert ok(client, "get_prompt", prompt="old")["prompt"]["arguments"] == arguments
+    assert ok(client, "render_prompt", prompt="old", arguments={"1st": "x", "not": "y"})["text"] == "Hi "
+    assert ok(client, "update_prompt", prompt="old", content="Ho {{ a }}")["prompt"]["arguments"] == arguments
+    assert refusal(client, "update_prompt", prompt="old", arguments=arguments)["argument"] == "arguments"
+
+
 def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path) -> None:
     ok(client, "add_prompt", title="Broken", content="one\n{% if %}", arguments=[{"name": "a"}])
     ok(
@@ -474,7 +498,7 @@ def test_a_binary_document(client: Server) -> None:
         {"type": "text", "text": "[resource logo, version 1, 256 bytes of image/png]"},
         {"type": "resource", "resource": {"uri": "file:///logo.png", "mimeType": "image/png", "blob": blob}},
     ]
-    encoded = wrong("content must be base64 for a binary type.", "content")
+    encoded = wrong("content must be base64, which the type image/png needs.", "content")
     for content in ("not base64", "QUJD\n", "QQ", "QR==", "Ä"):
         assert refusal(client, "add_resource", name="x", content=content, mime_type="image/png") == encoded
         assert refusal(client, "update_resource", resource="logo", content=content) == encoded
@@ -651,6 +675,7 @@ def test_a_task_is_meant_by_number_id_or_title(client: Server) -> None:
         -1,
         "0",
         "１",
+        10**30,
         str(10**30),
         "00000000-0000-4000-8000-000000000000",
     ):
@@ -661,7 +686,7 @@ def test_a_task_is_meant_by_number_id_or_title(client: Server) -> None:
     for reference in ("", " "):
         empty = wrong("task must not be empty.", "task", "Give task: the number or UUID of one.")
         assert refusal(client, "complete_task", task=reference) == empty
-    for reference in (1.5, True, None, [1], {"number": 1}, 10**30):
+    for reference in (1.5, True, None, [1], {"number": 1}):
         error = refusal(client, "complete_task", task=reference)
         assert error == wrong("task must be the number or UUID of a task.", "task"), reference
 
@@ -793,8 +818,16 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"title": "x", "content": "ä" * (2 * 1024 * 1024 + 1)},
         wrong("content has at most 4194304 bytes.", "content"),
     ),
-    ("add_prompt", {"title": "x", "content": "a\0b"}, wrong("content must be a text without NUL.", "content")),
-    ("add_prompt", {"title": "\ud800", "content": "x"}, wrong("title must be a text without NUL.", "title")),
+    (
+        "add_prompt",
+        {"title": "x", "content": "a\0b"},
+        wrong("content contains NUL or half a character.", "content", UNKEPT),
+    ),
+    (
+        "add_prompt",
+        {"title": "\ud800", "content": "x"},
+        wrong("title contains NUL or half a character.", "title", UNKEPT),
+    ),
     (
         "add_prompt",
         {"title": "x", "content": "x", "name": "a b"},
@@ -813,17 +846,17 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "add_prompt",
         {"title": "x", "content": "x", "tags": ["a b"]},
-        wrong("A tag has 1 to 50 letters, digits, - and _.", "tags"),
+        wrong("tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
     ),
     (
         "add_prompt",
         {"title": "x", "content": "x", "tags": ["x" * 51]},
-        wrong("A tag has 1 to 50 letters, digits, - and _.", "tags"),
+        wrong("tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
     ),
     (
         "add_prompt",
         {"title": "x", "content": "x", "tags": [""]},
-        wrong("A tag has 1 to 50 letters, digits, - and _.", "tags"),
+        wrong("tags[0]: a tag has 1 to 50 letters, digits, - and _.", "tags"),
     ),
     ("add_prompt", {"title": "x", "content": "x", "tags": "a"}, wrong("tags must be a list.", "tags")),
     (
@@ -842,15 +875,27 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"title": "x", "content": "x", "arguments": [{"name": None}]},
         wrong("arguments[0] must be an object with name.", "arguments", DECLARED),
     ),
+    *(
+        (
+            "add_prompt",
+            {"title": "x", "content": "x", "arguments": [{"name": "a"}, {"name": name}]},
+            wrong(
+                "arguments[1].name has letters, digits and _ only, no digit first, and is no word of Jinja2.",
+                "arguments",
+                "For example user_name, but neither 2nd nor if.",
+            ),
+        )
+        for name in ("", "1a", "a b", "a-b", "a.b", "é", "if", "not", "none", "True", "for")
+    ),
     (
         "add_prompt",
-        {"title": "x", "content": "x", "arguments": [{"name": "A"}]},
-        wrong("An argument's name has a-z, 0-9 and _ only.", "arguments"),
+        {"title": "x", "content": "x", "arguments": [{"name": "a" * 256}]},
+        wrong("arguments[0].name has at most 255 characters.", "arguments", "Shorten it."),
     ),
     (
         "add_prompt",
         {"title": "x", "content": "x", "arguments": [{"name": "a"}, {"name": "a"}]},
-        wrong("arguments names something twice.", "arguments"),
+        wrong("arguments[1] has the same name as another.", "arguments"),
     ),
     (
         "add_prompt",
@@ -870,8 +915,8 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             ([{"name": "a", "required": "yes"}], "arguments[0].required must be true or false.", "Without quotes."),
             ([{"name": "a", "values": "x"}], "arguments[0].values must be a list.", 'For example ["one", "two"].'),
             ([{"name": 5}], "arguments[0].name must be a text.", "Put it into quotes."),
-            ([{"name": "a"}, {"name": "\0"}], "arguments[1].name must be a text without NUL.", UNKEPT),
-            ([{"name": "a", "\0": 1}], "The names in arguments[0] must be texts without NUL.", UNKEPT),
+            ([{"name": "a"}, {"name": "\0"}], "arguments[1].name contains NUL or half a character.", UNKEPT),
+            ([{"name": "a", "\0": 1}], "a name in arguments[0] contains NUL or half a character.", UNKEPT),
             (
                 [{"name": "a", "values": ["x"] * 101}],
                 "arguments[0].values has at most 100 entries.",

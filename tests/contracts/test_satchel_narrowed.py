@@ -180,9 +180,9 @@ def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None
         ([], {"SATCHEL_TOOLSETS": "all"}, "SATCHEL_TOOLSETS must be a list of prompts, resources or tasks, not 'all'."),
         ([], {"SATCHEL_READ_ONLY": "yess"}, "SATCHEL_READ_ONLY must be yes or no, not 'yess'."),
         (
-            ["--contract", "todo", "--read-only"],
+            ["--contract", "todo", "--toolsets", "tasks"],
             {},
-            "--toolsets and --read-only narrow the contract satchel; the others are served whole.",
+            "--toolsets narrows the contract satchel; the others have no toolsets.",
         ),
     ],
 )

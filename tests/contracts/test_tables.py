@@ -23,6 +23,8 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.NotFound: [errors.NotFound("prompt", "7", SCOPE), errors.NotFound("project", "7", SCOPE)],
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
+    errors.StoreGone: [errors.StoreGone("/secret/path")],
+    errors.AnswerTooLarge: [errors.AnswerTooLarge("list_tasks", 7, one) for one in ("status", None)],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.VersionMissing: [
@@ -101,6 +103,18 @@ FAILED_STORE = {
 def test_a_failing_database_is_said_in_the_contracts_words(name: str) -> None:
     contract = load(name)
     assert contract.explain_failure(contract.tools[0], errors.StoreFailed("disk full")) == FAILED_STORE[name]
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_failures_of_ours_satisfy_the_published_schema(name: str) -> None:
+    contract = load(name)
+    for tool in contract.tools:
+        validator = jsonschema.Draft7Validator(contract.publish_schema(tool)["properties"]["output"])
+        for kind in (errors.StoreConflict, errors.StoreGone, errors.AnswerTooLarge):
+            for error in (*SAMPLES[kind], errors.StoreFailed("disk full"), ZeroDivisionError()):
+                body = contract.explain_failure(tool, error)
+                said = body.structured if isinstance(body, Reply) else body
+                validator.validate(msgspec.to_builtins(said))
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

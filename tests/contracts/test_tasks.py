@@ -13,6 +13,7 @@ import pytest
 
 from satchel.contracts import load
 from tests.support.published import answered
+from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, OLDEST, Server
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -83,13 +84,12 @@ def test_a_task_from_beginning_to_end(client: Server) -> None:
     said = call(client, "update_task", task_id=task["id"], title=" Other ")
     assert said == {"success": True, "data": task | {"title": "Other"}, "message": "Task updated successfully"}
     said = call(client, "complete_task", task_id=task["id"])
-    completed = said["data"]
-    assert TIME.fullmatch(completed["completed_at"])
-    done = task | {"title": "Other", "status": "completed", "completed_at": completed["completed_at"]}
+    completed_at = said["data"]["completed_at"]
+    assert TIME.fullmatch(completed_at)
+    done = task | {"title": "Other", "status": "completed", "completed_at": completed_at}
     assert said == {"success": True, "data": done, "message": "Task marked as completed"}
     again = call(client, "complete_task", task_id=task["id"])
-    assert (again["success"], again["message"]) == (True, "Task is already completed")
-    assert again["data"]["completed_at"] > completed["completed_at"]
+    assert again == {**said, "message": "Task is already completed"}
     said = call(client, "delete_task", task_id=task["id"])
     assert said == {
         "success": True,
@@ -102,6 +102,28 @@ def test_a_task_from_beginning_to_end(client: Server) -> None:
             "error": "Task not found",
             "code": "NOT_FOUND",
             "details": {"task_id": task["id"]},
+        }
+
+
+def test_completing_twice_changes_nothing(client: Server, store: str, serve: Callable[..., Server]) -> None:
+    own = serve("satchel", store, NEWEST, "--user", ADA)
+    id = call(client, "add_task", title="T")["data"]["id"]
+    first = call(client, "complete_task", task_id=id)
+    [before] = ok(own, "list_tasks", status="completed")["tasks"]
+    for _ in range(2):
+        assert call(client, "complete_task", task_id=id) == {**first, "message": "Task is already completed"}
+    assert ok(own, "list_tasks", status="completed")["tasks"] == [before]
+    assert (before["version"], before["completed_at"]) == (2, first["data"]["completed_at"])
+
+
+def test_an_update_of_nothing_says_what_to_give(client: Server) -> None:
+    id = call(client, "add_task", title="T")["data"]["id"]
+    for arguments in ({"task_id": id}, {"task_id": id + 1}, {"task_id": "x"}, {"task_id": id, "status": "completed"}):
+        assert call(client, "update_task", **arguments) == {
+            "success": False,
+            "error": "Nothing to update: give title or description",
+            "code": "VALIDATION_ERROR",
+            "details": {"field": "title", "constraint": "required"},
         }
 
 
@@ -166,7 +188,7 @@ def test_what_is_wrong_is_told_by_field_constraint_and_limit(client: Server) -> 
         ("update_task", {"task_id": id, "title": None}, {"field": "title", "constraint": "type"}),
         ("complete_task", {"task_id": 0}, {"field": "task_id", "constraint": "minimum", "limit": 1}),
         ("complete_task", {"task_id": "5"}, {"field": "task_id", "constraint": "type"}),
-        ("complete_task", {"task_id": 5.0}, {"field": "task_id", "constraint": "type"}),
+        ("complete_task", {"task_id": 5.5}, {"field": "task_id", "constraint": "type"}),
         ("complete_task", {"task_id": True}, {"field": "task_id", "constraint": "type"}),
         ("complete_task", {"task_id": None}, {"field": "task_id", "constraint": "type"}),
         ("delete_task", {"task_id": -(10**30)}, {"field": "task_id", "constraint": "minimum", "limit": 1}),

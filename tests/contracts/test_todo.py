@@ -12,9 +12,12 @@ from uuid import uuid4
 
 import pytest
 
+from satchel.auth import tokens
 from satchel.contracts import load
-from tests.support.published import answered
-from tests.support.stdio import NEWEST, OLDEST, Server
+from satchel.storage.database import open_database
+from tests.support.http import HttpServer
+from tests.support.published import answered, published_output
+from tests.support.stdio import NEWEST, OLDEST, REVISIONS, Server
 
 PRINTED = json.loads((Path(__file__).parent / "todo.json").read_text())
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -44,7 +47,12 @@ def failure(message: str, **instead: Any) -> dict[str, Any]:
 
 def test_five_tools_are_listed_as_printed(client: Server) -> None:
     assert client.request("tools/list")["result"]["tools"] == [
-        {"name": name, "description": tool["description"], "inputSchema": tool["inputSchema"]}
+        {
+            "name": name,
+            "description": tool["description"],
+            "inputSchema": tool["inputSchema"],
+            "outputSchema": published_output("todo", name),
+        }
         for name, tool in PRINTED.items()
     ]
 
@@ -134,7 +142,8 @@ def test_what_is_wrong_is_said_in_the_contracts_words(client: Server) -> None:
         ("add_task", {"user_id": 5}, "Missing required field: title"),
         ("add_task", {"user_id": ADA, "title": 5}, "Invalid title: must be a string"),
         ("add_task", {"user_id": ADA, "title": None}, "Invalid title: must be a string"),
-        ("add_task", {"user_id": ADA, "title": "a\0b"}, "Invalid title: must be a string"),
+        ("add_task", {"user_id": ADA, "title": "a\0b"}, "Invalid title: contains NUL or half a character"),
+        ("add_task", {"user_id": f"{ADA}\ud800", "title": "a"}, "Invalid user_id: contains NUL or half a character"),
         ("add_task", {"user_id": 5, "title": "x"}, "Invalid user_id: must be a UUID"),
         ("add_task", {"user_id": "x", "title": "x"}, "Invalid user_id: must be a UUID"),
         ("add_task", {"user_id": "x", "title": 5}, "Invalid title: must be a string"),
@@ -179,6 +188,37 @@ def test_a_pinned_connection_acts_for_no_other_user(store: str, serve: Callable[
         said = call(client, tool, user_id="x", task_id=id, title="x")
         assert said == failure("Invalid user_id: must be a UUID", **instead)
     assert call(client, "list_tasks", user_id=ADA)["count"] == 1
+
+
+def test_the_instructions_say_whose_tasks_are_served(store: str, serve: Callable[..., Server]) -> None:
+    text = f"Tasks of user {ADA}. Pass this as user_id."
+    assert (
+        serve("todo", store, NEWEST, "--user", ADA.upper()).request("server/discover")["result"]["instructions"] == text
+    )
+    for revision in REVISIONS[:-1]:
+        assert serve("todo", store, NEWEST, "--user", ADA).initialize(revision)["result"]["instructions"] == text
+        assert "instructions" not in serve("todo", store).initialize(revision)["result"]
+    assert "instructions" not in serve("todo", store).request("server/discover")["result"]
+
+
+@pytest.mark.process
+def test_over_http_the_instructions_are_those_of_the_token(store: str) -> None:
+    def told(server: HttpServer) -> list[str | None]:
+        found = [server.ask("server/discover", path="/mcp/todo").result]
+        found += [server.ask("initialize", revision=one, path="/mcp/todo").result for one in REVISIONS[:-1]]
+        return [result.get("instructions") for result in found]
+
+    database = open_database(store)
+    with database.write() as tx:
+        secrets = {user: tokens.create(tx, user=user)[1] for user in (ADA, BOB)}
+    database.close()
+    with HttpServer("--database", store, "--auth", "token") as server:
+        for user, server.token in secrets.items():
+            assert told(server) == [f"Tasks of user {user}. Pass this as user_id."] * len(REVISIONS)
+    with HttpServer("--database", store, "--user", ADA) as server:
+        assert told(server) == [f"Tasks of user {ADA}. Pass this as user_id."] * len(REVISIONS)
+    with HttpServer("--database", store) as server:
+        assert told(server) == [None] * len(REVISIONS)
 
 
 @pytest.mark.process

@@ -41,8 +41,8 @@ class Ways:
         if contract == "todo":
             arguments["user_id"] = scope.user
         given = {name: value for name, value in arguments.items() if value is not None}
-        _, is_ok = self._runners[contract].run_tool(tool, given, scope, lambda *_: None, Client("model", "1"))
-        return is_ok
+        result = self._runners[contract].run_tool(tool, given, scope, lambda *_: None, Client("model", "1"))
+        return not result["isError"]
 
     @staticmethod
     def _fail(tool: str) -> None:

@@ -23,7 +23,8 @@ ENVIRONMENT = "canary-of-the-environment"
 # Text of Python, of the system or of the environment that no template may bring to light.
 FORBIDDEN = (
     *(SECRET, ENVIRONMENT, "root:x:", "<class ", "<module", "<function", "<built-in", "<bound", " object at 0x"),
-    *("Traceback", "site-packages", "minijinja.Environment", "LANG", "C.UTF-8", "worker.py", sys.prefix),
+    *("Traceback", "site-packages", "LANG", "C.UTF-8", "worker.py", sys.prefix),
+    *("<jinja2", "<satchel", "<Macro", "<Template", "<generator"),
 )
 Pages = tuple[list[Any], int]
 GOOD_TEXT = "Good day, {{ who }}.\n"

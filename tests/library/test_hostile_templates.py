@@ -86,7 +86,7 @@ MEMORY = [
     Case("repeated-string", "{{ 'a' * 1000000000 }}", fails=True),
     Case("repeated-list", "{{ [0] * 1000000000 }}", fails=True),
     Case("repeated-string-length", "{{ ('a' * 1000000000)|length }}", fails=True),
-    Case("power-tower", "{{ 9**9**9**9 }}", fails=True),
+    Case("power-tower", "{{ 9**(9**(9**9)) }}", fails=True),
     Case("filter-block", "{% filter indent(100000000) %}a\nb{% endfilter %}", fails=True),
     Case("set-block", "{% set a %}{{ 'a' * 50000000 }}{% endset %}{{ a * 50 }}", fails=True),
     Case("raw-text-in-a-loop", "{% for i in range(90000) %}" + "a" * 60_000 + "{% endfor %}", fails=True),
@@ -101,7 +101,8 @@ LOOPS = [
     Case("range-1e18", "{{ range(1000000000000000000)|list }}", line=1),
     Case("range-negative", "{{ range(0, -1000000000, -1)|list|length }}", line=1),
     Case("range-step-0", "{{ range(0, 10, 0)|list }}", fails=True),
-    Case("range-100000", "a\nb\n{% for i in range(100000) %}\n{% endfor %}", fails=True),
+    Case("range-100000", "a\nb\n{% for i in range(100000) %}\n{% endfor %}", text="a\nb\n" + "\n" * 100000),
+    Case("range-100001", "a\nb\n{% for i in range(100001) %}\n{% endfor %}", line=3),
     Case("recursive-macro", "a\n{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}", fails=True),
     Case("mutual-macros", "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}"),
     Case("recursive-loop", "{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}", line=1),
@@ -121,13 +122,13 @@ ESCAPES = [
     Case("class", "{{ ''.__class__ }}", text=""),
     Case("class-of-argument", "{{ who.__class__.__base__ }}", text=""),
     Case("class-by-item", "{{ who['__class__']['__init__']['__globals__'] }}", text=""),
-    Case("class-by-attr", "{{ who|attr('__class__')|attr('__mro__') }}", line=1),
+    Case("class-by-attr", "{{ who|attr('__class__')|attr('__mro__') }}", text=""),
     Case("class-by-map", "{{ [who, 1, [], {}]|map(attribute='__class__')|list }}"),
     Case("class-by-map-attr", "{{ [who]|map('attr', '__class__')|list }}"),
     Case("class-by-format", "{{ '{0.__class__.__init__.__globals__}'.format(who) }}"),
     Case("cve-2024-56326-format", "{{ ['{0.__class__}']|map('format', who)|list }}"),
     Case("cve-2024-56326-reference", "{% set f = '{0.__class__.__base__}'.format %}{{ f(who) }}"),
-    Case("cve-2025-27516-attr-format", "{{ ('{0.__class__.__mro__}'|attr('format'))(who) }}", fails=True),
+    Case("cve-2025-27516-attr-format", "{{ ('{0.__class__.__mro__}'|attr('format'))(who) }}", text=""),
     Case(
         "cve-2024-56201-filename", "{% include '{{ 7*7 }}' ignore missing %}{% include \"'\\\"; import os\" %}", line=1
     ),
@@ -195,7 +196,7 @@ BROKEN = [
     Case("call-of-undefined-attribute", "\n{{ nonsense.method() }}", line=2),
     Case("call-of-a-string", "\n{{ who() }}", line=2),
     Case("division-by-zero", "\n\n{{ 1 / 0 }}", line=3),
-    Case("integer-overflow", "\n{{ 170141183460469231731687303715884105727 * 2 }}", fails=True),
+    Case("long-integer-printed", "{{ 10 ** 5000 }}", fails=True),
     Case("long-integer", "{{ " + "9" * 60_000 + " }}", fails=True),
     Case("exponent", "{{ 1e" + "9" * 1_000 + " }}"),
     Case("wrong-types", "\n{{ [] + 1 }}", line=2),
@@ -206,7 +207,7 @@ BROKEN = [
     Case("overlong-utf-8", b"\xc0\xae\xc0\xae/", fails=True),
     Case("surrogate-in-utf-8", b"\xed\xa0\x80", fails=True),
     Case("nul", "a\0b", text="a\0b"),
-    Case("byte-order-mark", "\ufeff{{ who }}", text="\ufeffw"),
+    Case("byte-order-mark", "\ufeff{{ who }}", text="w"),
     Case("empty", "", text=""),
     Case("delimiters-only", "{{{{{{{{{{", fails=True),
     Case("comments", "{# " * 20_000 + "#}", text=""),
@@ -231,7 +232,8 @@ SIZES = [
     Case("output-of-two-bytes", "{{ 'é' * 524289 }}", fails=True),
     Case("output-100-mib", "{{ 'a' * 104857600 }}", fails=True),
     Case("output-in-a-loop", "{% for i in range(9000) %}" + "a" * 200 + "{% endfor %}", fails=True),
-    Case("many-variables", "{{ who }}" * 7_000, text="w" * 7_000),
+    Case("many-variables", "{{ who }}" * 2_000, text="w" * 2_000),  # 7,000 would take most of the deadline to compile
+    Case("most-variables", "{{ who }}" * 7_281),
     Case("many-newlines", "\n" * LIMIT, text="\n" * LIMIT),
 ]
 
@@ -375,7 +377,7 @@ def test_an_argument_may_have_the_name_of_anything_in_the_engine(live: Live, tmp
         "caller",
         "ctx",
         "template",
-        "none",
+        "_",
     ]
     declared = ", ".join(f"{{name = '{name}'}}" for name in names)
     write_library(tmp_path / "names", f"prompts.all.arguments = [{declared}]\n", all="{{ name }}{{ source }}{{ ctx }}")

@@ -42,6 +42,9 @@ def call(tool: str, **arguments: Any) -> Step:
 
 COMPLETION = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}
 
+LAST_TASK = "LAST_TASK"  # stands for the id of the last task that the tools of todo answered with
+
+# Every tool of todo and tasks succeeds and fails: the clients check the answers against the schemas that they listed.
 # By contract: each step, and how it ends: well, as a failure of the tool, or with the code of an error.
 STEPS: dict[str, list[tuple[Step, str | int]]] = {
     "prompt-store": [
@@ -78,6 +81,13 @@ STEPS: dict[str, list[tuple[Step, str | int]]] = {
         (call("add_task", user_id=USER, title="Buy milk"), "ok"),
         (call("list_tasks", user_id=USER), "ok"),
         (call("complete_task", user_id=USER, task_id=USER), "failed"),
+        (call("update_task", user_id=USER, task_id=LAST_TASK, title="Buy oat milk"), "ok"),
+        (call("update_task", user_id=USER, task_id=LAST_TASK, title=" "), "failed"),
+        (call("complete_task", user_id=USER, task_id=LAST_TASK), "ok"),
+        (call("list_tasks", user_id=USER, include_completed="yes"), "failed"),
+        (call("delete_task", user_id=USER, task_id=LAST_TASK), "ok"),
+        (call("delete_task", user_id=USER, task_id=LAST_TASK), "failed"),
+        (call("add_task", user_id=URI, title="x"), "failed"),
         (call("nope"), -32602),
         (("prompts/list", {}), -32601),
     ],
@@ -86,6 +96,14 @@ STEPS: dict[str, list[tuple[Step, str | int]]] = {
         (call("add_task", title="Buy milk", description=None), "ok"),
         (call("list_tasks", status="pending"), "ok"),
         (call("delete_task", task_id=99), "failed"),
+        (call("update_task", task_id=2, description="Of oats"), "ok"),
+        (call("update_task", task_id=2), "failed"),
+        (call("complete_task", task_id=2), "ok"),
+        (call("complete_task", task_id=2), "ok"),
+        (call("complete_task", task_id="2"), "failed"),
+        (call("list_tasks", status="done"), "failed"),
+        (call("add_task", title="a\0b"), "failed"),
+        (call("delete_task", task_id=2), "ok"),
         (call("nope"), -32602),
         (("resources/list", {}), -32601),
     ],
@@ -105,9 +123,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     told = {}
     for revision in ("2025-11-25", NEWEST):
         with served(tmp_path_factory.mktemp("raw"), "nobody") as server:
-            told[revision] = [
-                [raw(server, contract, step, revision) for step, _ in steps] for contract, steps in STEPS.items()
-            ]
+            told[revision] = [raw(server, contract, revision) for contract in STEPS]
     return told
 
 
@@ -124,10 +140,26 @@ def served(folder: Path, auth: str) -> HttpServer:
     return server
 
 
-def raw(server: HttpServer, contract: str, step: Step, revision: str) -> Any:
-    method, params = step
-    answer = server.ask(method, params, revision=revision, path=f"/mcp/{contract}").json
-    return comparable(answer.get("result"), answer.get("error"))
+def raw(server: HttpServer, contract: str, revision: str) -> list[Any]:
+    """What our raw client gets of a contract, step by step."""
+    told, last = [], ""
+    for (method, params), _ in STEPS[contract]:
+        params = fill_in(params, last)
+        answer = server.ask(method, params, revision=revision, path=f"/mcp/{contract}").json
+        told.append(comparable(answer.get("result"), answer.get("error")))
+        last = last_task(answer.get("result")) or last
+    return told
+
+
+def fill_in(params: dict[str, Any], last: str) -> dict[str, Any]:
+    """The parameters of a step, with the id of the last task."""
+    filled: dict[str, Any] = json.loads(json.dumps(params).replace(LAST_TASK, last))
+    return filled
+
+
+def last_task(result: dict[str, Any] | None) -> str | None:
+    task = ((result or {}).get("structuredContent") or {}).get("task")
+    return task["id"] if task else None
 
 
 def comparable(result: dict[str, Any] | None, error: dict[str, Any] | None) -> Any:
@@ -170,8 +202,21 @@ async def connected(server: HttpServer, contract: str, mode: str, **more: Any) -
             yield client
 
 
-async def step_by_python(client: Client, step: Step) -> Any:
-    method, params = step
+async def steps_by_python(client: Client, contract: str) -> list[Any]:
+    """What the official client hands over of a contract, step by step."""
+    told, last = [], ""
+    for (method, params), _ in STEPS[contract]:
+        try:
+            result = await step_by_python(client, method, fill_in(params, last))
+            dumped = result.model_dump(by_alias=True, exclude_unset=True, mode="json")
+            told.append(comparable(dumped, None))
+            last = last_task(dumped) or last
+        except MCPError as error:
+            told.append(comparable(None, error.error.model_dump()))
+    return told
+
+
+async def step_by_python(client: Client, method: str, params: dict[str, Any]) -> Any:
     typed: dict[str, Callable[[], Any]] = {
         "tools/list": client.list_tools,
         "tools/call": lambda: client.call_tool(params["name"], params["arguments"]),
@@ -183,21 +228,17 @@ async def step_by_python(client: Client, step: Step) -> Any:
             PromptReference(type="ref/prompt", name=params["ref"]["name"]), params["argument"]
         ),
     }
-    try:
-        result = await typed[method]()
-    except MCPError as error:
-        return comparable(None, error.error.model_dump())
-    return comparable(result.model_dump(by_alias=True, exclude_unset=True, mode="json"), None)
+    return await typed[method]()
 
 
 @pytest.mark.parametrize("mode", PYTHON)
 def test_python_hands_over_what_was_sent(server: HttpServer, expected: dict[str, list[Any]], mode: str) -> None:
     async def conversation() -> list[Any]:
         told = []
-        for contract, steps in STEPS.items():
+        for contract in STEPS:
             async with connected(server, contract, mode) as client:
                 assert client.protocol_version == PYTHON[mode]
-                told.append([await step_by_python(client, step) for step, _ in steps])
+                told.append(await steps_by_python(client, contract))
         return told
 
     assert asyncio.run(conversation()) == expected[PYTHON[mode]]

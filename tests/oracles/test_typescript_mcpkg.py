@@ -168,7 +168,7 @@ def test_a_failure_of_a_tool_is_a_result_with_the_contracts_own_text(heard: Talk
         f"URI '{TEXT_COPY}' already belongs to resource 'copy-text' in project '{PROJECT}'",
         "Invalid URI 'no scheme'",
         "Invalid MIME type 'png'",
-        "Content is not valid base64",
+        "Content is not valid base64, which MIME type 'image/png' needs",
         f"Resource name 'new one' {invalid}",
         "Missing required argument: uri",
         f"Resource 'nope' does not exist in project '{PROJECT}'",

@@ -129,7 +129,7 @@ def test_names_that_no_store_keeps_are_wrong_parameters(store: str) -> None:
 
     async def conversation() -> None:
         async with Client(create_server("mcpkg", database=store)) as client:
-            details = {"details": "name must be a string"}
+            details = {"details": "name contains NUL or half a character"}
             wrong = {"error": {"code": -32602, "message": "Invalid params", "data": details}}
             assert await ask(client, "prompts/get", {"name": "a\0b"}) == wrong
 

@@ -113,7 +113,7 @@ def test_a_name_that_is_given_must_be_free_and_a_name(database: Database) -> Non
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
-        ([Argument("Topic", None, True)], "pattern"),
+        ([Argument("the-topic", None, True)], "pattern"),
         ([Argument("", None, True)], "pattern"),
         ([Argument("a\n", None, True)], "pattern"),
         ([TOPIC, TOPIC], "uniqueItems"),

@@ -165,17 +165,20 @@ def test_a_task_is_found_by_number_id_or_a_title_that_only_one_has(database: Dat
         tasks.add(tx, ADA, TaskDraft(title="x" * 399 + "y"))
         tasks.add(tx, ADA, TaskDraft(title="Twice"))
         tasks.add(tx, ADA, TaskDraft(title="Twice"))
-        named = tasks.add(tx, ADA, TaskDraft(title="999"))
+        for title in ("999", "#999", "0", "-1"):
+            tasks.add(tx, ADA, TaskDraft(title=title))
         number, id = task.number, task.id
         for reference in (number, str(number), f"#{number}", f" #{number} ", id, id.upper(), "Buy milk", " Buy milk "):
             assert tasks.find(tx, ADA, reference) == task
             with pytest.raises(NotFound):
                 tasks.find(tx, BOB, reference)
         assert tasks.find(tx, ADA, long.title) == long
-        assert tasks.find(tx, ADA, "999") == named
-        for reference in ("Twice", "Buy", "buy milk", "", "#", "0", 0, -1, "-1", 2**63, "9" * 30, "²", "٣"):
+        numbers = ("999", "#999", " 999 ", 999, "0", 0, "#0", -1, "-1", "#-1", 2**63, "9" * 30)
+        for reference in ("Twice", "Buy", "buy milk", "", "#", "²", "٣", *numbers):  # a number is never a title
             with pytest.raises(NotFound):
                 tasks.find(tx, ADA, reference)
+            if reference != "Twice":
+                assert tasks.find_by_title(tx, ADA, str(reference)) == ((), False)
 
 
 def test_only_an_id_tells_that_a_task_is_somebody_elses(database: Database) -> None:

@@ -40,5 +40,5 @@ def check_contract(settings: Settings) -> None:
         near = closest_name(settings.contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""
         raise CannotStart(f"there is no contract '{settings.contract}'. {hint}There are: {', '.join(CONTRACTS)}.", 2)
-    if settings.contract != "satchel" and settings.http is None and (settings.toolsets or settings.is_read_only):
-        raise CannotStart("--toolsets and --read-only narrow the contract satchel; the others are served whole.", 2)
+    if settings.contract != "satchel" and settings.http is None and settings.toolsets:
+        raise CannotStart("--toolsets narrows the contract satchel; the others have no toolsets.", 2)

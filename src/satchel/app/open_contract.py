@@ -71,7 +71,7 @@ class OpenContract:
     @property
     def offer(self) -> Offer:
         """What is offered to clients."""
-        return self._runner.offer
+        return self._runner.offer_to(self._scope.user)
 
     def answer(self, call: Call, report: Report) -> Result:
         """The result of a call.

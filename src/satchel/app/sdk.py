@@ -18,7 +18,7 @@ from satchel.transports.sdk import Session, make_server
 
 def create_server(settings: Settings) -> Server[Session]:
     """A server of the official SDK for the contract that the settings name."""
-    offer = Runner(load_contract(settings), None).offer
+    offer = Runner(load_contract(settings), None).offer_to(settings.user)
     return make_server(offer, _SharedContract(settings).lifespan)
 
 

@@ -1,6 +1,6 @@
 """Who is calling over HTTP, and what they may do: anyone on this machine, a bearer token, or the JWT of an issuer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -20,15 +20,23 @@ ReadHeader = Callable[[str], list[str]]  # every value of a header, by its name 
 class AccessDenied(Exception):
     """A request that may not enter: an HTTP status, a sentence, and the challenge of a WWW-Authenticate header.
 
-    `id` is the JSON-RPC id of the request, where it was read before it was refused.
+    Where the request was read before it was refused, `id` is its JSON-RPC id, and `tools` are those that it calls.
     """
 
-    def __init__(self, status: int, message: str, challenge: str | None = None, id: str | int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        challenge: str | None = None,
+        id: str | int | None = None,
+        tools: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.challenge = challenge
         self.id = id
+        self.tools = tools
 
 
 class Callers(Struct, frozen=True, kw_only=True):
@@ -77,9 +85,9 @@ class Callers(Struct, frozen=True, kw_only=True):
             return scope
         return replace(scope, user=self.default_user)
 
-    def refuse_write(self, id: str | int | None = None) -> AccessDenied:
-        """The refusal of a write by a caller, or on a server, that may only read."""
-        return self._forbidden("Read-only: nothing may be changed.", id)
+    def refuse_write(self, tools: Sequence[str], id: str | int | None = None) -> AccessDenied:
+        """The refusal of calls of tools that write, by a caller that may only read."""
+        return self._forbidden("Read-only: nothing may be changed.", id, tools)
 
     def _read_token(self, header: ReadHeader) -> str:
         given = header("authorization")
@@ -96,9 +104,10 @@ class Callers(Struct, frozen=True, kw_only=True):
         challenge = _challenge(*error, *((_NEEDED_SCOPE,) if self.has_scopes else ()))
         return AccessDenied(401, f"{description[:1].upper()}{description[1:]}.", challenge)
 
-    def _forbidden(self, message: str, id: str | int | None = None) -> AccessDenied:
+    def _forbidden(self, message: str, id: str | int | None = None, tools: Sequence[str] = ()) -> AccessDenied:
         challenge = _challenge('error="insufficient_scope"', _NEEDED_SCOPE)
-        return AccessDenied(403, message, None if self.identify is None else challenge, id)  # else no token would help
+        is_challenged = self.identify is not None  # else no token would help
+        return AccessDenied(403, message, challenge if is_challenged else None, id, tools)
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:

@@ -8,8 +8,10 @@ import click
 from satchel.cli.store import end, json_option, print_table, to_json
 from satchel.config import SettingsError, load
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
+from satchel.library.files import printable
 from satchel.library.manifest import LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
+from satchel.library.validate import check_all, check_library
 from satchel.services.suggestions import closest_name
 from satchel.settings import BY_NAME
 
@@ -29,14 +31,19 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
     """List the libraries and how many prompts each has."""
     found = _open(libraries).catalog
     value = [
-        {"name": one.name, "folder": one.folder, "prompts": len(one.available), "problems": len(one.problems)}
+        {
+            "name": one.name,
+            "folder": printable(one.folder),
+            "prompts": len(one.available),
+            "problems": len(one.problems),
+        }
         for one in found.libraries
     ]
     if as_json:
-        click.echo(to_json({"libraries": value, "problems": list(found.problems)}))
+        click.echo(to_json({"libraries": value, "problems": [str(problem) for problem in found.problems]}))
         return
     for problem in found.problems:
-        click.echo(problem, err=True)
+        click.echo(str(problem), err=True)
     print_table(
         ("NAME", "FOLDER", "PROMPTS", "PROBLEMS"),
         [(one.name, one.folder, str(len(one.available)), str(len(one.problems))) for one in found.libraries],
@@ -53,28 +60,43 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     prompts = [_describe(library, prompt) for prompt in library.prompts]
     problems = [str(problem) for problem in library.problems]
     if as_json:
-        click.echo(to_json({"name": library.name, "folder": library.folder, "prompts": prompts, "problems": problems}))
+        folder = printable(library.folder)
+        click.echo(to_json({"name": library.name, "folder": folder, "prompts": prompts, "problems": problems}))
         return
     for prompt in prompts:
         click.echo(f"{prompt['name']}  {prompt['description'] or ''}".rstrip())
         for argument in prompt["arguments"]:
             needed = "" if argument["required"] else " (optional)"
             click.echo(f"    {argument['name']}{needed}  {argument['description'] or ''}".rstrip())
-    for problem in problems:
-        click.echo(f"{library.folder}/{problem}", err=True)
+    for problem in library.problems:
+        click.echo(str(problem.below(library.folder)), err=True)
 
 
 @cli.command()
-@click.argument("path", type=click.Path(exists=True, file_okay=False))
+@click.argument("path", required=False, type=click.Path(exists=True, file_okay=False))
+@roots
 @json_option
-def validate(path: str, as_json: bool) -> None:
-    """Print every problem of the library in folder PATH as file:line: what, and end with 1 if there is one."""
-    problems = check(path)
+def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> None:
+    """Check the library in folder PATH; without PATH, all libraries that would be served.
+
+    Prints every problem as file:line: what. Ends with 1 if the server would skip something, fail to render it or render
+    it empty, else with 0, even if there are warnings.
+    """
+    if path is not None and libraries:
+        end("give PATH or --libraries, not both.", 2)
+    report = check_all(_roots(libraries)) if path is None else check_library(path)
+    problems = [problem for problem in report.problems if not problem.is_warning]
+    warnings = [problem for problem in report.problems if problem.is_warning]
     if as_json:
-        click.echo(to_json({"problems": [{"file": one.file, "line": one.line, "what": one.what} for one in problems]}))
+        counts = {"libraries": report.libraries, "prompts": report.prompts}
+        click.echo(to_json({**counts, "problems": _as_json(problems), "warnings": _as_json(warnings)}))
     else:
-        for problem in problems:
+        for problem in (*problems, *warnings):
             click.echo(str(problem))
+        if not problems:
+            parts = [_count(report.libraries, "library", "libraries"), _count(report.prompts, "prompt", "prompts")]
+            parts += [_count(len(warnings), "warning", "warnings")] if warnings else []
+            click.echo(f"ok: {', '.join(parts)}")
     raise SystemExit(1 if problems else 0)
 
 
@@ -126,32 +148,13 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
     try:
         text = opened.renderer.render(opened.template(library, prompt), given)
     except ContentMissing:
-        end(f"there is no file {library.folder}/{PROMPTS}/{prompt.key}.md.", 3)
+        end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", 3)
     except RenderFailed as failure:
-        where = f"{library.folder}/{PROMPTS}/{prompt.key}.md" + (f":{failure.line}" if failure.line else "")
+        where = f"{library.folder}/{PROMPTS}/{prompt.file}" + (f":{failure.line}" if failure.line else "")
         end(f"{where}: {failure.what}", 1)
     finally:
         opened.renderer.close()
     click.echo(to_json({"name": name, "text": text}) if as_json else text, nl=as_json or not text.endswith("\n"))
-
-
-def check(path: str) -> list[Problem]:
-    """Find every problem of the library in a folder: of its manifest, its files and its templates."""
-    root, folder = os.path.split(os.path.abspath(path))
-    libraries = Libraries([root], is_quiet=True)
-    library = libraries.load_one(root, folder)
-    if library is None:
-        return [Problem("twig.toml", 1, "there is no such file, or it is a link")]
-    problems = list(library.problems)
-    for prompt in library.available:
-        try:
-            libraries.renderer.check(libraries.template(library, prompt))
-        except RenderFailed as failure:
-            problems.append(Problem(f"{PROMPTS}/{prompt.key}.md", failure.line or 1, failure.what))
-        except ContentMissing:
-            problems.append(Problem(f"{PROMPTS}/{prompt.key}.md", 1, "it is gone"))
-    libraries.renderer.close()
-    return problems
 
 
 def _roots(given: tuple[str, ...]) -> tuple[str, ...]:
@@ -177,6 +180,14 @@ def _describe(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:
         {"name": one.name, "description": one.description, "required": one.is_required} for one in prompt.arguments
     ]
     return {"name": f"{library.name}:{prompt.key}", "description": prompt.description, "arguments": arguments}
+
+
+def _as_json(problems: list[Problem]) -> list[dict[str, Any]]:
+    return [{"file": printable(one.file), "line": one.line, "what": printable(one.what)} for one in problems]
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _pair(argument: str) -> tuple[str, str]:

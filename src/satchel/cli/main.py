@@ -8,15 +8,22 @@ from satchel import __version__
 from satchel.cli.serve import serve
 from satchel.settings import SETTINGS
 
-# name → (module, help). The module has a click group called `cli`.
+# name → (module, help). The module has a click group or command called `cli`.
 COMMANDS = {
     "project": ("satchel.cli.project", "Make, list, rename and delete projects."),
     "prompt": ("satchel.cli.prompt", "Add, list, show, edit, delete and search prompts."),
     "resource": ("satchel.cli.resource", "Add, list, show, edit and delete resources."),
     "task": ("satchel.cli.task", "Add, list, show, edit, finish and delete tasks."),
+    "log": ("satchel.cli.log", "Show what changed, and who did it."),
+    "diff": ("satchel.cli.diff", "Show what changed between two versions."),
+    "restore": ("satchel.cli.restore", "Bring back an old version, or what was deleted."),
+    "undo": ("satchel.cli.undo", "Take back the last thing that you did."),
+    "trash": ("satchel.cli.trash", "List and remove what was deleted."),
+    "purge": ("satchel.cli.purge", "Remove items for good, with their history and their bytes."),
+    "history": ("satchel.cli.history", "Show what history costs."),
     "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
-    "user": ("satchel.cli.user", "Show the local user, whose tasks are yours."),
+    "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
     "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }

@@ -1,9 +1,11 @@
 """`satchel project`: make, list, rename and delete projects."""
 
+from typing import Any
+
 import click
 
-from satchel.cli.store import Session, command, confirm, fields
-from satchel.model import ProjectCounts
+from satchel.cli.store import Session, command, confirm, fields, say_deleted
+from satchel.model import Project, ProjectCounts
 from satchel.services import projects
 
 
@@ -19,7 +21,7 @@ def create(session: Session, name: str) -> None:
     """Make a project."""
     with session.write() as tx:
         project = projects.add(tx, name)
-    session.say(f"Created project '{name}'.", fields(project))
+    session.say(f"Created project '{name}'.", describe(project))
 
 
 @cli.command("list")
@@ -29,7 +31,9 @@ def list_(session: Session) -> None:
     with session.read() as tx:
         found = projects.list_all(tx)
     rows = [(project.name, str(inside.prompts), str(inside.resources)) for project, inside in found]
-    value = [{**fields(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found]
+    value = [
+        {**describe(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found
+    ]
     session.table(("NAME", "PROMPTS", "RESOURCES"), rows, {"projects": value})
 
 
@@ -41,7 +45,7 @@ def rename(session: Session, name: str, new_name: str) -> None:
     """Give a project another name."""
     with session.write() as tx:
         project = projects.rename(tx, name, new_name)
-    session.say(f"Renamed project '{name}' to '{new_name}'.", fields(project))
+    session.say(f"Renamed project '{name}' to '{new_name}'.", describe(project))
 
 
 @cli.command()
@@ -49,7 +53,7 @@ def rename(session: Session, name: str, new_name: str) -> None:
 @click.option("--yes", is_flag=True, help="Delete what is in it without asking.")
 @command(in_project=False)
 def delete(session: Session, name: str, yes: bool) -> None:
-    """Delete a project with all that is in it."""
+    """Delete a project with all that is in it. `satchel restore` brings it back whole."""
     with session.read() as tx:
         inside = projects.count_contents(tx, name)
     if inside != ProjectCounts(0, 0):
@@ -59,7 +63,12 @@ def delete(session: Session, name: str, yes: bool) -> None:
         if not yes and projects.count_contents(tx, name) != inside:
             raise click.ClickException(f"project '{name}' changed while you were asked; nothing was deleted.")
         projects.delete(tx, name)
-    session.say(f"Deleted project '{name}'.", {"deleted": True, "name": name})
+    say_deleted(session, f"Deleted project '{name}'.", "project", [name], {"deleted": True, "name": name})
+
+
+def describe(project: Project) -> dict[str, Any]:
+    """What the commands show of a project."""
+    return fields(project, "updated_at", "version")
 
 
 def _counted(count: int, noun: str) -> str:

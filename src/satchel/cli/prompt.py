@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, command, fields, given, to_json
+from satchel.cli.store import Session, command, fields, given, say_deleted, to_json
 from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch, PromptQuery
 from satchel.services import prompts
 
@@ -105,14 +105,15 @@ def edit(
 @click.argument("refs", metavar="REF...", nargs=-1, required=True)
 @command()
 def delete(session: Session, refs: tuple[str, ...]) -> None:
-    """Delete prompts for good: all that are named, or none."""
+    """Delete prompts: all that are named, or none. `satchel restore` brings them back."""
     with session.write() as tx:
         gone = [prompts.find(tx, session.scope, ref) for ref in refs]
         for id in dict.fromkeys(prompt.id for prompt in gone):
             prompts.delete(tx, session.scope, id)
     names = list(dict.fromkeys(prompt.name for prompt in gone))
     quoted = ", ".join(f"'{name}'" for name in names)
-    session.say(f"Deleted prompt {quoted} from project '{session.scope.project}'.", {"deleted": names})
+    text = f"Deleted prompt {quoted} from project '{session.scope.project}'."
+    say_deleted(session, text, "prompt", names, {"deleted": names})
 
 
 def describe(session: Session, prompt: Prompt) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, command, fields, given, to_json
+from satchel.cli.store import Session, command, fields, given, say_deleted, to_json
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.services import resources, rules
 
@@ -87,13 +87,14 @@ def edit(session: Session, name: str, content: str | None, mime_type: str | None
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @command()
 def delete(session: Session, names: tuple[str, ...]) -> None:
-    """Delete resources for good: all that are named, or none."""
+    """Delete resources: all that are named, or none. `satchel restore` brings them back."""
     deleted = list(dict.fromkeys(names))
     with session.write() as tx:
         for name in deleted:
             resources.delete(tx, session.scope, name)
     quoted = ", ".join(f"'{name}'" for name in deleted)
-    session.say(f"Deleted resource {quoted} from project '{session.scope.project}'.", {"deleted": deleted})
+    text = f"Deleted resource {quoted} from project '{session.scope.project}'."
+    say_deleted(session, text, "resource", deleted, {"deleted": deleted})
 
 
 def describe(session: Session, resource: Resource) -> dict[str, Any]:

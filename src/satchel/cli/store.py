@@ -5,7 +5,7 @@ Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NoReturn, TypeVar
@@ -14,17 +14,38 @@ import click
 import msgspec
 
 from satchel import __version__, config
-from satchel.errors import Forbidden, NotFound, SatchelError, StoreError, Taken, WrongArgument
+from satchel.cli.explain import explain, restore_command
+from satchel.errors import (
+    AmbiguousItem,
+    Forbidden,
+    NotFound,
+    SatchelError,
+    StoreConflict,
+    StoreError,
+    StoreFailed,
+    Taken,
+    VersionMissing,
+    WrongArgument,
+)
 from satchel.model import UNSET, Author, Scope, UnsetType
-from satchel.services import projects, prompts, resources, users
+from satchel.services import projects, users
 from satchel.storage.database import Database, Tx, open_database
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 database_option = click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
-
+VERSION = click.IntRange(1, 2**53 - 1)  # of an item
 
 Option = TypeVar("Option")
-_STATUSES: dict[type[SatchelError], int] = {NotFound: 3, Forbidden: 3, Taken: 5, WrongArgument: 2}  # all others: 1
+Result = TypeVar("Result")
+_TRIES = 5  # of a transaction
+_STATUSES: dict[type[SatchelError], int] = {  # all others: 1
+    NotFound: 3,
+    Forbidden: 3,
+    VersionMissing: 3,
+    Taken: 5,
+    WrongArgument: 2,
+    AmbiguousItem: 2,
+}
 
 
 @dataclass
@@ -43,6 +64,14 @@ class Session:
     def write(self) -> AbstractContextManager[Tx]:
         """A transaction that writes what the scope may see."""
         return self.database.write(self.scope)
+
+    def transact(self, run: Callable[[Tx], Result]) -> Result:
+        """Write in one transaction, again where it lost against another one."""
+        for _ in range(_TRIES - 1):
+            with suppress(StoreConflict), self.write() as tx:
+                return run(tx)
+        with self.write() as tx:
+            return run(tx)
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
@@ -65,14 +94,20 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo("\t".join(_clean(cell) for cell in row))
 
 
-def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the common options to a command, give it a session, and print what goes wrong."""
+def command(
+    *, in_project: bool = True, needs_project: bool = True, as_user: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the common options to a command, give it a session, and print what goes wrong.
+
+    With `needs_project=False` the command runs even where its project does not exist, and may bring it back.
+    """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
         def with_session(*, as_json: bool, **options: Any) -> None:
             flags: dict[str, str | None] = {name: options.pop(name, None) for name in ("database", "project", "user")}
-            with _session(flags, as_json=as_json, in_project=in_project, as_user=as_user) as session:
+            wants = _Wants(in_project=in_project, needs_project=needs_project, as_user=as_user)
+            with _session(flags, wants, as_json=as_json) as session:
                 run(session, **options)
 
         flags = [json_option, database_option]
@@ -89,23 +124,37 @@ def command(*, in_project: bool = True, as_user: bool = False) -> Callable[[Call
     return decorate
 
 
+@dataclass
+class _Wants:
+    """What a command asks of its session."""
+
+    in_project: bool
+    needs_project: bool
+    as_user: bool
+
+
 @contextmanager
-def _session(flags: dict[str, str | None], *, as_json: bool, in_project: bool, as_user: bool) -> Iterator[Session]:
+def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> Iterator[Session]:
     with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database)
         opened.retention = settings.retention
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
-        if in_project:
+        if wants.in_project and wants.needs_project:
             projects.require(opened, session.scope)
         local = settings.user or users.local(opened, settings.home)
         author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
-        user = local if as_user else settings.user
+        user = local if wants.as_user else settings.user
         session.scope = Scope(project=settings.project, user=user, author=author)
         yield session
     except SatchelError as error:
-        end(_explain(error, session), _STATUSES.get(type(error), 1), code=type(error).__name__, as_json=as_json)
+        end(
+            explain(error, session.database, session.scope),
+            _STATUSES.get(type(error), 1),
+            code=type(error).__name__,
+            as_json=as_json,
+        )
     except click.UsageError:
         raise
     except click.ClickException as error:
@@ -140,63 +189,6 @@ def end(message: str, status: int, *, code: str = "Failed", as_json: bool = Fals
     raise SystemExit(status)
 
 
-def _explain(error: SatchelError, session: Session) -> str:
-    if isinstance(error, NotFound | Forbidden) and error.kind == "task":
-        # A task of another user is answered like one that does not exist.
-        return f"task {error.key} is not among your tasks. List them with: satchel task list"
-    if isinstance(error, NotFound) and error.kind == "token":
-        return f"there is no token {error.key}. List them with: satchel token list"
-    if isinstance(error, NotFound):
-        return _explain_missing(error, session)
-    if isinstance(error, Taken):
-        where = "" if error.kind == "project" else f" in project '{error.scope.project}'"
-        holder = f" (resource '{error.holder}')" if error.holder else ""
-        return f"there is already a {error.kind} with the {error.field} '{error.key}'{where}{holder}. Choose another."
-    if isinstance(error, WrongArgument):
-        return f"{_explain_wrong(error)}."
-    return f"{error}. Nothing was changed."
-
-
-def _explain_missing(error: NotFound, session: Session) -> str:
-    if error.kind == "project":
-        what, next_ = f"project '{error.key}' does not exist", f"Make it with: satchel project create {error.key}"
-        name = projects.suggest(session.database, error.key)
-    else:
-        what = f"{error.kind} '{error.key}' is not in project '{error.scope.project}'"
-        next_ = f"List what is there with: satchel {error.kind} list -p {error.scope.project}"
-        suggest = prompts.suggest if error.kind == "prompt" else resources.suggest
-        with session.read() as tx:
-            name = next(iter(suggest(tx, error.scope, error.key)), None)
-    hint = f"Did you mean '{name}'? " if name else ""
-    return f"{what}. {hint}{next_}"
-
-
-def _explain_wrong(error: WrongArgument) -> str:
-    what = f"the {error.field} of a {error.kind}" if error.kind else error.field
-    words: dict[tuple[str, str], str] = {
-        ("name", "pattern"): f"'{error.value}' cannot be a {error.kind} name: use letters, digits, '-', '_' and '.'",
-        ("tag", "pattern"): f"'{error.value}' cannot be a tag: use up to 50 letters, digits, '-' and '_'",
-        ("uri", "format"): f"'{error.value}' is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
-        ("mime_type", "format"): f"'{error.value}' is no MIME type; one looks like text/markdown",
-        ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",
-        ("user", "format"): f"'{error.value}' is no user: a user is a UUID, as `satchel user` prints one",
-        ("expires_at", "format"): f"'{error.value}' is no time: say 30m, 12h, 90d, 2w, 2030-12-31 or 2030-12-31T18:00",
-        ("expires_at", "minimum"): f"a token cannot expire at {error.value}, which is past. Give a later time",
-        # Without the value, which may be a secret.
-        ("id", "pattern"): "give a token by its id, or by the first 8 characters of it or more, and never by its "
-        "secret. List the ids with: satchel token list",
-        ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
-        ("", "minLength"): f"{what} must not be empty",
-        ("", "maxLength"): f"{what} has at most {error.limit} characters",
-        ("", "maxBytes"): f"{what} has at most {error.limit} bytes",
-        ("", "maxItems"): f"there are at most {error.limit} {error.field}",
-    }
-    if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
-        return "changing the type from {} to {} needs new content".format(*error.limit)
-    unstorable = f"{error.field} has NUL or bytes in it that are no UTF-8, and cannot be stored"
-    return words.get((error.field, error.rule)) or words.get(("", error.rule)) or unstorable
-
-
 def _clean(cell: str) -> str:
     """A cell without characters that move the cursor or end the line."""
     return "".join(character if character.isprintable() else " " for character in cell)
@@ -224,12 +216,30 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
     click.confirm(question, abort=True, err=True)
 
 
+def say_deleted(session: Session, text: str, kind: str, keys: Sequence[str], value: object) -> None:
+    """Print that something was deleted, and how to bring it back."""
+    days = session.database.retention.trash_days
+    it = "it" if len(keys) == 1 else "one of them"
+    key = keys[0] if len(keys) == 1 else {"task": "NUMBER"}.get(kind, "NAME")
+    hint = f"Bring {it} back within {days} day{'' if days == 1 else 's'} with: "
+    hint += restore_command(kind, key, session.scope.project)
+    session.say(f"{text}\n{hint if days else 'It cannot be brought back, because the setting trash_days is 0.'}", value)
+
+
+def check_owner(session: Session, what: str) -> None:
+    """Refuse something to an application role, and name the role that may do it."""
+    if session.database.has_row_security:
+        raise StoreFailed(
+            f"the application role {what}: run this with the owner's address in --database or SATCHEL_DATABASE"
+        )
+
+
 def given(option: Option | None) -> Option | UnsetType:
     """An option as a patch has it: UNSET where it was not given."""
     return UNSET if option is None else option
 
 
 def fields(value: Any, *left_out: str) -> dict[str, Any]:
-    """A value of the model as a dictionary, without its number and the fields that are left out."""
+    """A value of the model as a dictionary, without numbers of rows and the fields that are left out."""
     shown: dict[str, Any] = msgspec.structs.asdict(value)
-    return {name: item for name, item in shown.items() if name != "number" and name not in left_out}
+    return {name: item for name, item in shown.items() if name not in ("number", "project", *left_out)}

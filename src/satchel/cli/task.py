@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from satchel import clock
-from satchel.cli.store import Session, command, fields, given
+from satchel.cli.store import Session, command, fields, given, say_deleted
 from satchel.errors import NotFound
 from satchel.model import Task, TaskDetails, TaskDraft, TaskPatch, TaskStatus
 from satchel.services import tasks
@@ -13,7 +13,7 @@ from satchel.services import tasks
 
 @click.group()
 def cli() -> None:
-    """Add, list, show, edit, finish and delete tasks. REF is a task's number or its UUID."""
+    """Add, list, show, edit, finish and delete tasks. REF is a task's number, with or without #, or its UUID."""
 
 
 @cli.command()
@@ -81,19 +81,21 @@ def done(session: Session, refs: tuple[str, ...]) -> None:
 @click.argument("refs", metavar="REF...", nargs=-1, required=True)
 @command(in_project=False, as_user=True)
 def delete(session: Session, refs: tuple[str, ...]) -> None:
-    """Delete tasks for good: all that are named, or none."""
+    """Delete tasks: all that are named, or none. `satchel restore` brings them back."""
     with session.write() as tx:
         found = [tasks.get(tx, session.scope, parse_reference(ref, session)) for ref in refs]
         for id in dict.fromkeys(task.id for task in found):
             tasks.delete(tx, session.scope, id)
     numbers = list(dict.fromkeys(task.number for task in found))
-    session.say(f"Deleted task {', '.join(map(str, numbers))}.", {"deleted": numbers})
+    keys = list(map(str, numbers))
+    say_deleted(session, f"Deleted task {', '.join(keys)}.", "task", keys, {"deleted": numbers})
 
 
 def parse_reference(ref: str, session: Session) -> tasks.Reference:
     """The number or the UUID that a person typed."""
-    if ref.isascii() and ref.isdigit():
-        return int(ref[:20])
+    digits = ref.removeprefix("#")
+    if digits.isascii() and digits.isdigit():
+        return int(digits[:20])
     id = clock.parse_id(ref)
     if id is None:
         raise NotFound("task", f"'{ref}'", session.scope)

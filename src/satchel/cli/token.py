@@ -1,19 +1,15 @@
 """`satchel token`: create, list and revoke the tokens that clients send to a server over HTTP."""
 
-import re
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
 
-from satchel import clock
 from satchel.auth import tokens
-from satchel.cli.store import Session, command
-from satchel.errors import StoreFailed, WrongArgument
+from satchel.cli.store import Session, check_owner, command
+from satchel.errors import WrongArgument
 from satchel.model import Timestamp, Token
 from satchel.services import users
-
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+from satchel.services.moments import parse_future
 
 
 @click.group()
@@ -31,7 +27,7 @@ def create(
     session: Session, owner: str | None, is_read_only: bool, names: tuple[str, ...], expires: str | None
 ) -> None:
     """Make a token, and show its secret this once."""
-    _check_owner(session)
+    check_owner(session, "may list tokens, not make or revoke them")
     user = _user(session) if owner is None else owner
     with session.database.write() as tx:
         expires_at = None if expires is None else parse_expiry(expires, tx.now)
@@ -75,7 +71,7 @@ def list_(session: Session) -> None:
 @command(in_project=False)
 def revoke(session: Session, id: str) -> None:
     """Revoke a token: from the next request on it is refused."""
-    _check_owner(session)
+    check_owner(session, "may list tokens, not make or revoke them")
     with session.database.write() as tx:
         token, now = tokens.revoke(tx, id), tx.now
     session.say(f"Revoked token {token.id} of user {token.owner}.", describe(token, now))
@@ -83,16 +79,10 @@ def revoke(session: Session, id: str) -> None:
 
 def parse_expiry(when: str, now: Timestamp) -> Timestamp:
     """The time of --expires: a duration from now, the end of a day, or a UTC time."""
-    try:
-        duration = re.fullmatch(r"([0-9]{1,6})([mhdw])", when)
-        if duration:
-            return clock.write(datetime.fromisoformat(now) + timedelta(**{_UNITS[duration[2]]: int(duration[1])}))
-        at = datetime.fromisoformat(when)
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        is_day = len(when) <= 10  # longer with a time of day
-        return clock.write(at + timedelta(days=1) if is_day else at)
-    except (ValueError, OverflowError):
-        raise WrongArgument("expires_at", "format", value=when, kind="token") from None
+    moment = parse_future(when, now)
+    if moment is None:
+        raise WrongArgument("expires_at", "format", value=when, kind="token")
+    return moment
 
 
 def describe(token: Token, now: Timestamp) -> dict[str, Any]:
@@ -103,15 +93,6 @@ def describe(token: Token, now: Timestamp) -> dict[str, Any]:
 
 def _describe_grant(token: Token) -> dict[str, Any]:
     return {"id": token.id, "user": token.owner, "read_only": token.is_read_only, "projects": token.projects}
-
-
-def _check_owner(session: Session) -> None:
-    """Refuse a role that may only read tokens, and name the one that may create and revoke them."""
-    if session.database.has_row_security:
-        raise StoreFailed(
-            "the application role may list tokens, not make or revoke them: run this with the owner's address in "
-            "--database or SATCHEL_DATABASE"
-        )
 
 
 def _user(session: Session) -> str:

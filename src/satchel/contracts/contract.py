@@ -62,6 +62,7 @@ class Tool(Struct, frozen=True):
     at_least_one: tuple[str, ...] = ()  # of these arguments must be given
     title: str | None = None
     annotations: dict[str, bool] | None = None
+    size_argument: str | None = None  # by which a caller asks for a shorter answer
     toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
 
@@ -87,7 +88,9 @@ class Contract(Struct, frozen=True, kw_only=True):
     method_failures: Mapping[type[Exception], Callable[[Any], ProtocolError]] = {}  # any other is an internal error
     shape_failure: Callable[[Tool, Body], Body] | None = None  # where its form depends on the tool
     failure_schema: Callable[[Tool], Schema] = lambda _tool: {}  # of what a failed tool answers
-    instructions: Callable[[Sequence[Tool]], str] | None = None  # for a client that may call these tools
+    lists_output_schemas: bool = False  # in tools/list; else only those that a tool has itself
+    # For a client that may call these tools, and whose connection has this user or none.
+    instructions: Callable[[Sequence[Tool], str | None], str | None] = lambda _tools, _user: None
     reads_store: bool = True
     reads_libraries: bool = False
     finds_project: bool = False  # from the working directory, when no setting names a project
@@ -134,23 +137,30 @@ class Contract(Struct, frozen=True, kw_only=True):
             "title": tool.title,
             "description": tool.description,
             "inputSchema": json_schema(tool.input, is_strict=self.is_strict),
-            "outputSchema": tool.output_schema,
+            "outputSchema": self.output_schema(tool) if self.lists_output_schemas else tool.output_schema,
             "annotations": tool.annotations,
         }
         return {name: value for name, value in entry.items() if value is not None}
 
+    def output_schema(self, tool: Tool) -> Schema:
+        """The JSON Schema of what a tool answers, failures included."""
+        if tool.output_schema is not None:
+            return tool.output_schema
+        success, failure = answer_schema(tool.output), self.failure_schema(tool)
+        if tool.output is None:
+            return {"oneOf": [{**success, "not": {"pattern": "^Error: "}}, failure]}
+        return {"type": "object", "oneOf": [success, failure]}  # MCP requires the type there
+
     def publish_schema(self, tool: Tool) -> Schema:
         """The JSON Schema of a tool's input and output, in the format of the tasks document."""
-        success = answer_schema(tool.output)
-        if tool.output is None:
-            success = {**success, "not": {"pattern": "^Error: "}}
+        input = json_schema(tool.input, is_strict=self.is_strict)
         return {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "title": tool.name,
             "description": tool.description,
             "type": "object",
             "properties": {
-                "input": json_schema(tool.input, is_strict=self.is_strict),
-                "output": tool.output_schema or {"oneOf": [success, self.failure_schema(tool)]},
+                "input": {**input, "required": input.get("required", [])},
+                "output": self.output_schema(tool),
             },
         }

@@ -8,7 +8,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
-from satchel.errors import NotFound, Taken, WrongArgument
+from satchel.contracts.schema import UNSTORABLE
+from satchel.errors import AnswerTooLarge, NotFound, Taken, WrongArgument
 from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.cursors import refuse_cursor
@@ -98,12 +99,11 @@ def create_prompt(context: Context, args: CreatePrompt) -> Body:
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     rules.clean_name("prompt", args.name)
-    if args.content is not UNSET:
-        rules.clean_prompt_content("prompt", args.content)
     description = args.description if args.description is UNSET else args.description or None
+    patch = rules.clean("prompt", PromptPatch(content=args.content, description=description))
     with name_in_errors(args.name):
         id = prompts.get_by_name(context.tx, context.scope, args.name).id
-        prompts.update(context.tx, context.scope, id, PromptPatch(content=args.content, description=description))
+        prompts.update(context.tx, context.scope, id, patch)
     return f"Updated prompt '{args.name}' in project '{context.scope.project}'"
 
 
@@ -187,8 +187,10 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
         return f"Nothing to update: give {', '.join(names)} or {last}"
     if wrong.rule == "dependentRequired" and isinstance(wrong.limit, tuple):
         return "Changing the MIME type from {} to {} needs new content".format(*wrong.limit)
+    if wrong.is_unstorable:
+        return f"Invalid argument '{wrong.field}': {UNSTORABLE}"
     if wrong.rule == "contentEncoding":
-        return "Content is not valid base64"
+        return f"Content is not valid base64, which MIME type '{wrong.value}' needs"
     if wrong.rule == "maxBytes":
         return f"Content must be at most {wrong.limit} bytes"
     if wrong.field == "name" and wrong.rule == "pattern":
@@ -205,6 +207,12 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
     if wrong.field == "mime_type" and wrong.rule == "format":
         return f"Invalid MIME type '{wrong.value}'"
     return f"Invalid argument '{wrong.field}': must be a string"
+
+
+def describe_too_large(large: AnswerTooLarge) -> str:
+    what, is_list, _ = large.what.partition("/list")
+    less = f": keep fewer {what} in a project, or shorter descriptions" if is_list else ""
+    return f"Error: The answer has more than {large.limit} bytes{less}"
 
 
 CONTRACT = Contract(
@@ -260,8 +268,12 @@ CONTRACT = Contract(
         WrongArgument: lambda wrong: f"Error: {describe_wrong_argument(wrong)}",
         NotFound: explain_not_found,
         Taken: explain_taken,
+        AnswerTooLarge: describe_too_large,
         Exception: lambda _: "Error: Unable to complete request. Please try again.",
     },
-    method_failures={NotFound: protocol_error},
+    method_failures={
+        NotFound: protocol_error,
+        AnswerTooLarge: lambda large: ProtocolError(INVALID_PARAMS, describe_too_large(large)),
+    },
     failure_schema=lambda _: {"type": "string", "pattern": "^Error: "},
 )

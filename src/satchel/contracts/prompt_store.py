@@ -1,13 +1,14 @@
 """The `prompt-store` contract: eight tools over the prompts of one project, read beside its document."""
 
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import Id, Time, Yes, answer_schema, hidden
-from satchel.errors import NotFound, Taken, WrongArgument
+from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
+from satchel.errors import AnswerTooLarge, NotFound, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, PromptDraft, PromptPatch, PromptQuery, PromptSummary, Scope
 from satchel.services import prompts
 from satchel.services.rules import MAX_QUERY, MAX_TAGS
@@ -96,11 +97,11 @@ class PromptList(Struct):
     has_more: bool
 
 
-class FoundPrompts(PromptList, kw_only=True):
+class Found(PromptList, kw_only=True):
     query: str
 
 
-class TaggedPrompts(PromptList, kw_only=True):
+class Tagged(PromptList, kw_only=True):
     matched_tags: list[str]
 
 
@@ -134,15 +135,6 @@ class TagList(Struct):
     total: int
 
 
-class ErrorDetails(Struct):
-    code: Literal["NOT_FOUND", "DUPLICATE_TITLE", "INVALID_TITLE", "INVALID_TAG", "INVALID_INPUT", "INTERNAL_ERROR"]
-    message: str
-
-
-class Failure(Struct):
-    error: ErrorDetails
-
-
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
@@ -174,12 +166,12 @@ def delete_prompt(context: Context, args: DeletePrompt) -> Body:
 
 
 def search_prompts(context: Context, args: SearchPrompts) -> Body:
-    return FoundPrompts(**list_page(context, PromptQuery(text=args.query), args), query=args.query)
+    return Found(**list_page(context, PromptQuery(text=args.query), args), query=args.query)
 
 
 def filter_by_tags(context: Context, args: FilterByTags) -> Body:
     matched = list(dict.fromkeys(tag.lower() for tag in args.tags))
-    return TaggedPrompts(**list_page(context, PromptQuery(tags=args.tags), args), matched_tags=matched)
+    return Tagged(**list_page(context, PromptQuery(tags=args.tags), args), matched_tags=matched)
 
 
 def list_tags(context: Context, _: ListTags) -> Body:
@@ -226,6 +218,13 @@ def error(code: str, message: str) -> Body:
     return {"error": {"code": code, "message": message}}
 
 
+def failure_schema(tool: Tool) -> Schema:
+    takes_title = "title" in tool.input.__struct_fields__
+    of_titles = ["DUPLICATE_TITLE", "INVALID_TITLE", "INVALID_TAG"] if takes_title else []
+    codes = ["NOT_FOUND", *of_titles, "INVALID_INPUT", "INTERNAL_ERROR"]
+    return strict_object(error=strict_object(code={"type": "string", "enum": codes}, message={"type": "string"}))
+
+
 def explain_not_found(missing: NotFound) -> Body:
     if missing.kind == "project":
         return error("NOT_FOUND", f"Project '{missing.key}' does not exist")
@@ -240,12 +239,18 @@ def explain_wrong_argument(wrong: WrongArgument) -> Body:
         return error("INVALID_TAG", f"Tag '{wrong.value}' {text}")
     if wrong.field == "tags" and wrong.rule in ("minLength", "maxLength"):
         return error("INVALID_TAG", f"Tag '{wrong.value}' must be 1-50 characters")
-    return error("INVALID_INPUT", f"Invalid {wrong.field}: {COMPLAINTS[wrong.rule].format(wrong.limit)}")
+    complaint = UNSTORABLE if wrong.is_unstorable else COMPLAINTS[wrong.rule].format(wrong.limit)
+    return error("INVALID_INPUT", f"Invalid {wrong.place}: {complaint}")
+
+
+def explain_too_large(large: AnswerTooLarge) -> Body:
+    field = large.argument or "arguments"
+    return error("INVALID_INPUT", f"Invalid {field}: the answer has more than {large.limit} bytes, ask for less")
 
 
 COMPLAINTS = {
     "required": "it is required",
-    "type": "must be of type {}, and text without NUL or half characters",
+    "type": "must be of type {}",
     "minLength": "must not be empty",
     "maxLength": "must be at most {} characters",
     "maxBytes": "must be at most {} bytes",
@@ -255,13 +260,15 @@ COMPLAINTS = {
     "maxItems": "must have at most {} items",
 }
 
+_page = partial(Tool, size_argument="limit")
+
 CONTRACT = Contract(
     name="prompt-store",
     server_name="prompt-store",
     capabilities={"tools": {"listChanged": False}},
     tools=(
         Tool("add_prompt", "Store a new AI prompt with optional tags", AddPrompt, add_prompt, AddedPrompt, writes=True),
-        Tool("list_prompts", "List stored prompts with pagination", ListPrompts, list_prompts, PromptList),
+        _page("list_prompts", "List stored prompts with pagination", ListPrompts, list_prompts, PromptList),
         Tool("get_prompt", "Retrieve full prompt content by ID", GetPrompt, get_prompt, WholePrompt, is_lookup=True),
         Tool(
             "update_prompt",
@@ -272,27 +279,16 @@ CONTRACT = Contract(
             writes=True,
         ),
         Tool("delete_prompt", "Permanently remove a prompt", DeletePrompt, delete_prompt, DeletedPrompt, writes=True),
-        Tool(
-            "search_prompts",
-            "Search prompts by keyword in title or content",
-            SearchPrompts,
-            search_prompts,
-            FoundPrompts,
-        ),
-        Tool(
-            "filter_by_tags",
-            "Filter prompts by one or more tags (OR logic)",
-            FilterByTags,
-            filter_by_tags,
-            TaggedPrompts,
-        ),
+        _page("search_prompts", "Search prompts by keyword in title or content", SearchPrompts, search_prompts, Found),
+        _page("filter_by_tags", "Filter prompts by one or more tags (OR logic)", FilterByTags, filter_by_tags, Tagged),
         Tool("list_tags", "List all available tags with prompt counts", ListTags, list_tags, TagList),
     ),
     failures={
         WrongArgument: explain_wrong_argument,
         NotFound: explain_not_found,
+        AnswerTooLarge: explain_too_large,
         Taken: lambda _: error("DUPLICATE_TITLE", "A prompt with this title already exists"),
         Exception: lambda _: error("INTERNAL_ERROR", "Unable to complete request. Please try again."),
     },
-    failure_schema=lambda _: answer_schema(Failure),
+    failure_schema=failure_schema,
 )

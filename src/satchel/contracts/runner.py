@@ -3,16 +3,17 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from satchel import __version__
 from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool, find_row
 from satchel.contracts.schema import fields_of, parse
-from satchel.errors import SatchelError, StoreConflict, StoreError
-from satchel.log import log, log_surprise
+from satchel.errors import AnswerTooLarge, SatchelError, StoreConflict, StoreError
+from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Client, Offer, ProtocolError
 from satchel.protocol.codec import encode
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
 
 Value = TypeVar("Value")
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 _TRIES = 5  # of a transaction that was rolled back because of another writer
 
@@ -44,19 +47,24 @@ class Runner:
         self.tools = {tool.name: tool for tool in contract.tools}
         self._names = frozenset(self.tools)
         self._reading_names = frozenset(tool.name for tool in contract.tools if not tool.writes)
-        self._entries: list[dict[str, Any]] | None = None
+        self._list_tools = cache(self._describe_tools)
+        self.offer_to = lru_cache(maxsize=256)(self._make_offer)
 
     @property
     def offer(self) -> Offer:
-        """What this server offers to clients."""
-        methods, instructions = set(self._contract.methods), self._contract.instructions
-        if self.tools:
+        """What this server offers to clients of no particular user."""
+        return self.offer_to(None)
+
+    def _make_offer(self, user: str | None) -> Offer:
+        """What this server offers to the clients of a user."""
+        methods = set(self._contract.methods)
+        if "tools" in self._contract.capabilities:  # even where none is left of them
             methods |= {"tools/list", "tools/call"}
         return Offer(
             server={"name": self._contract.server_name, "version": __version__},
             capabilities=self._contract.capabilities,
             methods=frozenset(methods),
-            instructions=None if instructions is None else instructions(self._contract.tools),
+            instructions=self._contract.instructions(self._contract.tools, user),
         )
 
     @property
@@ -76,7 +84,7 @@ class Runner:
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
     def answer(self, call: Call, scope: Scope, report: Report) -> Result:
-        """The result of a call.
+        """The result of a call. Its members are encoded already, because that is how we know its size.
 
         Raises:
             ProtocolError: for what goes to the client as a JSON-RPC error.
@@ -85,38 +93,56 @@ class Runner:
             return self._run_method(call, scope, report)
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
-            return {"tools": self._list_tools()}
-        body, is_ok = self.run_tool(call.params["name"], call.params["arguments"], scope, report, call.client)
-        return _tool_result(body, is_error=not is_ok)
+            return {"tools": self._list_tools(is_read_only=scope.is_read_only)}
+        return self.run_tool(call.params["name"], call.params["arguments"], scope, report, call.client)
 
     def run_tool(
         self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, client: Client | None = None
-    ) -> tuple[Body, bool]:
-        """What a tool answers, and whether it succeeded; `client` is None for a call without MCP.
+    ) -> Result:
+        """The result of a tool, which says whether it succeeded; `client` is None for a call without MCP.
 
         Raises:
             ProtocolError: there is no such tool.
         """
-        tool = self.tools.get(name)
+        started, tool = time.perf_counter(), self.tools.get(name)
         if tool is None:
+            log_call(name, "UnknownTool", started)
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
-        contract, run, started, outcome = self._contract, tool.run, time.perf_counter(), "ok"
         try:
-            if contract.resolve_scope is not None:
-                scope = contract.resolve_scope(scope, arguments)
-            if tool.writes:
-                scope = self._sign(scope, client)
-            checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
-            body = self._transact(scope, report, lambda context: run(context, checked), writes=tool.writes)
-        except SatchelError as error:
-            body, outcome = contract.explain_failure(tool, error), type(error).__name__
-            if isinstance(error, StoreError):
-                log(f"{name}: {error}")
+            result = self._try_tool(tool, arguments, scope, report, client)
+            outcome = "ok"
         except Exception as error:
-            log_surprise(name)
-            body, outcome = contract.explain_failure(tool, error), "surprise"
-        log(f"{name} {outcome} {(time.perf_counter() - started) * 1000:.1f} ms")
-        return body, outcome == "ok"
+            if not isinstance(error, SatchelError):
+                log_surprise(name)
+            elif isinstance(error, StoreError):
+                log(f"{name}: {error}")
+            result = self._explain(tool, error)
+            outcome = type(error).__name__ if isinstance(error, SatchelError) else "surprise"
+        log_call(name, outcome, started)
+        return result
+
+    def _try_tool(
+        self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, client: Client | None
+    ) -> Result:
+        contract, run = self._contract, tool.run
+        if contract.resolve_scope is not None:
+            scope = contract.resolve_scope(scope, arguments)
+        if tool.writes:
+            scope = self._sign(scope, client)
+        checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
+
+        def act(context: Context) -> Result:
+            # Encoded before the commit: where the answer is refused, nothing of the call remains.
+            return _tool_result(tool, run(context, checked), is_error=False)
+
+        return self._transact(scope, report, act, writes=tool.writes)
+
+    def _explain(self, tool: Tool, error: Exception) -> Result:
+        """An error of a tool as its result."""
+        try:
+            return _tool_result(tool, self._contract.explain_failure(tool, error), is_error=True)
+        except AnswerTooLarge as larger:  # it quotes what the client sent
+            return _tool_result(tool, self._contract.explain_failure(tool, larger), is_error=True)
 
     def _sign(self, scope: Scope, client: Client | None) -> Scope:
         """A scope whose changes history attributes to its user and client."""
@@ -132,16 +158,21 @@ class Runner:
 
     def _run_method(self, call: Call, scope: Scope, report: Report) -> Result:
         method = self._contract.methods[call.method]
+
+        def act(context: Context) -> Result:
+            return _encode_members(call.method, None, method(context, call.params))
+
         try:
-            return self._transact(scope, report, lambda context: method(context, call.params), writes=False)
+            return self._transact(scope, report, act, writes=False)
         except ProtocolError:
             raise
         except Exception as error:
             explain = find_row(self._contract.method_failures, error)
-            if explain is not None:
-                raise explain(error) from None
-            log_surprise(call.method)
-            raise ProtocolError(INTERNAL_ERROR, "Internal error") from None
+            if isinstance(error, StoreError):
+                log(f"{call.method}: {error}")
+            elif explain is None:
+                log_surprise(call.method)
+            raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
     def _transact(self, scope: Scope, report: Report, run: Callable[[Context], Value], *, writes: bool) -> Value:
         """Run something in one transaction and commit it; try again if another writer caused a rollback."""
@@ -178,18 +209,37 @@ class Runner:
         except Exception:
             log_surprise("after the answer")  # the call itself has succeeded
 
-    def _list_tools(self) -> list[dict[str, Any]]:
-        if self._entries is None:
-            self._entries = [self._contract.describe_tool(tool) for tool in self._contract.tools]
-        return self._entries
+    def _describe_tools(self, *, is_read_only: bool) -> Raw:
+        contract = self._contract.narrow((), is_read_only=is_read_only)
+        return Raw(encode([contract.describe_tool(tool) for tool in contract.tools]))
 
 
-def _tool_result(body: Body, *, is_error: bool) -> Result:
+def _tool_result(tool: Tool, body: Body, *, is_error: bool) -> Result:
+    result: Result = {"isError": is_error}
     if isinstance(body, str):
-        return {"content": [{"type": "text", "text": body}], "isError": is_error}
-    if isinstance(body, Reply):
-        result = {"content": body.content, "isError": is_error}
-        return result if body.structured is None else {**result, "structuredContent": body.structured}
-    raw = encode(body)
-    content = [{"type": "text", "text": raw.decode()}]
-    return {"content": content, "structuredContent": Raw(raw), "isError": is_error}
+        result["content"] = [{"type": "text", "text": body}]
+    elif isinstance(body, Reply):
+        result["content"] = body.content
+        if body.structured is not None:
+            result["structuredContent"] = body.structured
+    else:
+        raw = encode(body)
+        result["content"] = [{"type": "text", "text": raw.decode()}]
+        result["structuredContent"] = Raw(raw)
+    return _encode_members(tool.name, tool.size_argument, result)
+
+
+def _encode_members(what: str, argument: str | None, result: Result) -> Result:
+    """A result with its lists and objects encoded, except `_meta`, to which the protocol adds.
+
+    Raises:
+        AnswerTooLarge: they are too large together.
+    """
+    encoded = {
+        name: Raw(encode(value)) if isinstance(value, list | dict | Struct) and name != "_meta" else value
+        for name, value in result.items()
+    }
+    size = sum(len(value) for value in encoded.values() if isinstance(value, Raw))
+    if size > MAX_ANSWER_BYTES:
+        raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
+    return encoded

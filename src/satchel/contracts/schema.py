@@ -14,10 +14,11 @@ from msgspec import inspect as shapes
 
 from satchel import clock
 from satchel.errors import WrongArgument
-from satchel.services.rules import is_storable
+from satchel.services.rules import check_text
 
 Schema = dict[str, Any]
 
+UNSTORABLE = "contains NUL or half a character"  # how every contract describes a text that no store keeps
 
 # Members of answers.
 Id = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
@@ -70,6 +71,11 @@ def answer_schema(model: type[Struct] | None) -> Schema:
     return {"type": "string"} if model is None else _schema_of(shapes.type_info(model))
 
 
+def strict_object(**members: Schema) -> Schema:
+    """The schema of an object with all these members, and no others."""
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
 def parse(
     model: type[Struct], arguments: dict[str, Any], *, is_strict: bool = False, at_least_one: Sequence[str] = ()
 ) -> Struct:
@@ -93,12 +99,12 @@ def parse(
     for field in present:
         if field.hidden.takes_numbers:
             given[field.name] = _convert_numbers(given[field.name])
-        _check_type(field.schema, given[field.name], field.name)
+        given[field.name] = _clean_type(field.schema, given[field.name], field.name, field.name)
         if field.hidden.is_trimmed and given[field.name] is not None:
             given[field.name] = given[field.name].strip()
     for field in present:
         if given[field.name] is not None:
-            _check_bounds(field.bounds, given[field.name], field.name)
+            _check_bounds(field.bounds, given[field.name], field.name, field.name)
             if field.hidden.is_blank_refused and not given[field.name].strip():
                 raise WrongArgument(field.name, "minLength", limit=1)
     if is_strict:
@@ -140,12 +146,7 @@ def _schema_of(shape: shapes.Type) -> Schema:
         described = _schema_of(inner)
         return {**described, "type": [described["type"], "null"]}
     if isinstance(shape, shapes.StructType):
-        return {
-            "type": "object",
-            "properties": {field.name: _schema_of(field.type) for field in shape.fields},
-            "required": [field.name for field in shape.fields if field.required],
-            "additionalProperties": False,
-        }
+        return strict_object(**{field.name: _schema_of(field.type) for field in shape.fields})
     if isinstance(shape, shapes.ListType | shapes.VarTupleType):
         limits = {"minItems": shape.min_length, "maxItems": shape.max_length}
         return {"type": "array", "items": _schema_of(shape.item_type), **_drop_none(limits)}
@@ -182,44 +183,63 @@ def _drop_none(limits: dict[str, Any]) -> Schema:
 
 # -- checking against JSON Schema --------------------------------------------------------------------------------
 
-_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+_PYTHON_TYPES: dict[str, type[Any]] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 
 
-def _check_type(schema: Schema, value: Any, name: str, place: str | None = None) -> None:
-    place = place or name
+def _clean_type(schema: Schema, value: Any, name: str, place: str) -> Any:
+    """A value of the type that a schema names; whole numbers, however they were written, as integers."""
     kind = schema["type"]
     if isinstance(kind, list):
         if value is None:
-            return
+            return None
         kind = kind[0]
-    is_right = isinstance(value, _PYTHON_TYPES[kind])
     if kind == "integer":
-        is_right = is_right and not isinstance(value, bool)
-    if not is_right or (kind == "string" and not is_storable(value)):
+        value = _to_integer(value)
+    if not isinstance(value, _PYTHON_TYPES[kind]) or (kind == "integer" and isinstance(value, bool)):
         raise WrongArgument(name, "type", limit=kind, value=value, place=place)
-    for index, item in enumerate(value) if kind == "array" else ():
-        _check_type(schema["items"], item, name, f"{place}[{index}]")
-    if kind == "object":
-        _check_members(schema, value, name, place)
+    if kind == "string":
+        check_text(name, value, place)
+    elif kind == "array":
+        return [_clean_type(schema["items"], item, name, f"{place}[{index}]") for index, item in enumerate(value)]
+    elif kind == "object":
+        return _clean_members(schema, value, name, place)
+    return value
 
 
-def _check_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> None:
+def _clean_members(schema: Schema, value: dict[str, Any], name: str, place: str) -> dict[str, Any]:
     for member in schema.get("required", ()):
         if member not in value:
             raise WrongArgument(name, "type", limit=f"object with {member}", value=value, place=place)
+    cleaned = {}
     for member, content in value.items():
+        check_text(name, member, f"a name in {place}")
         expected = schema.get("properties", {}).get(member) or schema.get("additionalProperties")
-        if not is_storable(member):
-            raise WrongArgument(name, "type", limit="object", value=value, place=place)
         if expected and content is not None:
-            _check_type(expected, content, name, f"{place}.{member}")
+            content = _clean_type(expected, content, name, f"{place}.{member}")
+        cleaned[member] = content
+    return cleaned
+
+
+def _to_integer(value: Any) -> Any:
+    """A number without a fraction as an integer, as JSON Schema sees it: 5.0 is 5."""
+    if not isinstance(value, float):
+        return value
+    if abs(value) == float("inf"):  # how 1e999 is decoded
+        return _LARGEST if value > 0 else -_LARGEST
+    return int(value) if value.is_integer() else value
 
 
 def _convert_numbers(value: Any) -> Any:
     """Whole numbers, alone or in a list, converted to texts."""
     if isinstance(value, list):
         return [_convert_numbers(item) for item in value]
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**19 else value
+    value = _to_integer(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    return str(max(-_LARGEST, min(value, _LARGEST)))
+
+
+_LARGEST = 10**400  # a larger number, with thousands of digits perhaps, finds as little as this one
 
 
 def _bounds_of(schema: Schema) -> Schema:
@@ -228,12 +248,12 @@ def _bounds_of(schema: Schema) -> Schema:
     return {keyword: limit for keyword, limit in schema.items() if keyword in _BOUNDS} | items
 
 
-def _check_bounds(bounds: Schema, value: Any, name: str) -> None:
+def _check_bounds(bounds: Schema, value: Any, name: str, place: str) -> None:
     for keyword, limit in bounds.items():
         if keyword != "items" and not _BOUNDS[keyword](value, limit):
-            raise WrongArgument(name, keyword, limit=limit, value=value)
-    for item in value if isinstance(value, list) else ():
-        _check_bounds(bounds["items"], item, name)
+            raise WrongArgument(name, keyword, limit=limit, value=value, place=place)
+    for index, item in enumerate(value) if isinstance(value, list) else ():
+        _check_bounds(bounds["items"], item, name, f"{place}[{index}]")
 
 
 _BOUNDS: dict[str, Callable[[Any, Any], bool]] = {

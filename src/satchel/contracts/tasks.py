@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import Time, Yes, hidden
-from satchel.errors import Forbidden, NotFound, StoreError, WrongArgument
+from satchel.contracts.schema import UNSTORABLE, Schema, Time, Yes, hidden, strict_object
+from satchel.errors import AnswerTooLarge, Forbidden, NotFound, StoreError, WrongArgument
 from satchel.model import Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
@@ -135,22 +135,20 @@ def error(code: str, message: str, details: dict[str, Any] | None = None) -> Bod
 
 def explain_wrong_argument(wrong: WrongArgument) -> Body:
     rule = "required" if wrong.rule == "anyOf" else wrong.rule
+    complaint = UNSTORABLE_TEXT if wrong.is_unstorable else COMPLAINTS.get(wrong.rule, "Invalid {field}")
     details: dict[str, Any] = {"field": wrong.field, "constraint": rule}
     if rule in ("minLength", "maxLength", "minimum"):
         details["limit"] = wrong.limit
     elif rule == "enum":
         details["allowed_values"] = STATUSES
-    return error(
-        "VALIDATION_ERROR",
-        COMPLAINTS.get(rule, "Invalid {field}").format(field=wrong.field, limit=wrong.limit),
-        details,
-    )
+    return error("VALIDATION_ERROR", complaint.format(field=wrong.field, limit=wrong.limit), details)
 
 
 STATUSES = ["pending", "completed"]
 
 COMPLAINTS = {
     "required": "Missing required field: {field}",
+    "anyOf": "Nothing to update: give title or description",
     "type": "Invalid {field}: must be of type {limit}",
     "minLength": "Invalid {field}: must have at least {limit} character",
     "maxLength": "Invalid {field}: must have at most {limit} characters",
@@ -158,23 +156,31 @@ COMPLAINTS = {
     "enum": "Invalid {field}: must be pending or completed",
     "additionalProperties": "Unknown field: {field}",
 }
+UNSTORABLE_TEXT = f"Invalid {{field}}: {UNSTORABLE}"
 
-FAILURE = {
-    "type": "object",
-    "properties": {
+
+def failure_schema(tool: Tool) -> Schema:
+    not_found = ["NOT_FOUND"] if "task_id" in tool.input.__struct_fields__ else []
+    members: dict[str, Schema] = {
         "success": {"type": "boolean", "const": False},
         "error": {"type": "string"},
-        "code": {"type": "string", "enum": ["VALIDATION_ERROR", "NOT_FOUND", "DATABASE_ERROR", "INTERNAL_ERROR"]},
+        "code": {"type": "string", "enum": ["VALIDATION_ERROR", *not_found, "DATABASE_ERROR", "INTERNAL_ERROR"]},
         "details": {"type": "object"},
-    },
-    "required": ["success", "error", "code"],
-    "additionalProperties": False,
-}
+    }
+    return {**strict_object(**members), "required": ["success", "error", "code"]}
 
 
 def explain_not_found(missing: NotFound | Forbidden) -> Body:
     # This contract answers for another user's task as for one that does not exist.
     return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
+
+
+def explain_too_large(large: AnswerTooLarge) -> Body:
+    field = large.argument or "arguments"
+    details = {"field": field, "constraint": "maxLength", "limit": large.limit}
+    return error(
+        "VALIDATION_ERROR", f"The answer has more than {large.limit} bytes: ask for less with {field}", details
+    )
 
 
 UNABLE = "Unable to complete request. Please try again."
@@ -188,7 +194,7 @@ CONTRACT = Contract(
     is_strict=True,
     tools=(
         Tool("add_task", "Create new task", AddTask, add_task, OneTask, writes=True),
-        Tool("list_tasks", "Query tasks", ListTasks, list_tasks, ManyTasks),
+        Tool("list_tasks", "Query tasks", ListTasks, list_tasks, ManyTasks, size_argument="status"),
         Tool(
             "update_task",
             "Modify task",
@@ -205,8 +211,10 @@ CONTRACT = Contract(
         WrongArgument: explain_wrong_argument,
         NotFound: explain_not_found,
         Forbidden: explain_not_found,
+        AnswerTooLarge: explain_too_large,
         StoreError: lambda _: error("DATABASE_ERROR", UNABLE),
         Exception: lambda _: error("INTERNAL_ERROR", UNABLE),
     },
-    failure_schema=lambda _: FAILURE,
+    failure_schema=failure_schema,
+    lists_output_schemas=True,
 )

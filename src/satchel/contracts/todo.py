@@ -1,13 +1,14 @@
 """The `todo` contract: five tools over the tasks of the user that each call names."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
-from satchel.contracts.schema import Id, Schema, Time, Yes, hidden
-from satchel.errors import Forbidden, NotFound, WrongArgument
+from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
+from satchel.errors import AnswerTooLarge, Forbidden, NotFound, WrongArgument
 from satchel.model import Scope, Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
@@ -147,6 +148,10 @@ def resolve_scope(scope: Scope, arguments: dict[str, Any]) -> Scope:
     return structs.replace(scope, user=user)
 
 
+def write_instructions(_tools: Sequence[Tool], user: str | None) -> str | None:
+    return None if user is None else f"Tasks of user {user}. Pass this as user_id."
+
+
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
@@ -175,12 +180,8 @@ def shape_failure(tool: Tool, message: Body) -> Body:
 
 
 def failure_schema(tool: Tool) -> Schema:
-    members = {
-        "success": {"type": "boolean", "const": False},
-        **{name: {"const": value} for name, value in NO_RESULT.get(tool.name, {"task": None}).items()},
-        "message": {"type": "string"},
-    }
-    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+    nothing = {name: {"const": value} for name, value in NO_RESULT.get(tool.name, {"task": None}).items()}
+    return strict_object(success={"type": "boolean", "const": False}, **nothing, message={"type": "string"})
 
 
 def explain_wrong_argument(wrong: WrongArgument) -> str:
@@ -190,8 +191,15 @@ def explain_wrong_argument(wrong: WrongArgument) -> str:
         return "Task title cannot be empty"
     if wrong.field == "title" and wrong.rule == "maxLength":
         return "Task title must be at most 500 characters"
+    if wrong.is_unstorable:
+        return f"Invalid {wrong.field}: {UNSTORABLE}"
     kinds = {"title": "a string", "include_completed": "a boolean"}
     return f"Invalid {wrong.field}: must be {kinds.get(wrong.field, 'a UUID')}"
+
+
+def explain_too_large(large: AnswerTooLarge) -> str:
+    less = "" if large.argument is None else f": ask for less with {large.argument}"
+    return f"The answer has more than {large.limit} bytes{less}"
 
 
 UNABLE = "Unable to complete request. Please try again."
@@ -202,9 +210,17 @@ CONTRACT = Contract(
     capabilities={"tools": {"listChanged": False}},
     uses_project=False,
     resolve_scope=resolve_scope,
+    instructions=write_instructions,
     tools=(
         Tool("add_task", "Create a new task for a user.", AddTask, add_task, AddedTask, writes=True),
-        Tool("list_tasks", "Retrieve all tasks for a user.", ListTasks, list_tasks, TaskList),
+        Tool(
+            "list_tasks",
+            "Retrieve all tasks for a user.",
+            ListTasks,
+            list_tasks,
+            TaskList,
+            size_argument="include_completed",
+        ),
         Tool("complete_task", "Mark a task as completed.", CompleteTask, complete_task, CompletedTask, writes=True),
         Tool("delete_task", "Remove a task permanently.", DeleteTask, delete_task, DeletedTask, writes=True),
         Tool("update_task", "Modify an existing task's title.", UpdateTask, update_task, UpdatedTask, writes=True),
@@ -213,8 +229,10 @@ CONTRACT = Contract(
         WrongArgument: explain_wrong_argument,
         Forbidden: lambda _: NOT_YOURS,
         NotFound: lambda _: "Task not found",
+        AnswerTooLarge: explain_too_large,
         Exception: lambda _: UNABLE,
     },
     shape_failure=shape_failure,
     failure_schema=failure_schema,
+    lists_output_schemas=True,
 )

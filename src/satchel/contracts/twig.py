@@ -6,7 +6,8 @@ from msgspec import Raw
 
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Contract, Result
-from satchel.library.catalog import ContentMissing, Libraries, Library
+from satchel.errors import AnswerTooLarge
+from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.protocol import METHOD_NOT_FOUND, ClientChange, ProtocolError, invalid_params
@@ -47,7 +48,7 @@ def render(libraries: Libraries, library: Library, prompt: LibraryPrompt, values
     try:
         return libraries.renderer.render(libraries.template(library, prompt), values)
     except ContentMissing:
-        file = f"{library.folder}/prompts/{prompt.key}.md"
+        file = f"{library.folder}/{PROMPTS}/{prompt.file}"
         raise invalid_params(f"Prompt content file not found: {file}") from None
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
@@ -80,4 +81,7 @@ CONTRACT = Contract(
     uses_project=False,
     translate_change=lambda change, _scope: [ClientChange("prompts")] if change.what == "libraries" else [],
     methods={"prompts/list": list_prompts, "prompts/get": get_prompt},
+    method_failures={
+        AnswerTooLarge: lambda large: invalid_params(f"{PAGE} prompts have more than {large.limit} bytes in a list")
+    },
 )

@@ -31,13 +31,14 @@ class Library(Struct, frozen=True):
     signatures: tuple[tuple[int, ...] | None, ...]  # of the files of those
     problems: tuple[Problem, ...]
     is_broken: bool  # its manifest cannot be parsed; the prompts are those of its last good version
+    skipped: frozenset[str] = frozenset()  # the keys of prompts that its manifest declares wrongly
 
 
 class Catalog(Struct, frozen=True):
     """Every library at one moment, sorted by name."""
 
     libraries: tuple[Library, ...]
-    problems: tuple[str, ...]  # of folders that are no usable library
+    problems: tuple[Problem, ...]  # of folders that are no usable library
     folders: tuple[str, ...]  # to watch for changes
 
     @property
@@ -124,7 +125,7 @@ class Libraries:
         """
         try:
             with files.open_folder(library.root, library.folder, PROMPTS) as folder:
-                return files.read(folder, f"{prompt.key}.md", MAX_TEMPLATE).decode()
+                return files.decode(files.read(folder, prompt.file, MAX_TEMPLATE))
         except OSError:
             raise ContentMissing from None
         except files.TooLarge:
@@ -132,37 +133,35 @@ class Libraries:
         except UnicodeDecodeError:
             raise RenderFailed("it is not UTF-8") from None
 
-    def load_one(self, root: str, folder: str) -> Library | None:
-        """Read a single library, without the others in its root folder."""
-        return self._load(root, folder, [])
+    def read_one(self, folder: str) -> Catalog:
+        """Read a single library of the first root folder, without the others."""
+        return self._scan(folder)
 
-    def _scan(self) -> Catalog:
+    def _scan(self, only: str | None = None) -> Catalog:
         found: dict[str, Library] = {}
-        problems: list[str] = []
+        problems: list[Problem] = []
         folders: list[str] = []
         for root in self.roots:
             try:
                 with files.open_folder(root) as opened:
-                    names = files.folders_in(opened)
+                    names, links = files.folders_in(opened)
             except OSError as error:
                 is_absent = isinstance(error, FileNotFoundError)
-                why = "not there yet; served once it is" if is_absent else error.strerror
-                problems.append(f"folder {root}: {why}")  # the next scan tries again
+                why = "not there yet; served once it is" if is_absent else error.strerror or str(error)
+                problems.append(Problem(f"folder {root}", None, why))  # the next scan tries again
                 continue
             folders.append(root)
+            problems += [
+                Problem(link, None, "skipped, because it is a symbolic link") for link in links if only in (None, link)
+            ]
             for folder in names:
-                library = self._load(root, folder, folders)
+                library = self._load(root, folder, folders, problems) if only in (None, folder) else None
                 if library is None:
                     continue
-                if library.is_broken and not library.prompts:
-                    problems += [f"{folder}/{problem}" for problem in library.problems]
-                elif not library.name:
-                    problems.append(f"{folder}: this name has no letter or digit to call the library by")
-                elif library.name in found:
-                    first = found[library.name].folder
-                    problems.append(f"{folder}: its name {library.name!r} is that of the folder {first!r} already")
-                else:
-                    found[library.name] = library
+                first = found.setdefault(library.name, library)
+                if first is not library:
+                    why = f"its name {library.name!r} is that of the folder {first.folder!r} already"
+                    problems.append(Problem(folder, None, f"skipped, because {why}"))
         # Forget libraries that were deleted: a folder that appears again under that name is a new library.
         seen = set(folders)
         self._parsed = {key: known for key, known in self._parsed.items() if os.path.join(*key) in seen}
@@ -170,74 +169,120 @@ class Libraries:
         ordered = tuple(found[name] for name in sorted(found))
         return Catalog(ordered, tuple(problems), tuple(folders))
 
-    def _load(self, root: str, folder: str, folders: list[str]) -> Library | None:
+    def _load(self, root: str, folder: str, folders: list[str], problems: list[Problem]) -> Library | None:
+        """Read a library; None where a folder is not one, or cannot be served."""
         try:
             with files.open_folder(root, folder) as opened:
                 folders.append(os.path.join(root, folder))
                 manifest = self._read_manifest(root, folder, opened)
-            if manifest is None:
-                return None
-        except OSError:
+        except FileNotFoundError:
             return None  # deleted during the scan
-        present: frozenset[str] = frozenset()
-        available: tuple[LibraryPrompt, ...] = ()
-        signatures: tuple[tuple[int, ...] | None, ...] = ()
-        try:
-            with files.open_folder(root, folder, PROMPTS) as opened:
-                present = files.files_in(opened)
-                folders.append(os.path.join(root, folder, PROMPTS))
-                available = tuple(prompt for prompt in manifest.prompts if f"{prompt.key}.md" in present)
-                signatures = tuple(files.signature(opened, f"{prompt.key}.md") for prompt in available)
-        except OSError:
-            pass  # none of its prompts has a file
-        missing = [
-            Problem(NAME, prompt.line, f"prompt {prompt.key}: there is no file {PROMPTS}/{prompt.key}.md")
-            for prompt in manifest.prompts
-            if f"{prompt.key}.md" not in present
-        ]
-        problems = (*manifest.problems, *missing)
+        except OSError as error:
+            problems.append(Problem(folder, None, f"skipped, because it cannot be read: {error.strerror}"))
+            return None
+        if manifest is None:
+            return None
         name = library_name(folder)
-        return Library(name, root, folder, manifest.prompts, available, signatures, problems, manifest.is_broken)
+        if manifest.is_broken and not manifest.prompts:
+            problems += [problem.below(folder) for problem in manifest.problems]
+            return None
+        if not name:
+            problems.append(Problem(folder, None, "skipped, because its name has no letter or digit"))
+            return None
+        available, signatures, missing = _find_contents(root, folder, manifest.prompts, folders)
+        return Library(
+            name=name,
+            root=root,
+            folder=folder,
+            prompts=manifest.prompts,
+            available=available,
+            signatures=signatures,
+            problems=(*manifest.problems, *missing),
+            is_broken=manifest.is_broken,
+            skipped=manifest.skipped,
+        )
 
     def _read_manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
         """The manifest of a library; where it is broken, the prompts of its last good version."""
         key = (root, folder)
         signature = files.signature(opened, NAME)
         if signature is None:
-            self._last_good.pop(key, None)
-            return None
-        known = self._parsed.get(key)
-        if known is None or known[0] != signature or time.monotonic() > known[2]:
-            try:
-                manifest = parse(files.read(opened, NAME, MAX_MANIFEST), self.renderer)
-            except files.TooLarge:
-                problem = Problem(NAME, 1, f"it is larger than {MAX_MANIFEST} bytes")
-                manifest = Manifest((), (problem,), is_broken=True)
-            retry_at = time.monotonic() + _RETRY_AFTER if manifest.should_retry else float("inf")
-            self._parsed[key] = known = (signature, manifest, retry_at)
-            if not manifest.is_broken:
-                self._last_good[key] = manifest
-        manifest = known[1]
-        if manifest.is_broken:
-            good = self._last_good.get(key)
-            return Manifest(good.prompts if good else (), manifest.problems, is_broken=True)
+            obstacle = files.find_obstacle(opened, NAME)
+            if obstacle is None:
+                self._last_good.pop(key, None)
+                return None
+            manifest = _broken(obstacle)
+        else:
+            known = self._parsed.get(key)
+            if known is None or known[0] != signature or time.monotonic() > known[2]:
+                manifest = self._parse_manifest(opened)
+                retry_at = time.monotonic() + _RETRY_AFTER if manifest.should_retry else float("inf")
+                self._parsed[key] = known = (signature, manifest, retry_at)
+                if not manifest.is_broken:
+                    self._last_good[key] = manifest
+            manifest = known[1]
+        good = self._last_good.get(key)
+        if manifest.is_broken and good is not None:
+            return Manifest(good.prompts, manifest.problems, is_broken=True)
         return manifest
+
+    def _parse_manifest(self, opened: int) -> Manifest:
+        try:
+            return parse(files.read(opened, NAME, MAX_MANIFEST), self.renderer)
+        except files.TooLarge:
+            return _broken(f"is larger than {MAX_MANIFEST} bytes")
+        except PermissionError as error:
+            return _broken(f"cannot be read: {error.strerror}")
 
     def _log_problems(self, catalog: Catalog) -> None:
         """Log each problem once, not again at every scan."""
-        lines = [*catalog.problems]
+        lines = [str(problem) for problem in catalog.problems]
         for library in catalog.libraries:
-            lines += [f"{library.folder}/{problem}" for problem in library.problems[:_MAX_LOGGED]]
+            lines += [str(problem.below(library.folder)) for problem in library.problems[:_MAX_LOGGED]]
             if len(library.problems) > _MAX_LOGGED:
-                lines.append(f"{library.folder}: {len(library.problems)} problems in all")
+                lines.append(str(Problem(library.folder, None, f"{len(library.problems)} problems in all")))
         for line in lines:
             if line not in self._logged and not self._is_quiet:
-                log("library " + "".join(one if one.isprintable() else "?" for one in line))
+                log(f"library {line}")
         self._logged = frozenset(lines)
 
 
 def _list_entries(states: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [(name, description, arguments) for name, (description, arguments, _) in states.items()]
+
+
+def _broken(what: str) -> Manifest:
+    return Manifest((), (Problem(NAME, 1, what),), is_broken=True)
+
+
+Contents = tuple[tuple[LibraryPrompt, ...], tuple[tuple[int, ...] | None, ...], tuple[Problem, ...]]
+
+
+def _find_contents(root: str, folder: str, prompts: tuple[LibraryPrompt, ...], folders: list[str]) -> Contents:
+    """The prompts that have a regular file, the signatures of these files, and the problems of the other prompts."""
+    try:
+        with files.open_folder(root, folder, PROMPTS) as opened:
+            folders.append(os.path.join(root, folder, PROMPTS))
+            present = files.files_in(opened)
+            available = tuple(prompt for prompt in prompts if prompt.file in present)
+            signatures = tuple(files.signature(opened, prompt.file) for prompt in available)
+            missing = tuple(
+                _skip(prompt, files.find_obstacle(opened, prompt.file) or "does not exist")
+                for prompt in prompts
+                if prompt.file not in present
+            )
+            return available, signatures, missing
+    except FileNotFoundError:
+        why = "does not exist"
+    except OSError as error:
+        is_other = isinstance(error, NotADirectoryError)
+        reason = "is a symbolic link or no folder" if is_other else f"cannot be opened: {error.strerror}"
+        why = f"is not read, because {PROMPTS} {reason}"
+    return (), (), tuple(_skip(prompt, why) for prompt in prompts)
+
+
+def _skip(prompt: LibraryPrompt, why: str) -> Problem:
+    return Problem(NAME, prompt.line, f"prompt {prompt.key} is skipped: {PROMPTS}/{prompt.file} {why}")
 
 
 def library_name(folder: str) -> str:

@@ -53,16 +53,44 @@ def read(folder: int, name: str, limit: int) -> bytes:
         os.close(file)
 
 
-def folders_in(folder: int) -> list[str]:
-    """The names of the real folders in an open folder, sorted."""
+def decode(content: bytes) -> str:
+    """A text in UTF-8, without its byte order mark.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    return content.decode().removeprefix("\ufeff")
+
+
+def folders_in(folder: int) -> tuple[list[str], list[str]]:
+    """The names of the folders in an open folder, and of its links, sorted; those that begin with a dot are left out.
+
+    What a link leads to is not looked at.
+    """
     with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    folders = [entry.name for entry in shown if entry.is_dir(follow_symlinks=False)]
+    return folders, [entry.name for entry in shown if entry.is_symlink()]
+
+
+def printable(text: str) -> str:
+    """A text with what may be in the name of a file, without characters that end a line or are not Unicode."""
+    return "".join(one if one.isprintable() else "?" for one in text)
 
 
 def files_in(folder: int) -> frozenset[str]:
     """The names of the regular files in an open folder."""
     with os.scandir(folder) as entries:
         return frozenset(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+
+def find_obstacle(folder: int, name: str) -> str | None:
+    """Why a name in an open folder is not that of a regular file; None where nothing has that name."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except OSError:
+        return None
+    return "is a symbolic link, and links are not followed" if stat.S_ISLNK(mode) else "is not a regular file"
 
 
 def signature(folder: int, name: str) -> tuple[int, ...] | None:

@@ -22,7 +22,16 @@ MAX_TEMPLATE = 64 * 1024
 _START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
 _MAX_ANSWER = 8 * 1024 * 1024
 
-_WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
+# Satchel itself comes from where this module is, everything else from where Python finds it.
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import satchel.library
+del sys.path[0]
+from satchel.library.worker import main
+main()
+"""
 
 
 class RenderFailed(Exception):
@@ -58,13 +67,14 @@ class Renderer:
         text: str = self._ask({"job": "render", "template": template, "values": values}, RENDER_TIMEOUT)["text"]
         return text
 
-    def check(self, template: str) -> None:
-        """Parse a template.
+    def check(self, template: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The names that a template uses and does not set, each with its first line: variables, and unknown functions.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
         """
-        self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)
+        found = self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)
+        return found["variables"], found["functions"]
 
     def parse_toml(self, text: str) -> dict[str, Any]:
         """Parse a manifest.
@@ -109,13 +119,13 @@ class Renderer:
             if worker is self._spare:
                 self._spare = None
             self._worker = worker
-            if self._spare is None:
-                self._spare = _start()  # it imports its modules while the other works
             try:
                 if not worker.is_ready:
                     _read(worker, time.monotonic() + _START_TIMEOUT)
                     worker.is_ready = True
                 if worker.process.poll() is None:
+                    if self._spare is None:
+                        self._spare = _start()  # now, because it would have slowed down the start of the other
                     return worker
             except (EOFError, OSError, TimeoutError):
                 pass
@@ -129,7 +139,7 @@ class Renderer:
 
 def _start() -> _Worker:
     # -I and an empty environment: a template must not see secrets, nor import from the working directory.
-    command = [sys.executable, "-I", _WORKER]
+    command = [sys.executable, "-I", "-c", _PROGRAM, _ROOT]
     import subprocess  # 3 ms of a start, and only a render needs it
 
     pipe, null = subprocess.PIPE, subprocess.DEVNULL

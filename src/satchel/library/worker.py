@@ -1,21 +1,18 @@
 """The worker process: parses TOML and renders templates, so that a crash or a limit ends only this process.
 
-It is run by its path and imports nothing of Satchel. Messages on stdin and stdout are JSON, preceded by their length in
-four bytes; the first message it sends says that it is ready.
+It imports nothing of Satchel but `templates`. Messages on stdin and stdout are JSON, preceded by their length in four
+bytes; the first message it sends says that it is ready.
 """
 
 import json
 import os
 import resource
-import sys
 import tomllib
 from typing import Any
 
-import minijinja
+from satchel.library.templates import TemplateFailed, Templates
 
 MEMORY = 256 * 1024 * 1024
-FUEL = 100_000
-MAX_OUTPUT = 1024 * 1024
 
 
 def main() -> None:
@@ -24,52 +21,34 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
         os.dup2(nothing, standard)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    templates = Templates()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    environment = minijinja.Environment(
-        undefined_behavior="chainable", keep_trailing_newline=True, fuel=FUEL, auto_escape_callback=lambda _: False
-    )
-    environment.remove_global("debug")
+    # A template that broke out of the sandbox could still open no file and no connection, and start no process.
+    for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC):
+        resource.setrlimit(limit, (0, 0))
     send(writer, {"ready": True})
     while (job := receive(reader)) is not None:
         try:
-            answer = JOBS[job["job"]](environment, job)
+            answer = JOBS[job["job"]](templates, job)
+        except TemplateFailed as failure:
+            answer = {"error": failure.what, "line": failure.line}
         except (MemoryError, RecursionError):
             answer = {"error": "it needs too much memory"}
         send(writer, answer)
 
 
-def render(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
+def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Render a template."""
-    values: dict[str, str] = job["values"]
-    self_value = values.pop("self", None)  # `self` is a parameter of render_str and cannot be a keyword argument
-    if self_value is not None:
-        environment.add_global("self", self_value)
-    try:
-        text = environment.render_str(job["template"], **values)
-    except minijinja.TemplateError as error:
-        if error.kind == "OutOfFuel":
-            return {"error": "it takes too many steps"}
-        return {"error": str(error.detail or error.kind), "line": error.line}
-    finally:
-        if self_value is not None:
-            environment.remove_global("self")
-    if len(text.encode()) > MAX_OUTPUT:
-        return {"error": f"the result is larger than {MAX_OUTPUT} bytes"}
-    return {"text": text}
+    return {"text": templates.render(job["template"], job["values"])}
 
 
-def check(environment: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
-    """Parse a template without rendering it."""
-    try:
-        environment.undeclared_variables_in_str(job["template"])
-    except minijinja.TemplateError as error:
-        return {"error": str(error.detail or error.kind), "line": error.line}
-    return {"text": ""}
+def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
+    """Compile a template without rendering it: the names that it uses and does not set, each with its first line."""
+    variables, functions = templates.find_names(job["template"])
+    return {"variables": variables, "functions": functions}
 
 
-def parse_toml(_: minijinja.Environment, job: dict[str, Any]) -> dict[str, Any]:
+def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Parse a manifest."""
     try:
         return {"toml": tomllib.loads(job["text"])}
@@ -107,10 +86,3 @@ def read_exactly(reader: int, size: int) -> bytes:
             return b""
         content += chunk
     return bytes(content)
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(0)

@@ -35,6 +35,8 @@ from satchel.protocol.revisions import (
 )
 from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, parse_subscription
 
+MAX_BATCH = 100  # messages
+
 
 class Offer(Struct, frozen=True, kw_only=True):
     """What a server is and can do, for every client."""
@@ -81,6 +83,7 @@ class Exchange:
         self._settled: dict[Call, Json] = {}
         self._is_batch = is_batch
         self.is_listening = False  # it opens a subscription, so its stream stays open
+        self.refused_tools: list[str] = []  # of the calls that are answered with an error here; a client's own words
 
     @property
     def calls(self) -> list[Call]:
@@ -149,11 +152,14 @@ class Connection:
         is_batch = isinstance(value, list)
         if is_batch and (self.revision is None or not self.revision.has_batches):
             return self.reject(invalid_request("batches are not part of this revision"), None)
-        if value == []:
+        messages = value if isinstance(value, list) else [value]
+        if not messages:
             return self.reject(invalid_request("an empty batch"), None)
+        if len(messages) > MAX_BATCH:
+            return self.reject(invalid_request(f"a batch has at most {MAX_BATCH} messages"), None)
         exchange = Exchange(self, is_batch=is_batch)
-        for one in value if isinstance(value, list) else [value]:
-            self._receive_one(exchange, one)
+        for message in messages:
+            self._receive_one(exchange, message)
         return exchange
 
     def reject(self, error: ProtocolError, request_id: Id | None) -> Exchange:
@@ -211,6 +217,9 @@ class Connection:
             reply = self._answer(message.id, message.method, message.params, is_batched=exchange._is_batch)
         except ProtocolError as error:
             reply = _make_error(error, message.id)
+            if message.method == "tools/call":
+                name = message.params.get("name")
+                exchange.refused_tools.append(name if isinstance(name, str) else message.method)
         exchange._replies.append(reply)
         if isinstance(reply, Subscription):
             exchange.is_listening = True

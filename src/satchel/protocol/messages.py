@@ -132,8 +132,10 @@ def _check_name_and_arguments(params: Json) -> None:
 def _check_prompt(params: Json) -> None:
     _check_name_and_arguments(params)
     for name, value in params["arguments"].items():
-        if not isinstance(value, str) or not _is_storable(value) or not _is_storable(name):
+        _check_storable(name, "The name of an argument")
+        if not isinstance(value, str):
             raise invalid_params(f"Argument '{name}' must be a string")
+        _check_storable(value, f"Argument '{name}'")
 
 
 def _check_cursor(params: Json) -> None:
@@ -155,13 +157,15 @@ def _check_completion(params: Json) -> None:
 def _check_text(params: Json, name: str) -> None:
     if name not in params:
         raise invalid_params(f"Missing required parameter: {name}")
-    if not isinstance(params[name], str) or not _is_storable(params[name]):
+    if not isinstance(params[name], str):
         raise invalid_params(f"{name} must be a string")
+    _check_storable(params[name], name)
 
 
-def _is_storable(text: str) -> bool:
+def _check_storable(text: str, what: str) -> None:
     # No store keeps NUL or a lone surrogate, so nothing can have such a name.
-    return "\0" not in text and not has_surrogates(text)
+    if "\0" in text or has_surrogates(text):
+        raise invalid_params(f"{what} contains NUL or half a character")
 
 
 _CHECKS: dict[str, Callable[[Json], None]] = {

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.errors import NotFound, VersionMissing
-from satchel.model import ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
-from satchel.services import projects, references, states, tasks
+from satchel.errors import NotFound, VersionMissing, WrongArgument
+from satchel.model import EVERY_CHANGE, ChangeQuery, Item, ItemKind, Revision, Scope, TrashedItem
+from satchel.services import projects, references, rules, states, tasks
 from satchel.services.references import FoundItem
 from satchel.services.states import State
 from satchel.storage import history_labels, revisions, trash
@@ -38,15 +38,28 @@ class FeedEntry(Struct, frozen=True, kw_only=True):
 
 
 def list_versions(
-    tx: Tx, scope: Scope, reference: str, *, before: int = 2**53, limit: int = 50
+    tx: Tx,
+    scope: Scope,
+    reference: str,
+    *,
+    query: ChangeQuery = EVERY_CHANGE,
+    before: int = 2**53,
+    limit: int = 50,
 ) -> tuple[FoundItem, list[Revision], bool]:
     """An item, its revisions before a version, the newest first, and whether there are more.
+
+    An item that was not changed since history is kept has one revision, with the number 0.
 
     Raises:
         NotFound, AmbiguousItem: as `references.find`.
     """
     item = references.find(tx, scope, reference)
-    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=limit + 1)
+    most = limit + 1 if query == EVERY_CHANGE else 2**31
+    found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=most)
+    live = item.live
+    if live is not None and live.version < before and not revisions.of_items(tx, item.kind, [live.number], limit=1):
+        found = [_known(live), *found]
+    found = [one for one in found if _is_wanted(one, query)]
     return item, found[:limit], len(found) > limit
 
 
@@ -106,7 +119,7 @@ def kept_versions(tx: Tx, item: FoundItem) -> tuple[int, ...]:
 
 
 def list_changes(
-    tx: Tx, scope: Scope, query: ChangeQuery, *, limit: int, is_everything: bool = False
+    tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50, is_everything: bool = False
 ) -> tuple[list[FeedEntry], bool]:
     """What changed in the scope's project and in the user's tasks, the newest first, and whether there is more.
 
@@ -114,11 +127,19 @@ def list_changes(
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
+        WrongArgument: nothing can have the name of the query.
     """
+    _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
     found = revisions.feed(tx, query, projects=numbers, owner=owner, limit=limit + 1)
     return label(tx, found[:limit]), len(found) > limit
+
+
+def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
+    """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
+    _check(query)
+    return label(tx, revisions.list_oldest(tx, query, limit))
 
 
 def label(tx: Tx, found: Sequence[Revision]) -> list[FeedEntry]:
@@ -147,9 +168,11 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
-    numbers: list[int] | None = [projects.current(tx, scope).number]
-    if is_everything:
-        numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    numbers: list[int] | None = None
+    if not is_everything:
+        numbers = [projects.current(tx, scope).number]
+    elif scope.projects is not None:
+        numbers = sorted(projects.allowed_numbers(tx, scope))
     return trash.list_all(tx, projects=numbers, owner=scope.user, since=trash.kept_since(tx), limit=limit)
 
 
@@ -171,6 +194,32 @@ def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
             raise NotFound("project", references.name_of_deleted(tx, revision.project), scope)
         scope = projects.enter(scope, entry.project)
     return references.find(tx, scope, f"satchel://{revision.kind}/{entry.key.removeprefix('#')}")
+
+
+def _check(query: ChangeQuery) -> None:
+    if not rules.is_storable(query.by):
+        raise WrongArgument("by", "pattern", value=query.by)
+
+
+def _is_wanted(revision: Revision, query: ChangeQuery) -> bool:
+    """Whether a revision of an item is wanted, as the queries of feeds decide it."""
+    author, by = revision.author, query.by
+    is_id = len(by) >= revisions.SHORTEST_ID
+    is_by = is_id and (author.user.startswith(by.lower()) or author.token.startswith(by.lower()))
+    return revision.at >= query.since and (is_by or by in ("", author.client, author.contract, author.caller))
+
+
+def _known(live: Item) -> Revision:
+    return Revision(
+        number=0,
+        kind=live.kind,
+        item=live.number,
+        version=live.version,
+        action="known",
+        at=live.updated_at,
+        project=live.project,
+        undoes=None,
+    )
 
 
 def _read_state(tx: Tx, item: FoundItem, revision: Revision) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 
 from msgspec.structs import asdict, replace
 
@@ -43,6 +44,8 @@ _NEIGHBOURS = 25  # on either side of a mistyped name
 def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None) -> Prompt:
     """Add a prompt; with arguments it is a template. A name that is made from the title is never `avoiding`.
 
+    Without a title, the title is the name, with a number behind it where another prompt has that title.
+
     Raises:
         WrongArgument: a value breaks a rule.
         Taken: another prompt of the project has this title, or the name that was given.
@@ -50,17 +53,13 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     draft = rules.clean_prompt(draft)
     project = current(tx, scope).number
     id = tx.new_id()
-    title = str(draft.title)
-    number = None
-    names = _name_candidates(title, id) if draft.name is None else iter([draft.name])
     try:
-        while number is None:
-            name = next((one for one in names if one != avoiding), None)
-            if name is None:
-                raise Taken("prompt", "name", str(draft.name), scope)
-            number = rows.add(tx, project, id, name, draft)
+        if draft.title is UNSET:
+            number = _add_untitled(tx, scope, project, id, draft)
+        else:
+            number = _add_titled(tx, scope, project, id, draft, avoiding)
     except Violation as violation:
-        raise _explain(violation, scope, title) from violation
+        raise _explain(violation, scope, str(draft.title)) from violation
     rows.set_tags(tx, project, number, draft.tags)
     _announce_list(tx, scope)
     prompt = get(tx, scope, id)
@@ -178,9 +177,8 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Prompt:
         tags=state.tags,
         arguments=state.arguments,
     )
-    was = (item.number, state.created_at, item.version)
     names = (state.name, *(f"{state.name}-{count}" for count in range(2, 10)), f"{state.name}-{item.id[:8]}")
-    if not any(rows.add(tx, project, item.id, name, draft, was=was) for name in names):
+    if not any(rows.put_back(tx, project, item, state.created_at, name, draft) for name in names):
         raise Taken("prompt", "name", state.name, scope)
     rows.set_tags(tx, project, item.number, state.tags)
     _announce_list(tx, scope)
@@ -231,12 +229,34 @@ def make_name(title: str) -> str:
     return re.sub("[^A-Za-z0-9]+", "-", plain).strip("-")[:_LONGEST_MADE_NAME]
 
 
+def _add_titled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft, avoiding: str | None) -> int:
+    """Insert a prompt under its name, or under the first free one that is made from its title."""
+    names = _name_candidates(str(draft.title), id) if draft.name is None else iter([draft.name])
+    for name in names:
+        number = None if name == avoiding else rows.add(tx, project, id, name, draft)
+        if number is not None:
+            return number
+    raise Taken("prompt", "name", str(draft.name), scope)
+
+
+def _add_untitled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft) -> int:
+    """Insert a prompt under its name, with the first free title that is made from it."""
+    name = str(draft.name)
+    for title in chain([name], (f"{name} ({number})" for number in count(2))):
+        number = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
+        if number is not None:
+            return number
+        if rows.find(tx, scope.project, "name", name) is not None:
+            raise Taken("prompt", "name", name, scope)
+    raise AssertionError("there is always another number")
+
+
 def _name_candidates(title: str, id: str) -> Iterator[str]:
     """The names that a prompt may get, the best first; the last is free because ids are unique."""
     suffix = id.replace("-", "")[:8]
     base = make_name(title) or f"prompt-{suffix}"
     yield base
-    yield from (f"{base}-{count}" for count in range(2, 10))
+    yield from (f"{base}-{number}" for number in range(2, 10))
     yield f"{base}-{suffix}"
     yield f"{base}-{id}"
 

@@ -1,7 +1,7 @@
 """Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,6 +15,8 @@ from satchel.services.suggestions import closest_entries
 from satchel.storage import resources as rows
 from satchel.storage.database import Tx, Violation
 
+Changes = TypeVar("Changes", ResourceDraft, ResourcePatch)
+
 _NEIGHBOURS = 60  # on either side of a mistyped name
 _BATCH = 500  # resources that are read at once to search for a text
 
@@ -26,8 +28,7 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
         WrongArgument: a value breaks a rule.
         Taken: another resource of the project has this name or this URI.
     """
-    draft = rules.clean("resource", draft)
-    draft = replace(draft, content=rules.clean_content(draft.mime_type, draft.content))
+    draft = _clean(draft)
     project = current(tx, scope).number
     try:
         is_added = rows.add(tx, project, draft)
@@ -118,9 +119,7 @@ def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_versi
         VersionConflict: the resource has another version than expected.
     """
     rules.clean_name("resource", name)
-    patch = rules.clean("resource", patch)
-    if patch.content is not UNSET and patch.mime_type is not UNSET:  # refuse what needs no look at the resource first
-        patch = replace(patch, content=rules.clean_content(patch.mime_type, patch.content))
+    patch = _clean(patch)  # refuses what needs no look at the resource first
     before = _find_to_change(tx, scope, name)
     if expected_version not in (None, before.version):
         raise VersionConflict("resource", name, expected=expected_version or 0, actual=before.version)
@@ -183,12 +182,24 @@ def _find_free(tx: Tx, scope: Scope, column: Literal["name", "uri"], candidates:
     raise Taken("resource", column, candidates[0], scope)
 
 
+def _clean(value: Changes) -> Changes:
+    """A draft or a patch as it is stored; the content only where its MIME type is given too."""
+    value = rules.clean("resource", value)
+    cleaned: dict[str, Any] = {}
+    if value.content is not UNSET and value.mime_type is not UNSET:
+        cleaned["content"] = rules.clean_content(value.mime_type, value.content)
+    if value.description is not UNSET and value.description is not None:
+        cleaned["description"] = rules.clean_description("resource", value.description)
+    return replace(value, **cleaned)
+
+
 def _fit(patch: ResourcePatch, seen: Resource) -> ResourcePatch:
     """Changes whose content is of the kind that the resource will have."""
     if patch.content is not UNSET:
         mime_type = seen.mime_type if patch.mime_type is UNSET else patch.mime_type
         return replace(patch, content=rules.clean_content(mime_type, patch.content))
-    if patch.mime_type is not UNSET and rules.is_text(patch.mime_type) != rules.is_text(seen.mime_type):
+    # By its content, not its type: it may have been stored when fewer types were text.
+    if patch.mime_type is not UNSET and rules.is_text(patch.mime_type) != isinstance(seen.content, str):
         kinds = ("binary", "text") if rules.is_text(patch.mime_type) else ("text", "binary")
         raise WrongArgument("content", "dependentRequired", limit=kinds, kind="resource")
     return patch

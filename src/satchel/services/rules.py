@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from satchel.errors import WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, PRIORITIES, STATUSES, UNSET, Argument, PromptDraft, TextQuery
+from satchel.model import (
+    MAX_CONTENT_BYTES,
+    PRIORITIES,
+    STATUSES,
+    UNSET,
+    Argument,
+    PromptDraft,
+    TextQuery,
+    can_be_argument,
+)
 
 Value = TypeVar("Value", bound=Struct)
 Query = TypeVar("Query", bound=TextQuery)
@@ -33,13 +42,17 @@ MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 # Compiled on first use: a cold start checks nothing.
 _NAME = r"[A-Za-z0-9._-]+"
 _TAG = r"[A-Za-z0-9_-]{1,50}"
-_ARGUMENT = r"[a-z0-9_]{1,255}"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
 _WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f\x7f]*"))*'
 
-_TEXT_SUBTYPES = {"json", "xml", "sql", "javascript", "typescript", "yaml", "toml", "graphql"}
+# Of `application/`, with or without `x-` in front.
+_TEXT_SUBTYPES = {
+    *("json", "json5", "jsonl", "ndjson", "json-seq", "xml", "xhtml", "yaml", "toml", "www-form-urlencoded"),
+    *("javascript", "ecmascript", "typescript", "sql", "graphql", "sh", "shellscript", "python", "ruby", "perl"),
+    *("php", "httpd-php", "lua", "rtf", "tex", "latex", "subrip"),
+}
 
 
 def clean_name(kind: str, name: str) -> str:
@@ -91,7 +104,7 @@ def clean_mime_type(kind: str, mime_type: str) -> str:
 def is_text(mime_type: str) -> bool:
     """Whether a content of this type is text; of any other type it is bytes."""
     type_, _, subtype = mime_type.partition(";")[0].strip().lower().partition("/")
-    if type_ == "text" or subtype.endswith(("+json", "+xml", "+yaml")):
+    if type_ in ("text", "message") or subtype.endswith(("+json", "+xml", "+yaml")):
         return True
     return type_ == "application" and subtype.removeprefix("x-") in _TEXT_SUBTYPES
 
@@ -117,7 +130,7 @@ def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
     Bytes of a text type are read as UTF-8, and text of any other type as base64.
     """
     if not is_text(mime_type):
-        content = content if isinstance(content, bytes) else _from_base64(content)
+        content = content if isinstance(content, bytes) else _from_base64(content, mime_type)
         _check_size("resource", content)
         return content
     if isinstance(content, bytes):
@@ -130,14 +143,15 @@ def clean_content(mime_type: str, content: str | bytes) -> str | bytes:
     return content
 
 
-def _from_base64(content: str) -> bytes:
+def _from_base64(content: str, mime_type: str) -> bytes:
     try:
         data = a2b_base64(content, strict_mode=True)
     except (Error, ValueError):
         data = None
     # Strict mode still accepts superfluous padding and unused bits, so compare with the canonical form.
     if data is None or b2a_base64(data, newline=False) != content.encode():
-        raise WrongArgument("content", "contentEncoding", limit="base64", kind="resource")
+        # The value is the type: it says why the content must be base64.
+        raise WrongArgument("content", "contentEncoding", limit="base64", value=mime_type, kind="resource")
     return data
 
 
@@ -149,17 +163,17 @@ def _check_size(kind: str, content: bytes) -> None:
 def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
     """Tags in lower case, sorted, without repeats."""
     _check_number_of_tags(kind, tags)
-    for tag in tags:
+    for index, tag in enumerate(tags):
         if not re.fullmatch(_TAG, tag):
-            raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind=kind)
+            raise WrongArgument("tag", "pattern", limit=_TAG, value=tag, kind=kind, place=f"tags[{index}]")
     return sorted({tag.lower() for tag in tags})
 
 
 def clean_query(kind: str, query: Query) -> Query | None:
     """A query as texts and tags are stored; None where nothing can match. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)
-    for tag in query.tags:
-        check_text("tags", tag)
+    for index, tag in enumerate(query.tags):
+        check_text("tags", tag, f"tags[{index}]")
     text = fold_query(query.text)
     # Stored tags are ASCII. Lower-casing first would turn the Kelvin sign into a k.
     possible = [tag for tag in query.tags if tag.isascii()]
@@ -212,13 +226,20 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
         raise WrongArgument("arguments", "maxItems", limit=MAX_ARGUMENTS, kind=kind)
     seen: set[str] = set()
     for index, argument in enumerate(arguments):
-        if not re.fullmatch(_ARGUMENT, argument.name):
-            raise WrongArgument("arguments", "pattern", limit=_ARGUMENT, value=argument.name, kind="prompt")
+        place = f"arguments[{index}]"
+        _check_argument_name(argument.name, f"{place}.name")
         if argument.name in seen:
-            raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt")
+            raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt", place=place)
         seen.add(argument.name)
-        _check_argument(argument, f"arguments[{index}]")
+        _check_argument(argument, place)
     return arguments
+
+
+def _check_argument_name(name: str, place: str) -> None:
+    if len(name) > MAX_NAME:
+        raise WrongArgument("arguments", "maxLength", limit=MAX_NAME, kind="prompt", place=place)
+    if not can_be_argument(name):
+        raise WrongArgument("arguments", "pattern", value=name, kind="prompt", place=place)
 
 
 def _check_argument(argument: Argument, place: str) -> None:
@@ -226,8 +247,9 @@ def _check_argument(argument: Argument, place: str) -> None:
     if len(values) > MAX_VALUES:
         place = f"{place}.values"
         raise WrongArgument("arguments", "maxItems", limit=MAX_VALUES, value=argument.name, kind="prompt", place=place)
-    for text in (description, *values):
-        check_text("arguments", text)
+    check_text("arguments", description, f"{place}.description")
+    for index, text in enumerate(values):
+        check_text("arguments", text, f"{place}.values[{index}]")
     if len(description) > MAX_DESCRIPTION:
         place = f"{place}.description"
         raise WrongArgument("arguments", "maxLength", limit=MAX_DESCRIPTION, kind="prompt", place=place)
@@ -237,10 +259,10 @@ def _check_argument(argument: Argument, place: str) -> None:
             raise WrongArgument("arguments", "maxLength", limit=MAX_VALUE, value=value, kind="prompt", place=place)
 
 
-def check_text(field: str, text: str) -> None:
+def check_text(field: str, text: str, place: str | None = None) -> None:
     """Check that a store can keep a text."""
     if not is_storable(text):
-        raise WrongArgument(field, "type", limit="text")
+        raise WrongArgument(field, "type", limit="text", value=text, place=place)
 
 
 def is_storable(text: str) -> bool:
@@ -269,7 +291,6 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
         "name": clean_name,
         "uri": clean_uri,
         "mime_type": clean_mime_type,
-        "description": clean_description,
     },
     "task": {
         "title": clean_title,
@@ -284,7 +305,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
 
 
 def clean(kind: str, value: Value) -> Value:
-    """A draft or a patch with every field in the form that is stored, except the content of a resource."""
+    """A draft or a patch with its fields in the form that is stored, except content and description of a resource."""
     cleaned = {}
     for field, rule in _RULES[kind].items():
         item = getattr(value, field, UNSET)
@@ -294,12 +315,10 @@ def clean(kind: str, value: Value) -> Value:
 
 
 def clean_prompt(draft: PromptDraft) -> PromptDraft:
-    """A new prompt as it is stored. Without a title, its name is the title."""
+    """A new prompt as it is stored, with a title, a name, or both."""
     draft = clean("prompt", draft)
     if draft.arguments:
         check_template(draft.content)
-    if draft.title is UNSET:
-        if draft.name is None:
-            raise WrongArgument("title", "required", kind="prompt")
-        draft = structs.replace(draft, title=draft.name)
+    if draft.title is UNSET and draft.name is None:
+        raise WrongArgument("title", "required", kind="prompt")
     return draft

@@ -107,6 +107,8 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
 def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     """The user's task that a reference names: by number, with or without #, by id, or by a title that only one has.
 
+    A number is never a title: a caller that still has the number of a deleted task must not change another one.
+
     Raises:
         NotFound: the user has no such task, or several with this title.
     """
@@ -114,15 +116,14 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if not rules.is_storable(text):
         raise NotFound("task", str(reference), scope)
     numbers: list[int] = []
-    number = _parse_number(text)
     id = clock.parse_id(text)
-    if number is not None:
-        numbers = [number]
+    if _is_number(text):
+        numbers = _parse_number(text)
     elif id is not None:
         task = rows.find(tx, owner(scope), "id", id)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
-    if not found:
+    if not found and not _is_number(text):
         found = _details(tx, scope, rows.numbers_with_title(tx, owner(scope), text, 2, scope.projects))
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
@@ -140,9 +141,9 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
 
 
 def find_by_title(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
-    """The numbers of the user's first tasks with exactly this title, and whether there are more."""
+    """The numbers of the user's first tasks with exactly this title, and whether there are more; see `find`."""
     text = title.strip()
-    if not rules.is_storable(text):
+    if not rules.is_storable(text) or _is_number(text):
         return (), False
     numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
     return tuple(numbers[:_SUGGESTIONS]), len(numbers) > _SUGGESTIONS
@@ -434,11 +435,17 @@ def _hide_blockers(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskD
     ]
 
 
-def _parse_number(text: str) -> int | None:
+def _is_number(text: str) -> bool:
+    """Whether a reference is a number, if perhaps not one that a task can have."""
+    digits = text.removeprefix("#").removeprefix("-")
+    return digits.isascii() and digits.isdigit()
+
+
+def _parse_number(text: str) -> list[int]:
+    """The number that a reference is, where a task can have it."""
     digits = text.removeprefix("#")
-    is_number = digits.isascii() and digits.isdigit() and len(digits) < 20
-    number = int(digits) if is_number else 0
-    return number if 0 < number <= _LARGEST_NUMBER else None
+    number = int(digits) if len(digits) < 20 else 0
+    return [number] if 0 < number <= _LARGEST_NUMBER else []
 
 
 def _require(task: Task | None, reference: Reference, scope: Scope) -> Task:

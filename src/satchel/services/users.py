@@ -3,9 +3,10 @@
 import os
 
 from satchel import clock
-from satchel.errors import StoreFailed
+from satchel.errors import StoreError, StoreFailed
+from satchel.model import DEFAULT_STORE
 from satchel.storage import settings
-from satchel.storage.database import Database
+from satchel.storage.database import Database, open_database
 
 _NAME = "local_user"
 
@@ -13,13 +14,14 @@ _NAME = "local_user"
 def local(database: Database, home: str) -> str:
     """The local user's UUID, created once.
 
-    An embedded store keeps it. A shared store has no local user, so that it is in the data folder.
+    An embedded store keeps it. A shared store has no local user, so that it is in the data folder; there it is that of
+    the embedded store of the same folder, so that who moves to a shared store keeps their tasks.
 
     Raises:
         StoreFailed: the data folder cannot be used.
     """
     if database.is_shared:
-        return _read_or_create(os.path.join(home, "user"))
+        return _read_or_create(home)
     with database.read() as tx:
         found = settings.get(tx, _NAME)
     if found is not None:
@@ -28,10 +30,11 @@ def local(database: Database, home: str) -> str:
         return settings.keep(tx, _NAME, clock.new_id())
 
 
-def _read_or_create(path: str) -> str:
+def _read_or_create(home: str) -> str:
+    path = os.path.join(home, "user")
     try:
         if not os.path.exists(path):
-            _create(path)
+            _create(path, _find_embedded(home, path) or clock.new_id())
         with open(path, encoding="ascii", errors="replace") as file:
             user = clock.parse_id(file.read(100).strip())
     except OSError as error:
@@ -41,11 +44,28 @@ def _read_or_create(path: str) -> str:
     return user
 
 
-def _create(path: str) -> None:
+def _find_embedded(home: str, path: str) -> str | None:
+    """The local user of the embedded store in the data folder, where there is one."""
+    store = os.path.join(home, DEFAULT_STORE)
+    if not os.path.exists(store):
+        return None
+    try:
+        embedded = open_database(store)
+        try:
+            with embedded.read() as tx:
+                return settings.get(tx, _NAME)
+        finally:
+            embedded.close()
+    except StoreError as error:
+        why = f"cannot read the local user from {store}: {error} Move it away, or write the UUID into {path}"
+        raise StoreFailed(why) from error
+
+
+def _create(path: str, user: str) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = f"{path}.{clock.new_id()}"
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(clock.new_id() + "\n")
+        file.write(f"{user}\n")
     try:
         os.link(part, path)  # fails where another process was first, and never shows a half-written file
     except FileExistsError:

@@ -4,7 +4,7 @@ SQL is written once with `:name` parameters; a list given as a parameter stands 
 must do differently is a method here that each of them fills in.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,6 +18,9 @@ from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, 
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
+
+# What to do about a statement that the database refuses, because tables or columns are missing.
+ALTERED = "Another program changed the store: restore a backup of it"
 
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
@@ -170,6 +173,10 @@ class Database:
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         """One step of `pruning.prune`, in a transaction of its own."""
+        raise NotImplementedError
+
+    def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
+        """The bytes on disk of some tables with their indexes; and of the file, where the store is one."""
         raise NotImplementedError
 
     def scrub(self) -> str:

@@ -4,7 +4,7 @@ import os
 import re
 import select
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,7 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema
-from satchel.storage.database import NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
+from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
 from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
@@ -32,16 +32,6 @@ _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 
 # A server that disappears without closing its connections is noticed in half a minute.
 _ALIVE: dict[str, Any] = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
-
-# The database was changed by its operator while we use it.
-_OPERATORS_FAULT = (
-    psycopg.errors.InsufficientPrivilege,
-    psycopg.errors.UndefinedTable,
-    psycopg.errors.InvalidSchemaName,
-)
-
-# Mistakes in our own SQL: bugs, not failures of the database.
-_OUR_FAULT = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
 
 
 class PostgresTx(Tx):
@@ -186,6 +176,12 @@ class PostgresDatabase(Database):
             row = tx.one(sql, **values, after=after, most=MOST)
         return (row[0], row[1]) if row else None
 
+    def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
+        with self.read() as tx:
+            sql = "select sum(pg_total_relation_size(name::regclass))::bigint from unnest(:names::text[]) as name"
+            [[size]] = tx.execute(sql, {"names": list(tables)})
+        return size, None
+
     def scrub(self) -> str:
         return (
             "The rows are gone; their bytes stay in the files of PostgreSQL until it vacuums these tables, in its log "
@@ -277,6 +273,8 @@ def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any]
             f"this role may not use the store {name}: {str(error).strip()}. Run `satchel database migrate --role NAME` "
             "as the owner."
         ) from error
+    except psycopg.ProgrammingError as error:  # a table or a column is missing
+        raise StoreUnusable(f"cannot open the store {name}: {str(error).strip()}. {ALTERED}.") from error
     except psycopg.Error as error:
         raise StoreUnusable(
             f"cannot open the store {name}: {str(error).strip()}. Check that the server runs, and that the database is "
@@ -322,12 +320,12 @@ def _translate_errors() -> Iterator[None]:
         raise Violation(error.diag.constraint_name or "") from error
     except psycopg.errors.ForeignKeyViolation as error:
         raise Violation("foreign key") from error
-    except _OPERATORS_FAULT as error:
-        raise StoreFailed(str(error)) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreFailed(f"{error}. Run `satchel database migrate --role NAME` as the owner") from error
+    except psycopg.ProgrammingError as error:  # a table or a column is missing
+        raise StoreFailed(f"{error}. {ALTERED}") from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
         raise StoreConflict(str(error)) from error
-    except _OUR_FAULT:
-        raise
     except psycopg.Error as error:
         raise StoreFailed(str(error)) from error
 

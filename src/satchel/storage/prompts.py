@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount, TrashedItem
 from satchel.storage.database import Row, Tx, patch_values
 
 # Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
@@ -37,36 +37,44 @@ class PromptSlice(Struct, frozen=True, kw_only=True):
 
 # Versions go on where a deleted prompt of the same name left off, so that a version names one text.
 _LAST = "select max(version) from trash where kind = 'prompt' and project = :project and name = :name"
-_VALUES = ":id, :project, :name, :title, :content, :description, :arguments, :created_at, :now"
-_INTO = "id, project, name, title, content, description, arguments, created_at, updated_at, version"
-_ADD = f"""
-    insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)
-    on conflict (project, name) do nothing returning number
-"""
 _NEXT = f"(select max(version) from (select cast(:version as bigint) as version union all {_LAST}) as known) + 1"
+_INTO = "id, project, name, title, content, description, arguments, created_at, updated_at, version"
+_VALUES = ":id, :project, :name, :title, :content, :description, :arguments, :created_at, :now"
+_INSERT = f"insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)"
+_ADD = f"{_INSERT} on conflict (project, name) do nothing returning number"
+_ADD_IF_FREE = f"{_INSERT} on conflict do nothing returning number"
 _PUT_BACK = f"""
-    insert into prompts (number, {_INTO})
-    values (:number, {_VALUES}, {_NEXT})
+    insert into prompts (number, {_INTO}) values (:number, {_VALUES}, {_NEXT})
     on conflict (project, name) do nothing returning number
 """
 
 
 def add(
-    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, was: tuple[int, str, int] | None = None
+    tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, skips_taken_titles: bool = False
 ) -> int | None:
     """Insert a prompt and return its number; None, and nothing inserted, where its name is taken.
 
-    A deleted prompt that is brought back has the number and the time of creation that it had, and a later version.
+    Raises:
+        Violation: prompts_title, where its title is taken; with `skips_taken_titles` that is None too.
+    """
+    sql = _ADD_IF_FREE if skips_taken_titles else _ADD
+    row = tx.one(sql, **_values(tx, project, id, name, draft), created_at=tx.now)
+    return row[0] if row else None
+
+
+def put_back(tx: Tx, project: int, was: TrashedItem, created_at: str, name: str, draft: PromptDraft) -> bool:
+    """Insert a deleted prompt with the number that it had and a later version; says whether its name was free.
 
     Raises:
         Violation: prompts_title, where its title is taken.
     """
-    sql = _ADD if was is None else _PUT_BACK
-    number, created_at, version = was or (None, tx.now, 0)
+    values = _values(tx, project, was.id, name, draft) | {"number": was.number, "version": was.version}
+    return tx.one(_PUT_BACK, **values, created_at=created_at) is not None
+
+
+def _values(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> dict[str, Any]:
     arguments = _encode_arguments(draft.arguments)
-    values = asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
-    row = tx.one(sql, **values, number=number, created_at=created_at, version=version)
-    return row[0] if row else None
+    return asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
 
 
 def find(tx: Tx, project: str, column: Literal["id", "name", "title"], key: str) -> Prompt | None:

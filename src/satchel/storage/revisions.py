@@ -19,6 +19,13 @@ _IS_AUTHOR = """
     and contract = :contract and caller = :caller
 """
 
+_IS_IN_FEED = "r.number > :after and r.number < :before and r.kind in :kinds and r.action <> 'known'"
+_IS_WANTED = """
+    r.at >= :since and (:by = '' or client = :by or contract = :by or caller = :by
+        or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
+"""
+SHORTEST_ID = 8  # characters by which a user or a token is found
+
 
 def add(tx: Tx, item: Item, action: Action, version: int) -> None:
     """Record a change by the author of the transaction, which made this version of an item."""
@@ -94,16 +101,19 @@ def feed(
 ) -> list[Revision]:
     """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None."""
     sql = f"""
-        {_SELECT}
-        where r.number > :after and r.number < :before and r.at >= :since and r.action <> 'known' and r.kind in :kinds
+        {_SELECT} where {_IS_IN_FEED} and {_IS_WANTED}
             and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
             and (:all_owners or r.owner is null or r.owner = :owner)
-            and (:by = '' or user_id = :by or client = :by or contract = :by or (token <> '' and token = :by))
         order by r.number desc limit :limit
     """
-    values: dict[str, Any] = {"all_projects": projects is None, "projects": list(projects or ())}
-    values |= {"all_owners": owner is None, "owner": owner or "", "limit": limit}
-    return [_revision(row) for row in tx.all(sql, **values, **asdict(query))]
+    values = _filter_values(query) | {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_revision(row) for row in tx.all(sql, **values, all_owners=owner is None, owner=owner or "", limit=limit)]
+
+
+def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:
+    """Changes of all projects and users, the oldest first."""
+    sql = f"{_SELECT} where {_IS_IN_FEED} and {_IS_WANTED} order by r.number limit :limit"
+    return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
 
 
 def last_by(tx: Tx, user: str, limit: int) -> list[str]:
@@ -137,6 +147,17 @@ def _author_values(tx: Tx) -> dict[str, object]:
         "client_version": author.client_version,
         "contract": author.contract,
         "caller": author.caller,
+    }
+
+
+def _filter_values(query: ChangeQuery) -> dict[str, Any]:
+    size = len(query.by)
+    return {
+        **asdict(query),
+        "kinds": list(query.kinds),
+        "id": query.by.lower(),
+        "size": size,
+        "is_id": size >= SHORTEST_ID,
     }
 
 

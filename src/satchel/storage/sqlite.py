@@ -12,10 +12,10 @@ from typing import Any
 
 import apsw
 
-from satchel.errors import StoreFailed, StoreUnusable
+from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
 from satchel.storage import changes
-from satchel.storage.database import NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
+from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.write_lock import WriteLock
 
@@ -28,9 +28,6 @@ _CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is s
 
 _AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
 
-# Mistakes in our own SQL: bugs, not failures of the database.
-_OUR_FAULT = (apsw.SQLError, apsw.MisuseError, apsw.BindingsError, apsw.MismatchError, apsw.RangeError)
-
 
 class SqliteTx(Tx):
     """A transaction on one connection."""
@@ -39,14 +36,11 @@ class SqliteTx(Tx):
         self._connection = connection
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        try:
-            return list(self._connection.execute(sql, values))
-        except apsw.ConstraintError as error:
-            raise Violation(_constraint(error)) from error
-        except _OUR_FAULT:
-            raise
-        except apsw.Error as error:
-            raise StoreFailed(str(error)) from error
+        with _translate_errors():
+            try:
+                return list(self._connection.execute(sql, values))
+            except apsw.ConstraintError as error:
+                raise Violation(_constraint(error)) from error
 
     def is_task(self, id: str) -> bool:
         return self.one("select 1 from tasks where id = :id", id=id) is not None
@@ -219,6 +213,14 @@ class SqliteDatabase(Database):
         with self.write() as tx:
             return pruning.prune(tx, cutoffs, after)
 
+    def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
+        with self.read() as tx:
+            names = "select name from sqlite_schema where tbl_name in :tables"
+            sql = f"select coalesce(sum(pgsize), 0) from dbstat where name in ({names})"
+            [[size]] = tx.all(sql, tables=tables)
+            [[pages, page_size]] = tx.all("select page_count, page_size from pragma_page_count, pragma_page_size")
+        return size, pages * page_size
+
     def scrub(self) -> str:
         # Texts that were replaced or deleted stay in free space of the file, and in the log, until both are rewritten.
         with self._write_lock.hold(), _translate_errors():
@@ -245,7 +247,7 @@ class SqliteDatabase(Database):
         # Open connections keep using the old file, and what they write is lost with it.
         if _identity(self._path) != self._file:
             self._next_check = 0.0
-            raise StoreFailed(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
+            raise StoreGone(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
         self._next_check = time.monotonic() + _CHECK_INTERVAL
 
     def _connect(self) -> apsw.Connection:
@@ -292,6 +294,8 @@ class SqliteDatabase(Database):
 def _translate_errors() -> Iterator[None]:
     try:
         yield
+    except apsw.SQLError as error:  # a table or a column is missing
+        raise StoreFailed(f"{error}. {ALTERED}") from error
     except apsw.Error as error:
         raise StoreFailed(str(error)) from error
 

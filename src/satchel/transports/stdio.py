@@ -3,11 +3,13 @@
 import os
 import select
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from satchel.contracts.contract import Report
+from satchel.log import log_call
 from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, Exchange, Offer, ProtocolError
 from satchel.transports.shutdown import Shutdown, Stop
 
@@ -93,6 +95,8 @@ class StdioServer:
         return self._connection.receive(line)
 
     def _serve(self, exchange: Exchange) -> None:
+        for name in exchange.refused_tools:
+            log_call(name, "InvalidParams", time.perf_counter())
         for call in exchange.calls:
             if self._shutdown.is_stopping:
                 raise Stop

@@ -29,11 +29,14 @@ async function go(url, steps) {
   const heard = overhearVersion(transport);
   await client.connect(transport);
   const outcomes = [];
-  for (const [method, params] of steps) {
+  let lastTask = '';
+  for (const [method, given] of steps) {
+    const params = JSON.parse(JSON.stringify(given).replaceAll('LAST_TASK', lastTask));
     // A client does not ask for what a server has not declared, so that is sent past its typed methods.
     const isDeclared = client.getServerCapabilities()[method.split('/')[0]];
     const typed = isDeclared && TYPED[method];
     outcomes.push(await attempt(() => (typed ? typed(client, params) : client.request({ method, params }, ResultSchema))));
+    lastTask = outcomes.at(-1).result?.structuredContent?.task?.id ?? lastTask;
   }
   const version = is1 ? heard.version : client.getNegotiatedProtocolVersion();
   const before = [...problems]; // and none for the streams that closing cuts off

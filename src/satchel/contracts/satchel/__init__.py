@@ -30,7 +30,7 @@ _CONTENTS = {  # by toolset: what it stores, and what to look for there
 }
 
 
-def write_instructions(tools: Sequence[Tool]) -> str:
+def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
     """What a model should know before it calls any of these tools."""
     contents = [_CONTENTS[one] for one in dict.fromkeys(tool.toolset for tool in tools if tool.toolset)]
     stored, sought = [stored for stored, _ in contents], [sought for _, sought in contents]

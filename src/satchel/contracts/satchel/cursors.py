@@ -19,7 +19,7 @@ _MOMENT = "([0-9TZ:.-]{1,40})"
 _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
 _FORMS: dict[List, str] = {
     "p": f"(p) {_MOMENT} {NUMBER}",
-    "l": r"(l) ([\w:]+)",
+    "l": r"(l) ([\w:.-]+)",
     "r": f"(r) {NUMBER}",
     "o": f"(o) {_TASK}",
     "d": f"(d) {_TASK}",

@@ -6,19 +6,22 @@ from typing import Any
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import (
     AmbiguousItem,
+    AnswerTooLarge,
     Forbidden,
     MissingBlocker,
     NotFound,
     Refused,
     StoreError,
+    StoreGone,
     Taken,
     VersionConflict,
     VersionMissing,
     WrongArgument,
 )
-from satchel.protocol import INVALID_PARAMS, ProtocolError, invalid_params
+from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError, invalid_params
 from satchel.services import projects
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 from satchel.services.suggestions import closest_names
@@ -102,6 +105,8 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     Forbidden: protocol_error,
     WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
     TemplateFailed: lambda failed: invalid_params(failed.message),
+    AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
+    StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
 }
 
 
@@ -174,6 +179,12 @@ def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
     return error("invalid_argument", message, hint, near=list(ambiguous.references))
 
 
+def explain_too_large(large: AnswerTooLarge) -> Body:
+    argument = large.argument or "arguments"
+    message, hint = f"The answer has more than {large.limit} bytes.", f"Ask for less with {argument}."
+    return error("invalid_argument", message, hint, argument=argument)
+
+
 FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     WrongArgument: explain_wrong_argument,
     NotFound: explain_not_found,
@@ -184,12 +195,17 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     VersionMissing: explain_missing_version,
     MissingBlocker: explain_missing_blocker,
     AmbiguousItem: explain_ambiguous_item,
+    AnswerTooLarge: explain_too_large,
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
-    StoreError: lambda _: error("unavailable", _UNABLE, "Nothing was changed. Try again in a moment."),
-    Exception: lambda _: error("internal", _UNABLE, "Try again; if it stays so, the server's log says why."),
+    StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
+    StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
+    Exception: lambda _: error("internal", _UNABLE, _SEE_LOG),
 }
 
 _UNABLE = "Unable to complete request. Please try again."
+_GONE = "The store was removed or replaced while it was served."
+_RESTART = "Start the server again; its log says more."
+_SEE_LOG = "If it stays so, the server's log says why."
 _HINTS = {
     "prompt": "Use list_prompts to see what there is.",
     "resource": "Use list_resources to see what there is.",
@@ -245,21 +261,19 @@ def describe_wrong_argument(wrong: WrongArgument) -> tuple[str, str]:
 
 def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
     field, limit = wrong.field, str(wrong.limit)
+    if wrong.is_unstorable:
+        return f"{place} {UNSTORABLE}.", _UNSTORABLE_HINT
     if field == "task" or (field == "blocked_by" and limit == "string"):
         return f"{place} must be the number or UUID of a task.", 'For example 4, or "#4".'
     if field == "blocked_by":
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
-    if limit == "text" or (limit == "string" and isinstance(wrong.value, str)):
-        return f"{place} must be a text without NUL.", _UNSTORABLE
-    if limit == "object" and isinstance(wrong.value, dict):
-        return f"The names in {place} must be texts without NUL.", _UNSTORABLE
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
     example = _EXAMPLES.get((place, limit)) or _EXAMPLES.get(("", limit.partition(" ")[0]), _OTHER[1])
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
 _MAX_PLACE = 100  # characters of a place that a message shows
-_UNSTORABLE = "Leave out what is no character: NUL, and halves of others."
+_UNSTORABLE_HINT = "Leave out what is no character: NUL, and halves of others."
 _MEANINGS = {
     "title": "a short line for people",
     "content": "the text itself",
@@ -278,7 +292,7 @@ _EXAMPLES = {
     ("arguments", "object"): 'For example {"who": "Ann"}.',
     ("", "object"): 'For example {"name": "who", "required": true}.',
 }
-_TAG = ("A tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
+_TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
 _OTHER = ("{field} cannot be that.", "See what the tool takes.")
 _SENTENCES = {
     ("", "required"): ("{field} is missing.", "Give {field}."),
@@ -292,7 +306,7 @@ _SENTENCES = {
     ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
     ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),
     ("expected_version", "maximum"): ("{field} is at most {limit}.", "Give the version that you read."),
-    ("", "uniqueItems"): ("{field} names something twice.", "Name each once."),
+    ("", "uniqueItems"): ("{field} has the same name as another.", "Name each once."),
     ("cursor", "format"): (
         "cursor is none that was given out: use next_cursor of the page before.",
         "Ask again without it for the first page.",
@@ -305,7 +319,7 @@ _SENTENCES = {
     ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),
     ("mime_type", "format"): ("mime_type must look like text/markdown.", "Leave it out for text/plain."),
     ("content", "contentEncoding"): (
-        "content must be base64 for a binary type.",
+        "content must be base64, which the type {value} needs.",
         "Encode it, or give a mime_type of text.",
     ),
     ("tag", "pattern"): _TAG,
@@ -315,7 +329,10 @@ _SENTENCES = {
         "name cannot be {value}: that is a prompt of the server itself.",
         "Choose another, or leave it out: one is made from the title.",
     ),
-    ("arguments", "pattern"): ("An argument's name has a-z, 0-9 and _ only.", "For example user_name."),
+    ("arguments", "pattern"): (
+        "{field} has letters, digits and _ only, no digit first, and is no word of Jinja2.",
+        "For example user_name, but neither 2nd nor if.",
+    ),
     ("blocked_by", "acyclic"): (
         "A task cannot wait for itself, not even through others.",
         "Leave one of blocked_by out.",

@@ -155,6 +155,7 @@ def make_tool(
         with_suggestions(run),
         title=run.__name__.replace("_", " ").capitalize(),
         writes=not annotations["readOnlyHint"],
+        size_argument="limit" if "limit" in input.__struct_fields__ else None,
         toolset=toolset,
         at_least_one=at_least_one,
         output_schema=output_schema,

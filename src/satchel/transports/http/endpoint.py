@@ -11,6 +11,7 @@ from satchel.auth.callers import AccessDenied, Callers
 from satchel.clock import new_id
 from satchel.contracts.contract import Contract, Report
 from satchel.contracts.runner import Runner
+from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol import Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
@@ -63,17 +64,24 @@ class Endpoint:
             return None
         check_body(request.headers)
         raw = await request.read_body()
-        post = self._read(request, raw) if len(raw) <= _MAX_INLINE_BYTES else await run_sync(self._read, request, raw)
+        if len(raw) <= _MAX_INLINE_BYTES:
+            post = self._read(request, raw, scope)
+        else:
+            post = await run_sync(self._read, request, raw, scope)
         return await self._answer(request, post, scope)
 
-    def _read(self, request: Request, raw: bytes) -> Post:
-        return Post(self._offer, request.headers, raw, self._header_arguments)
+    def _read(self, request: Request, raw: bytes, scope: Scope) -> Post:
+        return Post(self._runner.offer_to(scope.user), request.headers, raw, self._header_arguments)
 
     # -- calls --------------------------------------------------------------------------------------------------
 
     async def _answer(self, request: Request, post: Post, scope: Scope) -> Response | None:
-        if scope.is_read_only and any(tool.writes for tool in map(self._runner.tool, post.calls) if tool is not None):
-            raise self._callers.refuse_write(post.calls[0].id if len(post.calls) == 1 else None)
+        for name in post.exchange.refused_tools:
+            log_call(name, "InvalidParams", time.perf_counter())
+        tools = [tool for tool in map(self._runner.tool, post.calls) if tool is not None]
+        if scope.is_read_only and any(tool.writes for tool in tools):
+            id = post.calls[0].id if len(post.calls) == 1 else None
+            raise self._callers.refuse_write([tool.name for tool in tools], id)
         if not post.calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)

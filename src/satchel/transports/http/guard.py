@@ -1,5 +1,6 @@
 """The one guard in front of every request: Host, Origin, sizes, tokens; and refusals as responses."""
 
+import time
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
@@ -7,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import AccessDenied, Callers
-from satchel.log import log_surprise
+from satchel.log import log_call, log_surprise
 from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.streamable_http import Headers
@@ -51,6 +52,7 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # we serve no WebSocket; the server closes it
+        started = time.perf_counter()
         has_begun = False
         shared: list[tuple[bytes, bytes]] = []
 
@@ -78,9 +80,13 @@ class Guard:
         except Exception as error:
             if has_begun:
                 raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
+            calls = error.tools if isinstance(error, AccessDenied) else ()
             if isinstance(error, AccessDenied):
                 error = _refuse_access(error)
             refusal = error if isinstance(error, Refusal) else _apologize(request)
+            if refusal.status == 403:
+                for name in calls or [f"{request.method} {request.path}"]:
+                    log_call(name, "Forbidden", started)
             if "expect" in headers.last:  # the client may or may not send its body now
                 refusal.headers += (CLOSE,) if CLOSE not in refusal.headers else ()
             await request.respond(self._refuse(request.path, refusal))

@@ -9,6 +9,7 @@ from msgspec import Struct
 from satchel.auth.callers import Callers
 from satchel.contracts.runner import Runner
 from satchel.contracts.tasks import COMPLAINTS, error
+from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol.codec import BadJson, decode
 from satchel.transports.http.guard import check_body, enter
@@ -29,13 +30,15 @@ class TasksApi(Struct, frozen=True):
 
     async def handle(self, request: Request) -> Response:
         """Carry out one call."""
+        started = time.perf_counter()
         scope = await enter(request, self.callers)
         name = request.path.removeprefix(PREFIX)
         tool = self.runner.tools.get(name)
         if tool is None:
+            log_call(name, "UnknownTool", started)
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
-            raise self.callers.refuse_write()
+            raise self.callers.refuse_write([name])
         check_body(request.headers)
         raw = await request.read_body()
         return await run_sync(self._call, name, self.callers.as_user(scope), raw, abandon_on_cancel=True)
@@ -45,14 +48,14 @@ class TasksApi(Struct, frozen=True):
         try:
             arguments: Any = decode(raw)
         except BadJson:
-            return _refuse_body("The body is not JSON", "format")
+            return _refuse_body(name, started, "The body is not JSON", "format")
         if not isinstance(arguments, dict):
-            return _refuse_body(COMPLAINTS["type"].format(field="body", limit="object"), "type")
-        body, is_ok = self.runner.run_tool(name, arguments, scope, lambda *_: None)
+            return _refuse_body(name, started, COMPLAINTS["type"].format(field="body", limit="object"), "type")
+        result = self.runner.run_tool(name, arguments, scope, lambda *_: None)
         seconds = time.perf_counter() - started
-        self.metrics.called("tasks", "door", name, seconds=seconds, is_error=not is_ok)
-        code = body.get("code") if isinstance(body, dict) else None
-        return json_response(200 if is_ok else _STATUSES.get(str(code), 500), body)
+        self.metrics.called("tasks", "door", name, seconds=seconds, is_error=result["isError"])
+        body = bytes(result["structuredContent"])
+        return json_response(_STATUSES.get(decode(body)["code"], 500) if result["isError"] else 200, body)
 
 
 def refuse(refusal: Refusal) -> Response:
@@ -65,5 +68,6 @@ def refuse(refusal: Refusal) -> Response:
     return json_response(min(refusal.status, 500), body, refusal.headers)
 
 
-def _refuse_body(message: str, constraint: str) -> Response:
+def _refuse_body(name: str, started: float, message: str, constraint: str) -> Response:
+    log_call(name, "InvalidParams", started)
     return json_response(400, error("VALIDATION_ERROR", message, {"field": "body", "constraint": constraint}))

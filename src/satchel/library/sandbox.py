@@ -1,0 +1,162 @@
+"""What a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
+
+Jinja2's own sandbox refuses what it knows to be dangerous; this one allows only what it knows to be harmless. It also
+decides what a name means that no argument has, and that nothing of the engine or of Python is printed.
+"""
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+from jinja2 import ChainableUndefined, DictLoader, nodes
+from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
+from jinja2.utils import Cycler, Joiner, Namespace, generate_lorem_ipsum, missing
+
+# `self` is the blocks of a template. In one without blocks it is a name like any other, which Jinja2 does not know, so
+# it gets a name there that no argument can have.
+MARK = "·"
+SELF = f"self{MARK}"
+
+FUNCTIONS: dict[str | None, Callable[..., Any]] = {
+    "range": safe_range,
+    "dict": dict,
+    "lipsum": generate_lorem_ipsum,
+    "cycler": Cycler,
+    "joiner": Joiner,
+    "namespace": Namespace,
+}
+_TAKE_UNDEFINED = ("default", "d", "items")  # the filters for which undefined and empty are not the same
+_ENCODE = "encode"  # it makes bytes, and looks for codecs on the disk
+_TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_") and name != _ENCODE)
+_METHODS = (BuiltinMethodType, FunctionType, MethodType)
+_PLAIN = (str, int, float, list, tuple, dict, range)
+_ENGINE = (BlockReference, Cycler, Joiner, LoopContext, Macro, Namespace, TemplateReference)
+
+
+class NotGiven(ChainableUndefined):
+    """A name without a value: undefined where it is printed or tested, and an empty text for everything else.
+
+    The functions of Jinja2 are such names too: `range` is undefined, and `range(3)` can be called.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> "NotGiven":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> "NotGiven":  # type: ignore[override]
+        return NotGiven(self._undefined_message, obj=self, name=name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = self._undefined_name
+        if self._undefined_obj is missing and name in FUNCTIONS:
+            return FUNCTIONS[name](*args, **kwargs)
+        if isinstance(self._undefined_obj, NotGiven) and name in _TEXT_METHODS:
+            return Method(getattr("", str(name)))(*args, **kwargs)
+        return self._fail_with_undefined_error()
+
+    def __format__(self, form: str) -> str:
+        return format("", form)
+
+    def __repr__(self) -> str:
+        return repr("")
+
+
+def _act_as_text(name: str) -> None:
+    """Give `NotGiven` the operator of an empty text, on either side."""
+    operate = getattr(operator, f"__{name}__")
+    setattr(NotGiven, f"__{name}__", lambda _, other: operate("", other))
+    setattr(NotGiven, f"__r{name}__", lambda _, other: operate(other, ""))
+
+
+for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge"):
+    _act_as_text(_operator)
+
+
+class Method:
+    """A method of a value. It can be called, and nothing is printed of it."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(getattr(self._function, "__self__", None), str):
+            args, kwargs = _fill_undefined(args, kwargs)
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return ""
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja2 for templates that may come from anyone."""
+
+    def __init__(self) -> None:
+        super().__init__(undefined=NotGiven, keep_trailing_newline=True, loader=DictLoader({}))
+        self.globals.clear()  # a call finds the functions
+        self.filters = {
+            name: _adapt(function, takes_undefined=name in _TAKE_UNDEFINED) for name, function in self.filters.items()
+        }
+        self.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": _encode}
+        for kind in _ENGINE:
+            kind.__repr__ = lambda _: ""  # type: ignore[method-assign]
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        is_known = isinstance(obj, (*_PLAIN, *_ENGINE, NotGiven)) and attr != _ENCODE
+        return is_known and super().is_safe_attribute(obj, attr, value)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        return isinstance(obj, (*_ENGINE, NotGiven, Method)) or not callable(obj)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return _hide_method(super().getattr(obj, attribute))
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return _hide_method(super().getitem(obj, argument))
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = super()._parse(source, name, filename)
+        if "self" in source and tree.find(nodes.Block) is None:
+            for one in tree.find_all(nodes.Name):
+                if one.name == "self":
+                    one.name = SELF
+        return tree
+
+
+def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[..., Any]:
+    """Let a filter take a name without a value as an empty text, and give a list where an iterator would be printed."""
+
+    @wraps(function)
+    def adapted(*args: Any, **kwargs: Any) -> Any:
+        if not takes_undefined:
+            args, kwargs = _fill_undefined(args, kwargs)
+        result = function(*args, **kwargs)
+        return list(result) if isinstance(result, Iterator) else result
+
+    return adapted
+
+
+def _fill_undefined(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, with an empty text for each that has no value."""
+    return (
+        tuple("" if isinstance(one, NotGiven) else one for one in args),
+        {name: "" if isinstance(one, NotGiven) else one for name, one in kwargs.items()},
+    )
+
+
+def _hide_method(value: Any) -> Any:
+    return Method(value) if isinstance(value, _METHODS) else value
+
+
+def _encode(value: object) -> str:
+    """What `tojson` makes of a value that JSON does not know."""
+    if isinstance(value, NotGiven):
+        return ""
+    raise TypeError(f"{type(value).__name__} is not JSON serializable")

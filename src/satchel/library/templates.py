@@ -1,0 +1,153 @@
+"""Compiles and renders templates with Jinja2, in the sandbox. Only the worker process imports this."""
+
+import re
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import jinja2.lexer
+from jinja2 import Template, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
+
+from satchel.library.sandbox import FUNCTIONS, MARK, SELF, Sandbox
+
+MAX_OUTPUT = 1024 * 1024  # bytes
+# Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
+_MAX_CACHE = 1024 * 1024
+_MIN_WEIGHT = 4096
+# Jinja2 and Python import these when a template first needs them, and by then the worker can open no file.
+_LATE_IMPORTS = (
+    *("encodings.unicode_escape", "unicodedata", "html", "pprint", "textwrap"),
+    *("jinja2.constants", "jinja2.debug"),
+)
+
+
+class TemplateFailed(Exception):
+    """A template is wrong, or its result too large; the line is None where it is unknown."""
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.line = line
+
+
+class Templates:
+    """Renders templates, and keeps them compiled."""
+
+    def __init__(self) -> None:
+        jinja2.lexer.newline_re = re.compile("(\n)")  # Jinja2 would turn every other line end into this one
+        for module in _LATE_IMPORTS:
+            import_module(module)
+        self._sandbox = Sandbox()
+        self._compiled: dict[str, Template] = {}
+
+    def render(self, source: str, values: dict[str, str]) -> str:
+        """Render a template.
+
+        Raises:
+            TemplateFailed: the template is wrong, or its result too large.
+        """
+        template = self.compile(source)
+        if "self" in values:
+            values = {**values, SELF: values["self"]}
+        try:
+            return _collect(template.root_render_func(template.new_context(values)))
+        except (MemoryError, TemplateFailed):
+            raise
+        except Exception as error:
+            _fail(error)
+
+    def compile(self, source: str) -> Template:
+        """Compile a template.
+
+        Raises:
+            TemplateFailed: the template is wrong.
+        """
+        if source not in self._compiled:
+            if sum(max(len(one), _MIN_WEIGHT) for one in (*self._compiled, source)) > _MAX_CACHE:
+                self._compiled.clear()
+            try:
+                self._compiled[source] = self._sandbox.from_string(source)
+            except MemoryError:
+                raise
+            except Exception as error:
+                _fail(error)
+        return self._compiled[source]
+
+    def find_names(self, source: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The names that a template uses and does not set, each with its first line: variables, and unknown functions.
+
+        Raises:
+            TemplateFailed: the template is wrong.
+        """
+        self.compile(source)
+        tree = self._sandbox.parse(source)
+        called = {id(call.node) for call in tree.find_all(nodes.Call)}
+        free = meta.find_undeclared_variables(tree)
+        variables: dict[str, int] = {}
+        functions: dict[str, int] = {}
+        for one in _find_reads(tree, frozenset()):
+            if one.name in free:
+                found = functions if id(one) in called else variables
+                name = one.name.removesuffix(MARK)
+                found[name] = min(one.lineno, found.get(name, one.lineno))
+        return variables, {name: line for name, line in functions.items() if name not in FUNCTIONS}
+
+
+def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
+    """The names that a node reads, except those that a loop, a macro or the like around them has bound."""
+    if isinstance(node, nodes.Name) and node.ctx == "load" and node.name not in bound:
+        yield node
+    outside: Sequence[nodes.Node] = ()
+    if isinstance(node, nodes.For):
+        outside, targets = [node.iter], [node.target, *node.target.find_all(nodes.Name)]
+        bound_inside = bound | {one.name for one in targets if isinstance(one, nodes.Name)} | {"loop"}
+    elif isinstance(node, nodes.With):
+        outside, bound_inside = node.values, bound | {one.name for one in node.targets if isinstance(one, nodes.Name)}
+    elif isinstance(node, nodes.Macro | nodes.CallBlock):
+        outside = [node.call] if isinstance(node, nodes.CallBlock) else ()
+        bound_inside = bound | {one.name for one in node.args}
+    else:
+        bound_inside = bound
+    for child in node.iter_child_nodes():
+        yield from _find_reads(child, bound if any(child is one for one in outside) else bound_inside)
+
+
+def _collect(pieces: Iterator[str]) -> str:
+    """The whole text; the rest of one that is too large is not rendered."""
+    found, size = [], 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size > MAX_OUTPUT:
+            break
+    text = "".join(found)
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise TemplateFailed("the result contains half a character") from None
+    if size > MAX_OUTPUT:
+        raise TemplateFailed(f"the result is larger than {MAX_OUTPUT} bytes")
+    return text
+
+
+def _fail(error: Exception) -> NoReturn:
+    """Raise what an error of the engine says about the template, with the line where it happened."""
+    line = error.lineno if isinstance(error, TemplateSyntaxError) else _find_line(error)
+    if isinstance(error, TemplateSyntaxError | TemplateRuntimeError):
+        what = error.message or "it is wrong"
+    elif isinstance(error, RecursionError | SyntaxError):  # Python compiles nothing that is nested too deep
+        what = "it is nested too deep, or calls itself without end"
+    else:
+        what = f"{type(error).__name__}: {error}"
+    raise TemplateFailed(what.removesuffix("."), line) from None
+
+
+def _find_line(error: Exception) -> int | None:
+    """The line of the innermost piece of a template that an error passed through."""
+    line, step = None, error.__traceback__
+    while step is not None:
+        template = step.tb_frame.f_globals.get("__jinja_template__")
+        if template is not None:
+            line = template.get_corresponding_lineno(step.tb_lineno)
+        step = step.tb_next
+    return line

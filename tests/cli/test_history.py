@@ -1,0 +1,658 @@
+"""`satchel log`, `diff`, `restore` and `undo`: what changed, who did it, and back again; on both engines."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_commands import Command, done, failed, satchel, value
+from tests.storage.test_migrating import make_first
+from tests.support.command import run as run_command
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+from tests.support.satchel import ID, TIME, ok
+from tests.support.stdio import CLIENT, NEWEST, Server
+
+Serve = Callable[..., Server]
+
+__all__ = ["satchel"]  # a fixture
+
+ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
+BOB = "11111111-2222-4333-8444-555555555555"
+SECOND = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+LONG = "\n".join(f"{number}. A rule that took an hour to write." for number in range(300))
+ELIDED = "0. A rule that took an hour to write.\n... (rest unchanged)"
+
+BY_HAND = {
+    "user": ID,
+    "token": None,
+    "client": "satchel",
+    "client_version": "0.1.0",
+    "contract": "cli",
+    "caller": "person",
+}
+BY_AGENT = {
+    "user": ID,
+    "token": None,
+    "client": CLIENT["name"],
+    "client_version": CLIENT["version"],
+    "contract": "satchel",
+    "caller": "model",
+}
+
+
+def lines(process: subprocess.CompletedProcess[bytes]) -> list[list[str]]:
+    """The cells of each line."""
+    return [line.split("\t") for line in done(process).splitlines()]
+
+
+def changed(process: subprocess.CompletedProcess[bytes]) -> list[str]:
+    """What each line of the feed says was done."""
+    return [cells[3] for cells in lines(process)]
+
+
+def on_terminal(*arguments: str, answer: str = "", **environment: str) -> tuple[int, str]:
+    """Run a command on a terminal; its status and what the terminal shows."""
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "satchel", *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=os.environ | {"TERM": "xterm"} | environment,
+    )
+    os.close(terminal)
+    os.write(main, answer.encode())
+    shown = b""
+    try:
+        while chunk := os.read(main, 65536):
+            shown += chunk
+    except OSError:  # the end, on Linux
+        pass
+    os.close(main)
+    return process.wait(), shown.decode().replace("\r\n", "\n")
+
+
+def test_an_elided_edit_of_an_agent_is_undone_by_a_person_in_one_command(
+    satchel: Command, store: str, serve: Serve
+) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return satchel(*words, SATCHEL_USER=ADA)
+
+    run("prompt", "add", "Rules", LONG)
+    agent = serve("satchel", store, NEWEST, "--user", ADA)
+    ok(agent, "update_prompt", prompt="rules", content=ELIDED)
+    assert [cells[:1] + cells[2:] for cells in lines(run("log", "rules"))] == [
+        ["2", "you", f"{CLIENT['name']} {CLIENT['version']} (satchel, model)", "changed"],
+        ["1", "you", "command line", "added"],
+    ]
+    assert done(run("restore", "rules")) == "Restored prompt 'rules' to version 1; it is version 3 now.\n"
+    assert done(run("prompt", "show", "rules")) == LONG
+    ok(agent, "update_prompt", prompt="rules", content=ELIDED)
+    assert done(run("undo", "--yes")) == "Put back prompt 'rules'.\n"
+    assert done(run("prompt", "show", "rules")) == LONG
+
+
+def test_the_log_tells_who_did_what_with_json(satchel: Command, store: str, serve: Serve) -> None:
+    agent = serve("satchel", store, NEWEST, "--user", ADA)
+    ok(agent, "add_prompt", title="Tea", content="Boil")
+    satchel("prompt", "edit", "tea", "Boil it", SATCHEL_USER=BOB)
+    satchel("undo", "--yes", SATCHEL_USER=BOB)
+    satchel("task", "add", "Drink", SATCHEL_USER=BOB)
+    satchel("task", "add", "Mine", SATCHEL_USER=ADA)
+    found = value(satchel("log", "--json", "--limit", "4", SATCHEL_USER=BOB))
+    tea = {"kind": "prompt", "item": "tea", "title": "Tea", "project": "default"}
+    numbers = [entry["number"] for entry in found["changes"]]
+    assert found == {
+        "has_more": True,
+        "changes": [
+            {
+                "number": numbers[0],
+                "at": TIME,
+                "action": "add",
+                "version": 1,
+                "undoes": None,
+                **BY_HAND,
+                "kind": "task",
+                "item": "#1",
+                "title": "Drink",
+                "project": None,
+                "user": BOB,
+            },
+            {
+                "number": numbers[1],
+                "at": TIME,
+                "action": "restore",
+                "version": 3,
+                "undoes": numbers[2],
+                **BY_HAND,
+                **tea,
+                "user": BOB,
+            },
+            {
+                "number": numbers[2],
+                "at": TIME,
+                "action": "update",
+                "version": 2,
+                "undoes": None,
+                **BY_HAND,
+                **tea,
+                "user": BOB,
+            },
+            {
+                "number": numbers[3],
+                "at": TIME,
+                "action": "add",
+                "version": 1,
+                "undoes": None,
+                **BY_AGENT,
+                **tea,
+                "user": ADA,
+            },
+        ],
+    }
+    assert numbers == sorted(numbers, reverse=True)
+    versions = value(satchel("log", "tea", "--json", SATCHEL_USER=BOB))
+    without = [{key: item for key, item in entry.items() if key not in tea} for entry in found["changes"][1:]]
+    assert versions == {"kind": "prompt", "item": "tea", "deleted": False, "versions": without, "has_more": False}
+
+
+def test_the_log_is_one_line_for_each_change(satchel: Command, store: str, serve: Serve) -> None:
+    agent = serve("satchel", store, NEWEST, "--user", ADA)
+    ok(agent, "add_prompt", title="Tea", content="Boil")
+    satchel("prompt", "delete", "tea", SATCHEL_USER=BOB)
+    satchel("task", "add", "Drink\ttea", SATCHEL_USER=BOB)
+    shown = lines(satchel("log", "--limit", "3", SATCHEL_USER=BOB))
+    assert [cells[1:] for cells in shown] == [
+        ["you", "command line", "added task #1 'Drink tea', version 1"],
+        ["you", "command line", "deleted prompt 'tea', version 2"],
+        [ADA[:8], f"{CLIENT['name']} {CLIENT['version']} (satchel, model)", "added prompt 'tea', version 1"],
+    ]
+    assert all(re.fullmatch(SECOND, cells[0]) for cells in shown)
+
+
+def test_the_log_is_narrowed_by_time_and_author(satchel: Command, store: str, serve: Serve) -> None:
+    agent = serve("prompt-store", store, NEWEST, "--user", ADA)
+    agent.call("add_prompt", {"title": "Tea", "content": "Boil"})
+    satchel("prompt", "edit", "tea", "Boil it", SATCHEL_USER=BOB)
+
+    def feed(*options: str) -> list[str]:
+        return changed(satchel("log", *options, SATCHEL_USER=BOB))
+
+    def versions(*options: str) -> list[str]:
+        return [cells[0] for cells in lines(satchel("log", "tea", *options, SATCHEL_USER=BOB))]
+
+    his, hers = "changed prompt 'tea', version 2", "added prompt 'tea', version 1"
+    assert feed()[:2] == [his, hers] and versions() == ["2", "1"]
+    for by in (BOB, BOB[:8].upper(), "you", "me", "person", "cli", "satchel"):
+        assert (feed("--by", by), versions("--by", by)) == ([his], ["2"]), by
+    for by in (ADA, ADA[:9], "model", "prompt-store", CLIENT["name"]):
+        assert (feed("--by", by), versions("--by", by)) == ([hers], ["1"]), by
+    for by in (BOB[:7], "Cli", "%", "", "tea"):
+        assert versions("--by", by) == (["2", "1"] if by == "" else [])
+    for since in ("1h", "2w", "2020-01-01", "2020-01-01T12:00"):
+        assert feed("--since", since)[:2] == [his, hers] and versions("--since", since) == ["2", "1"]
+    for since in ("2999-01-01", "0m"):
+        assert feed("--since", since) == [] and versions("--since", since) == []
+    at = value(satchel("log", "tea", "--json", SATCHEL_USER=BOB))["versions"][0]["at"]
+    assert feed("--since", at) == [his] and versions("--since", at) == ["2"]
+    assert "is no time" in failed(satchel("log", "--since", "yesterday"), 2)
+
+
+def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Command, store: str) -> None:
+    satchel("project", "create", "other", SATCHEL_USER=ADA)
+    satchel("prompt", "add", "Tea", "Boil", "-p", "other", SATCHEL_USER=BOB)
+    satchel("task", "add", "Secret\nof Ada", SATCHEL_USER=ADA)
+    every = [json.loads(line) for line in done(satchel("log", "--all", "--format", "jsonl")).splitlines()]
+    assert [(one["kind"], one["item"], one["project"], one["user"]) for one in every[-3:]] == [
+        ("project", "other", "other", ADA),
+        ("prompt", "tea", "other", BOB),
+        ("task", "#1", None, ADA),
+    ]
+    assert [one["number"] for one in every] == sorted(one["number"] for one in every)
+    keys = "number at action version undoes user token client client_version contract caller kind item title project"
+    assert all(list(one) == keys.split() for one in every)
+    same = value(satchel("log", "--all", "--json"))
+    assert same == {"changes": every[::-1], "has_more": False}
+    assert [cells[3:] for cells in lines(satchel("log", "--all", "--limit", "2"))] == [
+        ["added task #1 'Secret of Ada', version 1", ""],
+        ["added prompt 'tea', version 1", "other"],
+    ]
+    few = done(satchel("log", "--all", "--format", "jsonl", "--limit", "1", "--by", BOB)).splitlines()
+    assert [json.loads(line) for line in few] == [every[-2]]
+    assert "leave ITEM out" in failed(satchel("log", "tea", "--all"), 2)
+    assert "--all" in failed(satchel("log", "--format", "jsonl"), 2)
+
+
+def test_the_audit_trail_is_read_page_by_page(satchel: Command, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from satchel.cli import log
+    from satchel.services import history
+
+    for number in range(7):
+        satchel("task", "add", f"Task {number}")
+    limits: list[int] = []
+    list_page = history.list_audit_trail
+
+    def count(tx: Any, query: Any, limit: int) -> Any:
+        limits.append(limit)
+        return list_page(tx, query, limit)
+
+    monkeypatch.setattr(log, "_PAGE", 3)
+    monkeypatch.setattr(history, "list_audit_trail", count)
+    every = [json.loads(line)["item"] for line in done(satchel("log", "--all", "--format", "jsonl")).splitlines()]
+    assert every[-7:] == [f"#{number}" for number in range(1, 8)]
+    assert limits == [3] * (len(every) // 3 + 1)
+    limits.clear()
+    assert len(done(satchel("log", "--all", "--format", "jsonl", "--limit", "4")).splitlines()) == 4
+    assert limits == [3, 1]
+
+
+def test_an_application_role_does_not_get_the_audit_trail(tmp_path: Path, postgres: PostgresServer) -> None:
+    owner, app = two_roles(postgres)
+
+    def as_(store: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return run_command(
+            *words, environment={"SATCHEL_HOME": str(tmp_path), "SATCHEL_DATABASE": store, "SATCHEL_USER": ADA}
+        )
+
+    done(as_(app, "prompt", "add", "Tea", "Boil"))
+    done(as_(app, "prompt", "edit", "tea", "Boil it"))
+    for words in (
+        ("log", "--all"),
+        ("log", "--all", "--format", "jsonl"),
+        ("purge", "tea", "--yes"),
+        ("trash", "empty", "--yes"),
+        ("history", "size"),
+    ):
+        assert "run this with the owner's address" in failed(as_(app, *words), 1)
+        done(as_(owner, *words)) if words[0] != "purge" else None
+    assert changed(as_(app, "log"))[:2] == ["changed prompt 'tea', version 2", "added prompt 'tea', version 1"]
+    assert "-Boil\n+Boil it" in done(as_(app, "diff", "tea"))
+    assert "version 1" in done(as_(app, "restore", "tea"))
+    assert done(as_(app, "undo", "--yes")) == "Put back prompt 'tea'.\n"
+    assert done(as_(app, "prompt", "delete", "tea")).startswith("Deleted")
+    assert lines(as_(app, "trash", "list"))[0][:2] == ["prompt", "tea"]
+    assert done(as_(app, "undo", "--yes")) == "Brought back prompt 'tea'.\n"
+
+
+def test_versions_are_compared(satchel: Command) -> None:
+    satchel("prompt", "add", "Tea", "one\ntwo\nthree", "-t", "hot")
+    satchel("prompt", "edit", "tea", "one\n2\nthree")
+    satchel("prompt", "edit", "tea", "one\n2\n3", "--title", "Green tea")
+    assert done(satchel("diff", "tea")) == (
+        "--- version 2\n+++ version 3\n"
+        "@@ -1,3 +1,3 @@\n name: tea\n-title: Tea\n+title: Green tea\n tags: hot\n"
+        "@@ -6,2 +6,2 @@\n 2\n-three\n+3\n"
+    )
+    assert done(satchel("diff", "tea", "2")) == done(satchel("diff", "tea"))
+    assert value(satchel("diff", "tea", "2", "1", "--json")) == {
+        "kind": "prompt",
+        "item": "tea",
+        "from": 2,
+        "to": 1,
+        "diff": "--- version 2\n+++ version 1\n@@ -5,3 +5,3 @@\n one\n-2\n+two\n three",
+    }
+    same = satchel("diff", "tea", "3")
+    assert (done(same), same.stderr.decode()) == ("", "Versions 3 and 3 of prompt 'tea' are the same.\n")
+    satchel("prompt", "delete", "tea")
+    assert done(satchel("diff", "tea")).startswith("--- version 2\n+++ version 3\n")
+    satchel("task", "add", "Drink")
+    alone = satchel("diff", "#1")
+    assert (done(alone), alone.stderr.decode()) == ("", "There is only version 1 of task #1.\n")
+    assert value(satchel("diff", "1", "--json"))["diff"] == ""
+
+
+def test_a_difference_is_coloured_on_a_terminal_that_wants_colours(store: str, tmp_path: Path) -> None:
+    home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "satchel", "prompt"]
+    for words in (["add", "Tea", "--", "--- one"], ["edit", "tea", "\x1b]0;two\x07\ttwo"]):
+        subprocess.run([*command, *words], env=os.environ | home, check=True, capture_output=True)
+    status, shown = on_terminal("diff", "tea", **home)
+    assert status == 0
+    assert shown == (
+        "\x1b[1m--- version 1\x1b[0m\n\x1b[1m+++ version 2\x1b[0m\n"
+        "\x1b[36m@@ -3,2 +3,2 @@\x1b[0m\n \x1b[0m\n"
+        "\x1b[31m---- one\x1b[0m\n\x1b[32m+�]0;two�\ttwo\x1b[0m\n"
+    )
+    plain = "--- version 1\n+++ version 2\n@@ -3,2 +3,2 @@\n \n---- one\n+�]0;two�\ttwo\n"
+    assert on_terminal("diff", "tea", NO_COLOR="1", **home) == (0, plain)
+    assert on_terminal("diff", "tea", **home | {"TERM": "dumb"}) == (0, plain)
+
+
+def test_a_restore_is_told_with_json(satchel: Command) -> None:
+    satchel("prompt", "add", "Tea", "green")
+    satchel("prompt", "edit", "tea", "black")
+    told = {"kind": "prompt", "item": "tea", "title": "Tea", "project": "default"}
+    first = value(satchel("restore", "tea", "--json"))
+    assert first == {
+        **told,
+        "version": 3,
+        "from_version": 1,
+        "was_deleted": False,
+        "changed": True,
+        "notes": [],
+    }
+    again = value(satchel("restore", "tea", "--version", "1", "--json"))
+    assert again == {**first, "changed": False}
+    assert done(satchel("restore", "tea", "--version", "1")) == (
+        "Nothing to do: prompt 'tea' is as it was in version 1.\n"
+    )
+    satchel("prompt", "delete", "tea")
+    satchel("prompt", "add", "Tea", "white")
+    gone = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
+    back = value(satchel("restore", gone, "--json"))
+    notes = ["The name tea is taken; it came back as tea-2.", "The title Tea is taken; it came back as Tea (2)."]
+    assert back == {
+        "kind": "prompt",
+        "item": "tea-2",
+        "title": "Tea (2)",
+        "project": "default",
+        "version": 5,
+        "from_version": 3,
+        "was_deleted": True,
+        "changed": True,
+        "notes": notes,
+    }
+    satchel("prompt", "delete", "tea-2")
+    assert done(satchel("restore", "tea-2")).splitlines() == [
+        "Brought back prompt 'tea-2' as it was in version 5; it is version 7 now."
+    ]
+
+
+def test_what_comes_back_under_another_name_says_so(satchel: Command) -> None:
+    satchel("resource", "add", "map", "x:map", "here")
+    gone = value(satchel("resource", "show", "map", "--json"))["id"]
+    satchel("resource", "delete", "map")
+    satchel("resource", "add", "map", "x:map", "there")
+    assert done(satchel("restore", gone)).splitlines()[:2] == [
+        "Brought back resource 'map-2' as it was in version 1; it is version 3 now.",
+        "The name map is taken; it came back as map-2.",
+    ]
+    assert done(satchel("resource", "show", "map-2")) == "here"
+
+
+def test_everything_about_an_item_comes_back(satchel: Command) -> None:
+    satchel("prompt", "add", "Tea", "Boil", "-t", "hot", "--description", "Careful")
+    before = value(satchel("prompt", "show", "tea", "--json"))
+    satchel("prompt", "edit", "tea", "x", "--title", "T", "--no-tags", "--description", "")
+    satchel("restore", "tea")
+    after = value(satchel("prompt", "show", "tea", "--json"))
+    assert after == {**before, "version": 3, "updated_at": after["updated_at"]}
+
+
+def test_a_deleted_project_says_how_it_comes_back_whole(satchel: Command) -> None:
+    satchel("project", "create", "demo")
+    satchel("prompt", "add", "Tea", "Boil", "-p", "demo")
+    said = done(satchel("project", "delete", "demo", "--yes"))
+    assert said == (
+        "Deleted project 'demo'.\nBring it back within 30 days with: satchel restore satchel://project/demo\n"
+    )
+    trashed = "project 'demo' is in the trash. Bring it back with: satchel restore satchel://project/demo"
+    for words in (("prompt", "list"), ("prompt", "show", "tea"), ("log",), ("restore", "tea"), ("trash", "list")):
+        assert trashed in failed(satchel(*words, "-p", "demo"), 3)
+    assert trashed in failed(satchel("project", "rename", "demo", "x"), 3)
+    assert done(satchel("restore", "satchel://project/demo", "-p", "demo")) == (
+        "Brought back project 'demo' as it was in version 1; it is version 3 now.\n"
+    )
+    assert done(satchel("prompt", "show", "tea", "-p", "demo")) == "Boil"
+
+
+def test_what_is_in_the_trash_says_how_it_comes_back(satchel: Command) -> None:
+    satchel("prompt", "add", "Tea", "Boil")
+    satchel("prompt", "add", "Coffee", "Grind")
+    satchel("resource", "add", "map", "x:map", "here")
+    satchel("task", "add", "Drink")
+    for words, command in (
+        (("prompt", "delete", "tea"), "satchel restore tea -p default"),
+        (("resource", "delete", "map"), "satchel restore map -p default"),
+        (("task", "delete", "1"), "satchel restore '#1'"),
+    ):
+        assert done(satchel(*words)).splitlines()[1:] == [f"Bring it back within 30 days with: {command}"]
+        again = failed(satchel(*words), 3)
+        assert f"is in the trash. Bring it back with: {command}" in again
+    assert "Bring one of them back" not in done(satchel("prompt", "delete", "coffee", SATCHEL_TRASH_DAYS="0"))
+    assert "trash_days is 0" in done(satchel("resource", "add", "x", "x:x", "y")) + done(
+        satchel("resource", "delete", "x", SATCHEL_TRASH_DAYS="0")
+    )
+
+
+def test_undo_says_what_it_will_do_and_does_it(satchel: Command) -> None:
+    assert done(satchel("undo")) == "Nothing to undo.\n"
+    assert value(satchel("undo", "--json")) == {"undone": []}
+    satchel("prompt", "add", "Tea", "green")
+    satchel("prompt", "edit", "tea", "black")
+    satchel("task", "add", "Drink")
+    satchel("task", "delete", "1")
+    plan = failed(satchel("undo", "--last", "9"), 1)
+    assert re.fullmatch(
+        "satchel: This will\n"
+        rf"  bring back task #1 'Drink', which was deleted {SECOND} \(command line\)\n"
+        rf"  delete task #1 'Drink', which was added {SECOND} \(command line\)\n"
+        rf"  put prompt 'tea' back to what it was before it was changed {SECOND} \(command line\), version 2\n"
+        rf"  delete prompt 'tea', which was added {SECOND} \(command line\)\n"
+        "Do it\\? Not done: there is no terminal to ask on. Say --yes to do it.\n",
+        plan,
+    )
+    assert done(satchel("undo", "--last", "3", "--yes")).splitlines() == [
+        "Brought back task #1 'Drink'.",
+        "Deleted task #1 'Drink'.",
+        "Put back prompt 'tea'.",
+    ]
+    assert done(satchel("prompt", "show", "tea")) == "green"
+    assert done(satchel("task", "list")) == ""
+    [step] = value(satchel("undo", "--yes", "--json"))["undone"]
+    assert (step["at"], [(one["action"], one["item"]) for one in step["changes"]]) == (TIME, [("add", "tea")])
+    assert done(satchel("undo", "--yes")) == "Nothing to undo.\n"
+    assert changed(satchel("log", "--limit", "1")) == ["deleted prompt 'tea', version 4 (undo)"]
+
+
+def test_what_others_changed_since_is_not_undone(satchel: Command) -> None:
+    satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
+    satchel("prompt", "edit", "tea", "black", SATCHEL_USER=BOB)
+    said = failed(satchel("undo", "--yes", SATCHEL_USER=ADA), 1)
+    assert "prompt 'tea' has version 2 by now" in said and "satchel log 'tea'" in said
+    assert done(satchel("prompt", "show", "tea")) == "black"
+    assert done(satchel("undo", "--yes", SATCHEL_USER=BOB)) == "Put back prompt 'tea'.\n"
+    assert done(satchel("undo", "--yes", SATCHEL_USER=ADA)) == "Deleted prompt 'tea'.\n"
+
+
+def test_undo_asks_and_does_not_do_what_it_did_not_show(store: str, tmp_path: Path, satchel: Command) -> None:
+    home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path), "SATCHEL_USER": ADA}
+    satchel("prompt", "add", "Tea", "green", SATCHEL_USER=ADA)
+    satchel("prompt", "edit", "tea", "black", SATCHEL_USER=ADA)
+    status, shown = on_terminal("undo", answer="n\n", **home)
+    assert status == 1 and "put prompt 'tea' back to what it was" in shown and "Do it? [y/N]: " in shown
+    assert done(satchel("prompt", "show", "tea")) == "black"
+
+    main, terminal = pty.openpty()
+    command = [sys.executable, "-m", "satchel", "undo"]
+    process = subprocess.Popen(
+        command, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | home
+    )
+    assert process.stderr is not None
+    asked = b""
+    while b"[y/N]" not in asked:
+        asked += os.read(process.stderr.fileno(), 1000)
+    satchel("prompt", "edit", "tea", "white", SATCHEL_USER=ADA)
+    os.write(main, b"y\n")
+    _, said = process.communicate()
+    os.close(main)
+    os.close(terminal)
+    assert process.returncode == 1 and b"changed while you were asked; nothing was undone" in said
+    assert done(satchel("prompt", "show", "tea")) == "white"
+    status, shown = on_terminal("undo", answer="y\n", **home)
+    assert status == 0 and shown.endswith("Put back prompt 'tea'.\n")
+
+
+def test_a_deleted_project_is_undone_where_it_is_the_project_of_the_command(satchel: Command) -> None:
+    satchel("project", "create", "demo")
+    satchel("prompt", "add", "Tea", "Boil", SATCHEL_PROJECT="demo")
+    satchel("project", "delete", "demo", "--yes", SATCHEL_PROJECT="demo")
+    assert done(satchel("undo", "--yes", SATCHEL_PROJECT="demo")) == "Brought back project 'demo'.\n"
+    assert done(satchel("prompt", "show", "tea", SATCHEL_PROJECT="demo")) == "Boil"
+
+
+def test_everything_that_one_command_did_is_undone_together(satchel: Command) -> None:
+    for title in ("One", "Two", "Three"):
+        satchel("task", "add", title)
+    satchel("task", "done", "1", "2")
+    satchel("task", "delete", "1", "3")
+    assert sorted(done(satchel("undo", "--yes")).splitlines()) == [
+        "Brought back task #1 'One'.",
+        "Brought back task #3 'Three'.",
+    ]
+    assert done(satchel("undo", "--yes")).splitlines() == ["Put back task #2 'Two'.", "Put back task #1 'One'."]
+    assert done(satchel("task", "list")) == "3\t\tThree\n2\t\tTwo\n1\t\tOne\n"
+
+
+def test_a_reader_of_the_audit_trail_may_stop_early(satchel: Command, store: str, tmp_path: Path) -> None:
+    for number in range(5):
+        satchel("prompt", "add", f"Tea {number}", "x" * 100)
+    shell = f"{sys.executable} -m satchel log --all --format jsonl | head -c 10"
+    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    ended = subprocess.run(["sh", "-c", shell], env=environment, capture_output=True, check=True)
+    assert (len(ended.stdout), ended.stderr) == (10, b"")
+
+
+def test_a_version_that_is_not_there_names_those_that_are(satchel: Command) -> None:
+    satchel("prompt", "add", "Tea", "green")
+    satchel("prompt", "edit", "tea", "black")
+    for words in (("diff", "tea", "7"), ("diff", "tea", "1", "7"), ("restore", "tea", "--version", "7")):
+        said = failed(satchel(*words), 3)
+        assert said == "satchel: prompt 'tea' has no version 7. What history has of it: 2, 1.\n"
+    error = json.loads(failed(satchel("restore", "tea", "--version", "7", "--json"), 3))["error"]
+    assert (error["code"], "2, 1" in error["message"]) == ("VersionMissing", True)
+    for version in ("0", "-1", "x", "1.5", str(2**63), "9" * 40):
+        failed(satchel("restore", "tea", "--version", version), 2)
+        failed(satchel("diff", "tea", "--", version), 2)
+    for limit in ("0", "-1", "x", "9" * 40):
+        failed(satchel("log", "--limit", limit), 2)
+        failed(satchel("undo", "--last", limit), 2)
+    assert value(satchel("prompt", "show", "tea", "--json"))["version"] == 2
+
+
+def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command, store: str, serve: Serve) -> None:
+    agent = serve("satchel", store, NEWEST, "--user", ADA)
+    ok(agent, "add_task", title="First")
+    ok(agent, "add_task", title="Second", blocked_by=["#1"])
+    ok(agent, "update_task", task="#2", blocked_by=[])
+    ok(agent, "delete_task", task="#1")
+    said = failed(satchel("restore", "2", "--version", "1", SATCHEL_USER=ADA), 1)
+    assert "blocked by task 1, 'First', which is in the trash" in said and "satchel restore '#1'" in said
+    satchel("prompt", "add", "Tea", "x")
+    satchel("prompt", "edit", "tea", "--title", "Coffee")
+    satchel("prompt", "add", "Tea", "y")
+    assert "already a prompt with the title 'Tea'" in failed(satchel("restore", "tea", "--version", "1"), 5)
+    assert value(satchel("prompt", "show", "tea", "--json"))["version"] == 2
+    satchel("resource", "add", "tea", "x:tea", "z")
+    for words in (("log", "tea"), ("diff", "tea"), ("restore", "tea"), ("purge", "tea", "--yes")):
+        said = failed(satchel(*words), 2)
+        assert said == (
+            "satchel: several things are called 'tea'. Say which: satchel://prompt/tea or satchel://resource/tea\n"
+        )
+    assert value(satchel("log", "satchel://resource/tea", "--json"))["kind"] == "resource"
+    assert value(satchel("restore", "satchel://prompt/tea", "--version", "2", "--json"))["changed"] is False
+
+
+def test_what_others_have_is_answered_like_what_does_not_exist(satchel: Command) -> None:
+    first = value(satchel("task", "add", "Secret", "--json", SATCHEL_USER=ADA))
+    satchel("task", "add", "Secret too", SATCHEL_USER=ADA)
+    satchel("task", "delete", "2", SATCHEL_USER=ADA)
+    gone = value(satchel("trash", "list", "--json", SATCHEL_USER=ADA))["trash"][0]["id"]
+    satchel("project", "create", "other")
+    satchel("prompt", "add", "Hidden", "x", "-p", "other")
+    for command in (("log",), ("diff",), ("restore",), ("purge", "--yes")):
+
+        def answer(item: str) -> str:
+            return failed(satchel(*command, item, SATCHEL_USER=BOB), 3).replace(item, "X")  # noqa: B023
+
+        assert answer("#1") == answer("#2") == answer("#99")
+        assert answer(first["id"]) == answer(gone) == answer("550e8400-e29b-41d4-a716-446655440000")
+        assert answer("satchel://task/1") == answer("satchel://task/77")
+        assert answer("hidden") == answer("made-up") == answer("Secret")
+        assert answer("x:y") and answer("file:///nope") and answer("satchel://nothing/x")
+    assert [entry["kind"] for entry in value(satchel("log", "--json", SATCHEL_USER=BOB))["changes"]] == ["project"]
+    assert done(satchel("trash", "list", "--all", SATCHEL_USER=BOB)) == ""
+    assert "Did you mean 'hidden'?" in failed(satchel("log", "hiden", "-p", "other"), 3)
+
+
+def test_an_item_from_before_history_shows_the_version_it_has(empty_store: str, tmp_path: Path) -> None:
+    make_first(empty_store)
+    home = {"SATCHEL_DATABASE": empty_store, "SATCHEL_HOME": str(tmp_path)}
+
+    def satchel(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return run_command(*words, environment=home)
+
+    known = value(satchel("log", "tee", "--json"))
+    assert known["versions"] == [
+        {
+            "number": None,
+            "at": "2026-01-01T00:00:00.000000Z",
+            "action": "known",
+            "version": 3,
+            "undoes": None,
+            **dict.fromkeys(BY_HAND),
+        }
+    ]
+    assert lines(satchel("log", "tee")) == [["3", "2026-01-01T00:00:00Z", "unknown", "", "was there"]]
+    assert lines(satchel("log", "tee", "--by", "cli")) == []
+    satchel("prompt", "edit", "tee", "Other")
+    assert [cells[0] for cells in lines(satchel("log", "tee"))] == ["4", "3"]
+    assert "to version 3" in done(satchel("restore", "tee"))
+    assert done(satchel("prompt", "show", "tee")) == "Some Needle"
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_two_restores_at_once_are_one(store: str, tmp_path: Path, satchel: Command, is_deleted: bool) -> None:
+    satchel("prompt", "add", "Tea", "green")
+    satchel("prompt", "delete", "tea") if is_deleted else satchel("prompt", "edit", "tea", "black")
+    home = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path / "home of mine")}
+    together = threading.Barrier(3)
+    ended: list[subprocess.CompletedProcess[bytes]] = []
+
+    def restore() -> None:
+        together.wait()
+        command = [sys.executable, "-m", "satchel", "restore", "tea", "--version", "1", "--json"]
+        ended.append(subprocess.run(command, env=home, capture_output=True, check=False))
+
+    threads = [threading.Thread(target=restore) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    answers = [value(process) for process in ended]
+    assert sorted(answer["changed"] for answer in answers) == [False, False, True]
+    assert {answer["version"] for answer in answers} == {3}
+    assert done(satchel("prompt", "show", "tea")) == "green"
+    assert len(value(satchel("log", "tea", "--json"))["versions"]) == 3
+
+
+def test_arguments_that_are_no_utf_8_are_refused_without_a_traceback(store: str, tmp_path: Path) -> None:
+    environment = os.environ | {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
+    for words in (
+        (b"log", b"\xff"),
+        (b"log", b"--by", b"\xff"),
+        (b"log", b"--since", b"\xff"),
+        (b"log", b"-p", b"\xff"),
+        (b"diff", b"\xff"),
+        (b"restore", b"\xff", b"--json"),
+        (b"purge", b"\xff", b"--yes"),
+    ):
+        command = [sys.executable.encode(), b"-m", b"satchel", *words]
+        process = subprocess.run(command, env=environment, input=b"", capture_output=True, check=False)
+        assert process.returncode in (2, 3) and b"Traceback" not in process.stderr, (words, process.stderr)
+
+
+def test_the_commands_on_history_are_in_the_help_and_load_when_called(satchel: Command) -> None:
+    said = done(satchel("--help"))
+    for name in ("log", "diff", "restore", "undo", "trash", "purge", "history"):
+        assert re.search(rf"^  {name} ", said, re.M)
+        assert "Usage: satchel" in done(satchel(name, "--help"))

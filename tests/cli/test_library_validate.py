@@ -1,0 +1,271 @@
+"""`satchel library validate`: all that the server would skip, fail to render or render empty, with file and line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_library import satchel
+from tests.contracts.test_twig import write
+
+MANIFEST = """\
+[prompts.fine]
+[prompts.'Bad Key']
+[prompts.untexted]
+description = 5
+[prompts.wrong]
+[[prompts.wrong.arguments]]
+name = "a"
+required = "yes"
+[[prompts.wrong.arguments]]
+name = "a"
+[[prompts.wrong.arguments]]
+description = "nameless"
+[[prompts.wrong.arguments]]
+name = "if"
+[prompts.lost]
+[prompts.broken]
+[prompts.linked]
+"""
+
+
+def validate(home: Path, library: Path, *words: str) -> tuple[int, list[str]]:
+    """The exit status, and the lines on stdout."""
+    done = satchel(home, "validate", str(library), *words)
+    assert done.stderr == "", done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_every_problem_has_its_file_and_line(tmp_path: Path) -> None:
+    library = write(tmp_path, "lib", MANIFEST, fine="x", untexted="x", wrong="x", broken="one\n\n{% if %}\n")
+    (library / "prompts" / "linked.md").symlink_to("fine.md")
+    problems = [
+        "twig.toml:2: prompt 'Bad Key' is skipped: its key may have A-Z, a-z, 0-9, _, . and - only",
+        "twig.toml:3: prompt untexted: description must be text",
+        "twig.toml:6: prompt wrong is skipped: required of argument a must be true or false",
+        "twig.toml:11: prompt wrong is skipped: argument 3 has no name",
+        "twig.toml:13: prompt wrong is skipped: a template cannot name argument 'if': use letters, digits and _, no "
+        "digit first, no word of Jinja2",
+        "twig.toml:15: prompt lost is skipped: prompts/lost.md does not exist",
+        "twig.toml:17: prompt linked is skipped: prompts/linked.md is a symbolic link, and links are not followed",
+        "prompts/broken.md:3: unexpected end of block",
+    ]
+    assert validate(tmp_path, library) == (1, problems)
+    done = satchel(tmp_path, "validate", str(library), "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["libraries"], answer["prompts"], answer["warnings"]) == (1, 1, 3, [])
+    assert [f"{one['file']}:{one['line']}: {one['what']}" for one in answer["problems"]] == problems
+
+
+def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+    library = write(tmp_path, "lib", "[prompts.fine]\nx = = 1\n", fine="x")
+    manifest = library / "twig.toml"
+    assert validate(tmp_path, library) == (1, ["twig.toml:2: Invalid value"])
+    manifest.write_bytes(b"[prompts.fine]\n# \xff\n")
+    assert validate(tmp_path, library) == (1, ["twig.toml:2: this is not UTF-8"])
+    manifest.write_text("#" * (256 * 1024 + 1))
+    assert validate(tmp_path, library) == (1, ["twig.toml:1: is larger than 262144 bytes"])
+    manifest.rename(tmp_path / "twig.toml")
+    assert validate(tmp_path, library) == (1, ["twig.toml:1: does not exist"])
+    manifest.symlink_to(tmp_path / "twig.toml")
+    assert validate(tmp_path, library) == (1, ["twig.toml:1: is a symbolic link, and links are not followed"])
+    assert satchel(tmp_path, "validate", str(tmp_path / "nowhere")).returncode == 2
+
+
+def test_a_folder_that_the_server_skips_is_a_problem(tmp_path: Path) -> None:
+    for folder, why in (
+        (".hidden", "skipped, because its name begins with a dot"),
+        ("---", "skipped, because its name has no letter or digit"),
+        ("link", "skipped, because it is a symbolic link"),
+    ):
+        if folder == "link":
+            (tmp_path / folder).symlink_to(tmp_path / "---")
+        else:
+            write(tmp_path, folder, "[prompts.p]\n", p="x")
+        assert validate(tmp_path, tmp_path / folder) == (1, [f"{folder}: {why}"])
+
+
+def test_the_library_may_be_the_working_directory(tmp_path: Path) -> None:
+    library = write(tmp_path, "lib", "[prompts.p]\n", p="x")
+    command = [sys.executable, "-m", "satchel", "library", "validate", "."]
+    done = subprocess.run(command, cwd=library, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok: 1 library, 1 prompt\n", "")
+
+
+# -- templates --------------------------------------------------------------------------------------------------
+
+
+def test_a_variable_that_no_argument_declares_is_a_problem(tmp_path: Path) -> None:
+    manifest = "[prompts.p]\n[[prompts.p.arguments]]\nname = 'language'\n[prompts.q]\n"
+    p = "# {{ language }}\n\n{# {{ no }} #}{{ langauge.x }}\n{% if level == 'high' %}\n{{ langauge }}{% endif %}\n"
+    library = write(tmp_path, "lib", manifest, p=p, q="{% for x in things %}{{ x }}{% endfor %}\n{{ x }}{{ range }}")
+    assert validate(tmp_path, library) == (
+        1,
+        [
+            "prompts/p.md:3: langauge is always empty: prompt p has no argument of this name",
+            "prompts/p.md:4: level is always empty: prompt p has no argument of this name",
+            "prompts/q.md:2: range is always empty: prompt q has no argument of this name",
+            "prompts/q.md:1: things is always empty: prompt q has no argument of this name",
+            "prompts/q.md:2: x is always empty: prompt q has no argument of this name",
+        ],
+    )
+
+
+FINE = {
+    "set only": "{% set x = lang|upper %}",
+    "set to itself": "{% set lang = lang|upper %}",
+    "for itself": "{% for lang in lang %}{{ lang }}{% endfor %}",
+    "call": "{% macro m() %}{{ caller('x') }}{% endmacro %}{% call(x) m() %}{{ x }}{{ lang }}{% endcall %}",
+    "block": "{% block b %}{{ lang }}{% endblock %}{% filter upper %}{{ lang }}{% endfilter %}",
+    "set": "{% set lang = lang or 'C' %}{{ lang }}",
+    "set in if": "{% if lang %}{% set x = 1 %}{% else %}{% set x, y = 2, 3 %}{% endif %}{{ x }}{{ y }}",
+    "set of a block": "{% if 1 %}{% set x %}{{ lang }}{% endset %}{% endif %}{{ x }}",
+    "loop": "{% for one in [lang] %}{{ loop.index }}{{ one }}{% endfor %}",
+    "functions": "{% for i in range(3) %}{{ i }}{% endfor %}{{ dict(lang=lang) }}{% set n = namespace(a=1) %}{{ n.a }}",
+    "macro": "{% macro m(a, b=1) %}{{ a }}{{ b }}{% endmacro %}{{ m(lang) }}",
+    "with": "{% with a = lang %}{{ a }}{% endwith %}",
+    "raw": "{% raw %}{{ nothing }} {% endraw %}{{ lang }}",
+    "comment": "{# {{ nothing }} #}{{ lang }}",
+    "strings": "{{ '}} {{ nothing }}' }}{{ \"%} nothing\" }}{{ lang }}",
+    "attributes": "{{ lang.nothing }}{{ lang|default(value='x') if 0 }}{{ lang is defined }}",
+    "whitespace control": "{%- if lang -%}{{- lang -}}{%- endif -%}",
+    "plain text": "lang { lang } {{ lang }}",
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_a_correct_template_has_no_problem(tmp_path: Path, name: str) -> None:
+    library = write(tmp_path, "lib", "[prompts.p]\n[[prompts.p.arguments]]\nname = 'lang'\n", p=FINE[name])
+    assert validate(tmp_path, library) == (0, ["ok: 1 library, 1 prompt"])
+
+
+def test_a_set_inside_a_loop_does_not_declare_what_is_read_behind_it(tmp_path: Path) -> None:
+    template = "{% for x in [1] %}{% set last = x %}{% endfor %}\n{{ last }}"
+    library = write(tmp_path, "lib", "[prompts.p]\n", p=template)
+    problem = "prompts/p.md:2: last is always empty: prompt p has no argument of this name"
+    assert validate(tmp_path, library) == (1, [problem])
+
+
+def test_a_template_that_fails_when_it_is_rendered_is_a_problem(tmp_path: Path) -> None:
+    manifest = (
+        "[prompts.filter]\n[prompts.function]\n[prompts.optional]\narguments = [{ name = 'a' }]\n[prompts.large]\n"
+    )
+    library = write(
+        tmp_path,
+        "lib",
+        manifest + "[prompts.bytes]\n",
+        filter="one\n{{ 'x'|nofilter }}",
+        function="one\n\n{{ nofunction() }}",
+        optional="{% if a %}\n{{ a|nofilter }}{% endif %}",
+        large="x" * (64 * 1024 + 1),
+    )
+    (library / "prompts" / "bytes.md").write_bytes(b"\xff")
+    status, problems = validate(tmp_path, library)
+    assert status == 1 and [problem.partition(": ")[0] for problem in problems] == [
+        "prompts/filter.md:2",
+        "prompts/function.md:3",
+        "prompts/optional.md:2",
+        "prompts/large.md:1",
+        "prompts/bytes.md:1",
+    ]
+    assert problems[1:2] + problems[3:] == [
+        "prompts/function.md:3: there is no function nofunction",
+        "prompts/large.md:1: it is larger than 65536 bytes",
+        "prompts/bytes.md:1: it is not UTF-8",
+    ]
+
+
+def test_what_has_no_effect_is_a_warning(tmp_path: Path) -> None:
+    manifest = """\
+[prompts.p]
+[[prompts.p.arguments]]
+name = "used"
+[[prompts.p.arguments]]
+name = "unused"
+[prompts.skipped]
+arguments = [{ name = "1" }]
+"""
+    library = write(tmp_path, "lib", manifest, p="{{ used }} unused", skipped="x", stray="x")
+    (library / "prompts" / ".gitkeep").touch()
+    (library / "prompts" / "P.md").write_text("x")
+    warnings = [
+        "twig.toml:4: warning: the text of prompt p does not use argument unused",
+        "prompts/P.md: warning: twig.toml names no such prompt",
+        "prompts/stray.md: warning: twig.toml names no such prompt",
+    ]
+    problem = (
+        "twig.toml:7: prompt skipped is skipped: a template cannot name argument '1': use letters, digits and _, no "
+        "digit first, no word of Jinja2"
+    )
+    assert validate(tmp_path, library) == (1, [problem, *warnings])
+    (library / "twig.toml").write_text(manifest.replace('"1"', '"a"'))
+    (library / "prompts" / "skipped.md").write_text("{{ a }}")
+    assert validate(tmp_path, library) == (0, [*warnings, "ok: 1 library, 2 prompts, 3 warnings"])
+    answer = json.loads(satchel(tmp_path, "validate", str(library), "--json").stdout)
+    assert answer == {
+        "libraries": 1,
+        "prompts": 2,
+        "problems": [],
+        "warnings": [
+            {"file": "twig.toml", "line": 4, "what": "the text of prompt p does not use argument unused"},
+            {"file": "prompts/P.md", "line": None, "what": "twig.toml names no such prompt"},
+            {"file": "prompts/stray.md", "line": None, "what": "twig.toml names no such prompt"},
+        ],
+    }
+
+
+def test_a_byte_order_mark_is_fine(tmp_path: Path) -> None:
+    library = write(tmp_path, "lib", "")
+    (library / "twig.toml").write_bytes(b"\xef\xbb\xbf[prompts.p]\n")
+    (library / "prompts" / "p.md").write_bytes(b"\xef\xbb\xbfx")
+    assert validate(tmp_path, library) == (0, ["ok: 1 library, 1 prompt"])
+
+
+# -- all libraries ----------------------------------------------------------------------------------------------
+
+
+def test_without_a_path_everything_that_would_be_served_is_checked(tmp_path: Path) -> None:
+    root = tmp_path / "libraries"
+    write(root, "a-b", "[prompts.p]\n", p="{{ x }}")
+    write(root, "a_b", "[prompts.p]\n", p="x")
+    write(root, "broken", "[prompts.p\n", p="x")
+    write(root, "good", "[prompts.p]\n", p="x")
+    write(root, ".git", "[prompts.p\n", p="x")
+    (root / "assets").mkdir()
+    (root / "linked").symlink_to(root / "good")
+    nowhere = tmp_path / "nowhere"
+    done = satchel(tmp_path, "validate", "--libraries", str(root), "-l", str(nowhere))
+    assert (done.returncode, done.stdout.splitlines()) == (
+        1,
+        [
+            "linked: skipped, because it is a symbolic link",
+            "a_b: skipped, because its name 'a_b' is that of the folder 'a-b' already",
+            "broken/twig.toml:1: Expected ']' at the end of a table declaration",
+            f"folder {nowhere}: not there yet; served once it is",
+            "a-b/prompts/p.md:1: x is always empty: prompt p has no argument of this name",
+            "assets: warning: there is no twig.toml in it, so it is no library",
+        ],
+    )
+    for folder in ("a-b", "broken"):
+        (root / folder / "twig.toml").rename(root / f"{folder}.toml")
+    (root / "linked").unlink()
+    done = satchel(tmp_path, "validate")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "ok: 2 libraries, 2 prompts, 3 warnings")
+    both = satchel(tmp_path, "validate", str(root / "good"), "--libraries", str(root))
+    assert (both.returncode, both.stderr) == (2, "satchel: give PATH or --libraries, not both.\n")
+
+
+def test_names_of_folders_that_are_not_utf_8_are_printed(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path / "libraries") + b"/y\xff"
+    os.makedirs(folder)
+    with open(folder + b"/twig.toml", "w") as file:
+        file.write("[prompts.p]\n")
+    for words in (("validate",), ("validate", "--json"), ("list",), ("list", "--json"), ("show", "y", "--json")):
+        done = satchel(tmp_path, *words)
+        assert done.returncode == (words[0] == "validate") and "Traceback" not in done.stderr, done.stderr
+    assert satchel(tmp_path, "validate").stdout == (
+        "y?/twig.toml:1: prompt p is skipped: prompts/p.md does not exist\n"
+    )

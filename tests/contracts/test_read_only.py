@@ -1,0 +1,75 @@
+"""`--read-only` in every contract: what writes is not listed and not done, over stdio and over HTTP."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.auth import tokens
+from satchel.contracts import CONTRACTS, load
+from satchel.storage.database import open_database
+from tests.support.http import HttpServer
+from tests.support.stdio import NEWEST, OLDEST, Server
+
+ADA = "550e8400-e29b-41d4-a716-446655440000"
+READING = {name: [tool.name for tool in load(name).tools if not tool.writes] for name in CONTRACTS if name != "twig"}
+
+
+def test_what_reads_is_known() -> None:
+    assert READING["todo"] == READING["tasks"] == ["list_tasks"]
+    assert READING["mcpkg"] == []
+    assert READING["prompt-store"] == ["list_prompts", "get_prompt", "search_prompts", "filter_by_tags", "list_tags"]
+
+
+@pytest.mark.parametrize("revision", [NEWEST, OLDEST])
+@pytest.mark.parametrize("contract", READING)
+def test_on_stdio_only_tools_that_read_are_there(
+    contract: str, revision: str, store: str, serve: Callable[..., Server]
+) -> None:
+    client = serve(contract, store, revision, "--user", ADA, "--read-only")
+    listed: dict[str, Any] = client.request("tools/list")["result"]
+    assert [tool["name"] for tool in listed["tools"]] == READING[contract]
+    for tool in load(contract).tools:
+        answer = client.request("tools/call", {"name": tool.name, "arguments": {"user_id": ADA}})
+        if tool.writes:
+            assert answer["error"] == {"code": -32602, "message": f"Unknown tool: {tool.name}"}
+        else:
+            assert "result" in answer
+    for method in load(contract).methods:
+        assert client.request(method, {"name": "x"}).get("error", {}).get("code") in (None, -32602)
+
+
+def test_the_capabilities_are_those_of_the_contract(store: str, serve: Callable[..., Server]) -> None:
+    for contract in READING:
+        client = serve(contract, store, NEWEST, "--user", ADA, "--read-only")
+        assert client.request("server/discover")["result"]["capabilities"] == load(contract).capabilities
+
+
+@pytest.mark.process
+def test_over_http_only_tools_that_read_are_listed(store: str) -> None:
+    with HttpServer("--database", store, "--user", ADA, "--read-only") as server:
+        for contract, reading in READING.items():
+            assert listed(server, contract) == reading
+        # A call of one that writes is refused with the reason; our own contract does not know it, decision 14.
+        for contract in ("prompt-store", "mcpkg", "todo", "tasks"):
+            for tool in load(contract).tools:
+                answer = server.ask("tools/call", {"name": tool.name}, path=f"/mcp/{contract}")
+                assert (answer.status == 403) is tool.writes
+
+
+@pytest.mark.process
+def test_a_read_only_token_is_shown_the_tools_that_it_may_use(store: str) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        read_only, whole = (tokens.create(tx, user=ADA, is_read_only=one)[1] for one in (True, False))
+    database.close()
+    with HttpServer("--database", store, "--auth", "token") as server:
+        for contract, reading in READING.items():
+            server.token = read_only
+            assert listed(server, contract) == reading
+            server.token = whole
+            assert listed(server, contract) == [tool.name for tool in load(contract).tools]
+
+
+def listed(server: HttpServer, contract: str) -> list[str]:
+    return [tool["name"] for tool in server.ask("tools/list", path=f"/mcp/{contract}").result["tools"]]

@@ -1,0 +1,143 @@
+"""Templates are those of Jinja2: a corpus with the results written down, compared with Jinja2 itself."""
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import jinja2
+import pytest
+from jinja2 import nodes
+from jinja2.filters import FILTERS
+from jinja2.tests import TESTS
+
+from satchel.library.render import Renderer, RenderFailed
+from tests.library.templates import CORPUS, JINJA2, render, render_by_jinja2
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Iterator[Renderer]:
+    renderer = Renderer()
+    yield renderer
+    renderer.close()
+
+
+@pytest.mark.parametrize(("template", "arguments", "expected"), CORPUS, ids=lambda value: str(value)[:60])
+def test_a_template_gives_what_jinja2_gives(
+    renderer: Renderer, template: str, arguments: dict[str, str], expected: str | int
+) -> None:
+    assert render_by_jinja2(template, arguments) == expected
+    assert render(renderer, template, arguments) == expected
+
+
+def _nodes_of_corpus() -> Iterator[nodes.Node]:
+    for template, _, _ in CORPUS:
+        try:
+            yield from JINJA2.parse(template).find_all((nodes.Filter, nodes.Test, nodes.Call))
+        except jinja2.TemplateSyntaxError:
+            continue  # one of those that must fail
+
+
+def test_the_corpus_has_every_filter_with_each_of_its_parameters_by_place_and_by_name() -> None:
+    by_place: dict[str, int] = {}
+    by_name: dict[str, set[str]] = {}
+    for node in _nodes_of_corpus():
+        if isinstance(node, nodes.Filter):
+            by_place[node.name] = max(by_place.get(node.name, 0), len(node.args))
+            by_name.setdefault(node.name, set()).update(str(keyword.key) for keyword in node.kwargs)
+    for name, function in FILTERS.items():
+        parameters = [
+            one.name
+            for one in inspect.signature(function).parameters.values()
+            if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+            and one.name not in ("environment", "env", "eval_ctx", "context")
+        ][1:]  # the first is the value itself
+        assert by_place.get(name, -1) >= len(parameters), f"{name}: {parameters} by place"
+        assert by_name[name] >= set(parameters), f"{name}: {set(parameters) - by_name[name]} by name"
+
+
+def test_the_corpus_has_every_test() -> None:
+    used = {node.name for node in _nodes_of_corpus() if isinstance(node, nodes.Test)}
+    for node in _nodes_of_corpus():
+        if isinstance(node, nodes.Filter) and node.name in ("select", "reject") and node.args:
+            used.add(node.args[0].as_const())
+    assert set(TESTS) <= used
+
+
+def test_the_corpus_has_every_method_of_a_text() -> None:
+    called = {
+        node.node.attr
+        for node in _nodes_of_corpus()
+        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr)
+    }
+    assert {name for name in dir(str) if not name.startswith("_")} - called == {"encode"}
+
+
+def test_the_corpus_is_large() -> None:
+    assert len({template for template, _, _ in CORPUS}) == len(CORPUS) > 700
+
+
+# -- what differs from Jinja2, and why --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "template", ["a\r\n{{ b }}\r\n", "a\r{{ b }}\n\r\n", "{% if b %}\r\nx\r\n{% endif %}\r\n", "\r"]
+)
+def test_line_ends_stay_as_they_are_in_the_file(renderer: Renderer, template: str) -> None:
+    expected = template.replace("{{ b }}", "1").replace("{% if b %}", "").replace("{% endif %}", "")
+    assert render(renderer, template, {"b": "1"}) == expected
+
+
+def test_a_line_is_counted_once_however_it_ends(renderer: Renderer) -> None:
+    assert render(renderer, "a\r\nb\r\n{{ 1 / 0 }}\r\n") == 3
+    assert render(renderer, "a\nb\n{{ 1 / 0 }}\n") == 3
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ '\\ud800' }}", "{{ '%c'|format(55296) }}", "{% set a = '\\udfff' %}{{ a }}"]
+)  # fmt: skip
+def test_half_a_character_is_an_error_and_not_a_text(renderer: Renderer, template: str) -> None:
+    with pytest.raises(RenderFailed, match="the result contains half a character"):
+        renderer.render(template, {})
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ [1, 2]|map('string') }}", "['1', '2']"),
+        ("{{ [3, 4]|reverse }} {{ [1, 1]|unique }} {{ [0, 1]|select }} {{ [0, 1]|reject }}", "[4, 3] [1] [1] [0]"),
+        ("{{ [1, 2, 3]|batch(2) }} {{ [1, 2, 3]|slice(2) }}", "[[1, 2], [3]] [[1, 2], [3]]"),
+        ("{{ {'a': 1}|items }} {{ [{}]|selectattr('a') }}{{ [{}]|rejectattr('a') }}", "[('a', 1)] [][{}]"),
+        ("{{ 'x' ~ ([1]|map('string')) }}", "x['1']"),
+    ],
+)
+def test_a_filter_gives_a_list_where_jinja2_prints_an_iterator(
+    renderer: Renderer, template: str, expected: str
+) -> None:
+    assert render(renderer, template) == expected
+
+
+# -- what a worker keeps ----------------------------------------------------------------------------------------
+
+
+def test_a_compiled_template_is_rendered_again_with_other_arguments(renderer: Renderer) -> None:
+    template = "{% set ns = namespace(n=0) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ a }}{{ b|default('-') }}"
+    assert render(renderer, template, {"a": "x", "b": "y"}) == "1xy"
+    assert render(renderer, template, {"a": "z"}) == "1z-"
+    assert render(renderer, template) == "1-"
+
+
+def test_more_templates_than_are_kept_are_rendered(renderer: Renderer) -> None:
+    for _ in range(2):
+        for number in range(300):
+            assert render(renderer, f"{number}{{{{ a }}}}", {"a": "x"}) == f"{number}x"
+        for number in range(20):
+            assert render(renderer, " " * 60_000 + f"{number}{{{{ a }}}}", {"a": "x"}) == " " * 60_000 + f"{number}x"
+
+
+def test_a_worker_can_open_no_file_and_start_no_process(renderer: Renderer) -> None:
+    assert render(renderer, "{{ a }}", {"a": "1"}) == "1"
+    assert renderer._worker is not None
+    limits = Path(f"/proc/{renderer._worker.process.pid}/limits").read_text()
+    found = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
+    for limit in ("Max open files", "Max processes", "Max file size", "Max core file size"):
+        assert found[limit] == ["0", "0"], limits

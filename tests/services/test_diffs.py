@@ -1,0 +1,132 @@
+"""Differences of versions: they say what changed, all of it, and the new text can be made of them."""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.model import Argument, PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
+from satchel.services import diffs, projects, prompts, resources, tasks
+from satchel.services.diffs import _compare
+from satchel.storage.database import Database
+
+SCOPE = Scope(user="550e8400-e29b-41d4-a716-446655440000")
+LINES = st.lists(st.sampled_from(["", "a", "b", "- c", "+ d", "@@ e"]), max_size=12)
+
+
+def apply(old: Sequence[str], hunks: Sequence[str]) -> list[str]:
+    """What `patch` makes of some lines."""
+    new: list[str] = []
+    position = 0
+    for line in hunks:
+        head = re.fullmatch(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@", line)
+        if head:
+            first, count, new_first, new_count = map(int, head.groups())
+            start = first - (count > 0)
+            new += old[position:start]
+            position = start
+            assert len(new) == new_first - (new_count > 0)
+        elif line.startswith("+"):
+            new.append(line[1:])
+        else:
+            assert old[position] == line[1:]
+            new += old[position : position + 1] if line.startswith(" ") else []
+            position += 1
+    return [*new, *old[position:]]
+
+
+@given(LINES, LINES, st.integers(0, 3))
+def test_the_new_lines_are_the_old_ones_with_the_difference(old: list[str], new: list[str], context: int) -> None:
+    assert apply(old, _compare(old, new, context)) == new
+    assert apply([*old, "x", *old], _compare([*old, "x", *old], [*old, "y", *old], context)) == [*old, "y", *old]
+
+
+def test_texts_with_very_many_lines_are_compared_soon() -> None:
+    old = [str(number % 7) for number in range(100_000)]
+    new = [str(number % 5) for number in range(100_000)]
+    hunks = _compare(old, new, 1)
+    assert apply(old, hunks) == new
+    assert len(_compare(old, [*old[:50_000], "x", *old[50_001:]], 1)) == 5
+
+
+def test_every_field_of_a_prompt_is_compared(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write(SCOPE) as tx:
+        draft = PromptDraft(title="One", content="first\nsecond\n", tags=["b", "a"], description="What\nfor")
+        name = prompts.add(tx, SCOPE, draft).name
+        found = prompts.find(tx, SCOPE, name)
+        arguments = [Argument("x", "An x", True), Argument("y", None, False, ("1", "2"))]
+        patch = PromptPatch(title="Two", content="first\nthird\n", tags=[], description="Why", arguments=arguments)
+        prompts.update(tx, SCOPE, found.id, patch)
+        item, old, new, text = diffs.diff(tx, SCOPE, "one")
+    assert (item.kind, item.key, old, new) == ("prompt", "one", 1, 2)
+    assert text.split("\n") == [
+        "--- version 1",
+        "+++ version 2",
+        "@@ -1,9 +1,9 @@",
+        " name: one",
+        "-title: One",
+        "-description: What",
+        "-  for",
+        "-tags: a, b",
+        "+title: Two",
+        "+description: Why",
+        "+argument: x, An x",
+        "+argument: y (optional), one of 1, 2",
+        " ",
+        " first",
+        "-second",
+        "+third",
+        " ",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("text", "text\n", ["+"]),
+        ("a\r\nb", "a\nb", ["-a\r", "+a"]),
+        ("a\u2028b", "a\nb", ["-a\u2028b", "+a", "+b"]),
+    ],
+)
+def test_a_change_of_line_ends_is_a_change(database: Database, before: str, after: str, changed: list[str]) -> None:
+    projects.require(database, SCOPE)
+    with database.write(SCOPE) as tx:
+        resources.add(tx, SCOPE, ResourceDraft(name="doc", uri="x:doc", content=before))
+        resources.update(tx, SCOPE, "doc", ResourcePatch(content=after))
+        text = diffs.diff(tx, SCOPE, "doc", context=0)[3]
+    assert [line for line in text.split("\n")[2:] if not line.startswith("@@")] == changed
+
+
+def test_bytes_are_compared_by_their_hash(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write(SCOPE) as tx:
+        resources.add(tx, SCOPE, ResourceDraft(name="x", uri="x:x", content=b"\xff1", mime_type="image/png"))
+        resources.update(tx, SCOPE, "x", ResourcePatch(content=b"\xff2"))
+        text = diffs.diff(tx, SCOPE, "x", context=0)[3]
+    old, new = (sha256(content).hexdigest()[:16] for content in (b"\xff1", b"\xff2"))
+    assert text.split("\n")[3:] == [f"-(2 bytes, SHA-256 {old})", f"+(2 bytes, SHA-256 {new})"]
+
+
+def test_a_task_that_moves_shows_its_project(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write(SCOPE) as tx:
+        projects.add(tx, "home")
+        first = tasks.add(tx, SCOPE, TaskDraft(title="Milk", project="default"))
+        second = tasks.add(tx, SCOPE, TaskDraft(title="Shop"))
+        patch = TaskPatch(project="home", priority="high", due="2030-01-01", blocked_by=[second.number])
+        tasks.update(tx, SCOPE, first.number, patch)
+        text = diffs.diff(tx, SCOPE, f"#{first.number}")[3]
+    assert text.split("\n")[2:] == [
+        "@@ -1,3 +1,5 @@",
+        "-project: default",
+        "+project: home",
+        " title: Milk",
+        "-priority: normal",
+        "+priority: high",
+        "+due: 2030-01-01",
+        f"+blocked_by: #{second.number}",
+    ]
