@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.model import PromptQuery, Scope
+from satchel.model import ChangeQuery, PromptQuery, Scope
 from satchel.services import history, projects, prompts, references, resources, tasks
 from satchel.services.states import State
 from satchel.storage import revisions
@@ -127,7 +127,7 @@ def _check_project(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
 
 def _check_feed(tx: Tx, past: Past, project: Thing, scope: Scope) -> None:
     """What changed in a project, and in the user's tasks that are in none, in its order."""
-    found, has_more = history.list_changes(tx, scope, limit=10_000)
+    found, has_more = history.list_changes(tx, scope, ChangeQuery(), limit=10_000)
     said = [((one.revision.kind, one.revision.item), one.revision.version) for one in reversed(found)]
     expected = []
     for transaction in past.transactions:

@@ -46,7 +46,7 @@ class TaskChanges(Machine):
         thing, scope = self.choose("task", pick, user)
         if thing is None:
             return
-        text = text[:500]  # the contracts allow less than the store
+        text = text[:500].strip()  # the contracts allow less than the store, and some trim it
         changed: dict[str, Any] = {"title": title}
         if way == "tasks":
             changed["description"] = text

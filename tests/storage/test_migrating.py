@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import psycopg
 import pytest
 
 from satchel.errors import StoreUnusable
-from satchel.model import PromptDraft, PromptQuery, Scope, TaskDraft
-from satchel.services import projects, prompts, resources, tasks
-from satchel.storage import postgres_schema, sqlite
-from satchel.storage.database import open_database
+from satchel.model import Author, ItemKind, PromptPatch, PromptQuery, ResourcePatch, Scope, TaskDraft, TaskPatch
+from satchel.services import history, projects, prompts, resources, restoring, tasks
+from satchel.storage import postgres_schema, revisions, sqlite
+from satchel.storage.database import Tx, open_database
 from satchel.storage.migrations import MIGRATIONS, for_postgres, for_sqlite
 from satchel.storage.sqlite import APPLICATION_ID
 from tests.support.postgres import PostgresServer
@@ -128,21 +129,78 @@ def test_a_store_of_the_first_schema_is_brought_up_with_all_that_is_in_it(store:
     database.close()
 
 
-@pytest.mark.parametrize("older", range(2, len(MIGRATIONS)))  # today's services cannot write into the first
+def make_older(store: str, older: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store of an older schema, with what the first schema's Satchel left in it."""
+    make_first(store)
+    with monkeypatch.context() as patched:
+        for engine in (postgres_schema, sqlite):
+            patched.setattr(engine, "MIGRATIONS", MIGRATIONS[:older])
+        open_database(store).close()
+    assert schema(store) == older
+
+
+@pytest.mark.parametrize("older", range(1, len(MIGRATIONS)))
 def test_a_store_of_every_older_schema_is_brought_up(store: str, older: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for engine in (postgres_schema, sqlite):
-        monkeypatch.setattr(engine, "MIGRATIONS", MIGRATIONS[:older])
-    old = open_database(store)
-    projects.require(old, Scope())
-    with old.write() as tx:
-        prompts.add(tx, Scope(), PromptDraft(title="Tee", content="Some Needle"))
-    assert old.schema == older
-    old.close()
-    monkeypatch.undo()
+    make_older(store, older, monkeypatch)
     database = open_database(store)
     with database.read() as tx:
         assert prompts.list_counted(tx, Scope(), PromptQuery(text="needle"), limit=5, offset=0).total == 1
-    assert database.schema == len(MIGRATIONS)
+        for table in ("authors", "revisions", "revision_states", "trash"):  # no past is invented
+            assert tx.all(f"select * from {table}") == []
+    assert database.schema == len(MIGRATIONS) and kept(store) == WRITTEN
+    database.close()
+
+
+def change_everything(tx: Tx, scope: Scope) -> None:
+    prompts.update(tx, scope, "q", PromptPatch(content="Other", tags=[]))
+    resources.update(tx, scope, "doc", ResourcePatch(content="other"))
+    tasks.update(tx, scope, 5, TaskPatch(title="Bread", status="pending"))
+    projects.rename(tx, "default", "renamed")
+
+
+def delete_everything(tx: Tx, scope: Scope) -> None:
+    prompts.delete(tx, scope, "q")
+    resources.delete(tx, scope, "doc")
+    tasks.delete(tx, scope, 5)
+    projects.delete(tx, "default")
+
+
+@pytest.mark.parametrize("older", range(1, len(MIGRATIONS)))
+@pytest.mark.parametrize(("change", "action"), [(change_everything, "update"), (delete_everything, "delete")])
+def test_the_first_change_after_a_migration_keeps_what_was_there(
+    store: str, older: int, change: Callable[[Tx, Scope], None], action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_older(store, older, monkeypatch)
+    database = open_database(store)
+    scope = Scope(user=ADA)
+    references = {"prompt": "tee", "resource": "doc", "task": "#5", "project": "satchel://project/default"}
+    numbers: dict[ItemKind, int] = {"prompt": 9, "resource": 4, "task": 5, "project": 7}
+    with database.read(scope) as tx:
+        before = {kind: history.read_version(tx, scope, reference) for kind, reference in references.items()}
+    assert {kind: (old.version, old.revision) for kind, old in before.items()} == {
+        "prompt": (3, None),
+        "resource": (2, None),
+        "task": (2, None),
+        "project": (1, None),
+    }
+    with database.write(scope) as tx:
+        change(tx, scope)
+    with database.read(scope) as tx:
+        for kind, number in numbers.items():
+            new, known = revisions.of_items(tx, kind, [number])
+            last = before[kind].version
+            assert (known.version, known.action, known.at, known.author) == (last, "known", NOW, Author())
+            assert (new.version, new.action, new.author.user) == (last + 1, action, ADA)
+    if action == "update":
+        scope = Scope(user=ADA, project="renamed")
+        references["project"] = "satchel://project/renamed"
+    with database.write(scope) as tx:
+        for kind in ("project", "prompt", "resource", "task"):  # what was in a project comes back after it
+            restoring.restore(tx, scope, references[kind])
+            scope = Scope(user=ADA)
+        references["project"] = "satchel://project/default"
+        after = {kind: history.read_version(tx, scope, reference) for kind, reference in references.items()}
+    assert {kind: old.state for kind, old in after.items()} == {kind: old.state for kind, old in before.items()}
     database.close()
 
 
@@ -167,7 +225,9 @@ def test_many_processes_that_open_an_old_store_at_once_migrate_it_once(store: st
     assert kept(store) == WRITTEN
     if store.startswith("postgresql"):
         with psycopg.connect(store) as connection:
-            assert connection.execute("select version from satchel_schema").fetchall() == [(1,), (2,), (3,)]
+            assert connection.execute("select version from satchel_schema").fetchall() == [
+                (number,) for number in range(1, len(MIGRATIONS) + 1)
+            ]
 
 
 # Opens a store with a migration that, after all its steps and before it is committed, says so and waits.
@@ -263,7 +323,8 @@ def test_an_application_role_is_told_who_must_migrate(postgres: PostgresServer) 
     make_first(owner)
     with psycopg.connect(owner) as connection:
         connection.execute(f"grant select on all tables in schema public to {role_of(app)}".encode())
-    with pytest.raises(StoreUnusable, match=r"has schema 1.*needs schema 3.*`satchel database migrate` as the owner"):
+    needs = rf"has schema 1.*needs schema {len(MIGRATIONS)}.*`satchel database migrate` as the owner"
+    with pytest.raises(StoreUnusable, match=needs):
         open_database(app)
     assert schema(owner) == 1
     open_database(owner).close()
@@ -279,7 +340,7 @@ def test_an_application_role_is_told_who_must_migrate(postgres: PostgresServer) 
 
 def test_a_role_that_was_let_in_to_an_older_schema_is_told_who_lets_it_in(postgres: PostgresServer) -> None:
     owner, app = two_roles(postgres)
-    for name in ("satchel_is_task", "satchel_prompts_containing"):
+    for name in ("satchel_is_task", "satchel_prompts_containing", "satchel_prune"):
         with psycopg.connect(owner) as connection:
             connection.execute(f"revoke execute on function {name} from {role_of(app)}".encode())
         with pytest.raises(StoreUnusable, match=rf"may not use {name} of.*migrate --role {role_of(app)}` as the owner"):

@@ -9,10 +9,10 @@ import pytest
 from psycopg import errors
 
 from satchel.errors import StoreFailed
-from satchel.model import PromptDraft, PromptQuery, ResourceDraft, Scope
+from satchel.model import PromptDraft, PromptPatch, PromptQuery, ResourceDraft, Scope
 from satchel.services import projects, prompts, resources
 from satchel.storage.database import Database, Tx, open_database
-from satchel.storage.postgres_schema import DATA, FUNCTIONS, READ_ONLY
+from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
 from tests.support.roles import role_of, two_roles
 from tests.support.stdio import Server
@@ -21,7 +21,7 @@ ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-5555
 NOW = "2026-01-01T00:00:00.000000Z"
 OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values")
 SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources")
-SAME_FOR_ALL = {"settings", "tokens", "satchel_schema"}  # the role only reads them
+SAME_FOR_ALL = {"settings", "tokens", "authors", "satchel_schema"}  # the role does not change or delete them
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,12 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             tx.run("insert into argument_values values (:owner, 'p', 'a', 'v', :now)", owner=user, now=NOW)
         for name in ("a", "b"):
             projects.add(tx, name)
-            prompts.add(tx, Scope(project=name), PromptDraft(title="T", content="needle", tags=["t"]))
-            resources.add(tx, Scope(project=name), ResourceDraft(name="r", uri="x:r", content="text"))
+            scope = Scope(project=name)
+            prompt = prompts.add(tx, scope, PromptDraft(title="T", content="hay", tags=["t"]))
+            prompts.update(tx, scope, prompt.id, PromptPatch(content="needle"))
+            for resource in ("r", "deleted"):
+                resources.add(tx, scope, ResourceDraft(name=resource, uri=f"x:{resource}", content="text"))
+            resources.delete(tx, scope, "deleted")
     database.close()
     return owner, app
 
@@ -194,8 +198,9 @@ def test_without_settings_no_table_of_the_schema_shows_or_loses_a_row(
             assert owner.execute(f"select count(*) > 0 from {table}".encode()).fetchall() == [(True,)], table
     for table in tables - SAME_FOR_ALL:
         assert app.execute(f"select * from {table}".encode()).fetchall() == [], table
+    for table in tables - SAME_FOR_ALL - {*APPEND_ONLY}:
         assert app.execute(f"delete from {table}".encode()).rowcount == 0, table
-    for table in SAME_FOR_ALL:
+    for table in SAME_FOR_ALL | {*APPEND_ONLY}:
         with pytest.raises(errors.InsufficientPrivilege):
             app.execute(f"delete from {table}".encode())
         app.rollback()
@@ -363,11 +368,13 @@ def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Conne
         rights.setdefault(table, set()).add(right)
     assert rights == {
         **{table: {"SELECT", "INSERT", "UPDATE", "DELETE"} for table in DATA},
+        **{table: {"SELECT", "INSERT"} for table in APPEND_ONLY},
         **{table: {"SELECT"} for table in READ_ONLY},
     }
     with psycopg.connect(roles[0]) as owner:
         tables = owner.execute("select tablename from pg_tables where schemaname = 'public'").fetchall()
-        assert {name for (name,) in tables} == {*DATA, *READ_ONLY}, "a new table belongs in DATA or READ_ONLY"
+        known = {*DATA, *APPEND_ONLY, *READ_ONLY}
+        assert {name for (name,) in tables} == known, "a new table belongs in DATA, APPEND_ONLY or READ_ONLY"
         definers = "select oid::regprocedure::text, proacl::text from pg_proc where prosecdef"
         found = dict(owner.execute(definers).fetchall())
         assert found.keys() == {name.replace(", ", ",") for name in FUNCTIONS}

@@ -1,0 +1,216 @@
+"""History and trash in raw SQL, as a role that owns nothing: others' rows are invisible, and no revision is changed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from satchel.model import PromptDraft, PromptPatch, Scope, TaskDraft, TaskPatch
+from satchel.services import projects, prompts, tasks
+from satchel.storage.database import open_database
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+
+ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
+HISTORY = ("revisions", "revision_states", "trash")
+APPENDED = ("revisions", "revision_states", "authors")
+OLD, FUTURE = "2000-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"
+
+
+@pytest.fixture(scope="module")
+def roles(postgres: PostgresServer) -> tuple[str, str]:
+    """A store with some history, as its owner and as the application role have it."""
+    return make_store(postgres)
+
+
+def make_store(postgres: PostgresServer) -> tuple[str, str]:
+    """A store in which Ada and Bob changed and deleted tasks, and prompts of projects a and b."""
+    owner, app = two_roles(postgres)
+    database = open_database(owner)
+    for user, name in ((ADA, "a"), (BOB, "b")):
+        scope = Scope(user=user, project=name)
+        with database.write(scope) as tx:
+            projects.add(tx, name)
+            for title in ("Kept", "Deleted"):
+                prompt = prompts.add(tx, scope, PromptDraft(title=title, content=f"one of {name}"))
+                prompts.update(tx, scope, prompt.id, PromptPatch(content=f"two of {name}"))
+                task = tasks.add(tx, scope, TaskDraft(title=f"{title} by {user}"))
+                tasks.update(tx, scope, task.number, TaskPatch(title=f"{title} again by {user}"))
+            prompts.delete(tx, scope, prompt.id)
+            tasks.delete(tx, scope, task.number)
+    database.close()
+    return owner, app
+
+
+@pytest.fixture
+def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of the application role; what a test does is undone."""
+    with psycopg.connect(roles[1]) as connection:
+        yield connection
+        connection.rollback()
+
+
+def become(connection: psycopg.Connection[Any], user: str, projects: str = "*") -> None:
+    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
+    connection.execute(sql, [user, projects])
+
+
+def seen(connection: psycopg.Connection[Any], table: str) -> set[tuple[str, str | None, str | None]]:
+    """Kind, owner and project of all rows that a connection sees in a table of history."""
+    where = "revisions join revision_states on revision = number" if table == "revision_states" else table
+    sql = f"select kind, owner, (select name from projects where number = project) from {where}"
+    return set(connection.execute(sql.encode()).fetchall())
+
+
+@pytest.mark.parametrize("table", HISTORY)
+def test_a_user_sees_the_history_of_no_other_users_tasks(app: psycopg.Connection[Any], table: str) -> None:
+    for user, other in ((ADA, BOB), (BOB, ADA)):
+        become(app, user)
+        found = seen(app, table)
+        assert {owner for kind, owner, _ in found if kind == "task"} == {user}
+        assert {project for kind, _, project in found if kind == "prompt"} == {"a", "b"}
+        text = str(app.execute(f"select * from {table}".encode()).fetchall())
+        assert other not in text
+    become(app, "")
+    assert all(kind != "task" for kind, *_ in seen(app, table))
+
+
+@pytest.mark.parametrize("table", HISTORY)
+def test_a_scope_with_projects_sees_their_history_only(app: psycopg.Connection[Any], table: str) -> None:
+    become(app, ADA, "a")
+    assert {project for kind, _, project in seen(app, table) if kind != "task"} == {"a"}
+    for projects_ in ("", "c"):
+        become(app, ADA, projects_)
+        assert {kind for kind, *_ in seen(app, table)} == {"task"}
+
+
+@pytest.mark.parametrize("table", HISTORY)
+def test_without_settings_no_history_is_visible(app: psycopg.Connection[Any], table: str) -> None:
+    for _ in range(2):  # unset the first time, and '' the second
+        assert app.execute(f"select * from {table}".encode()).fetchall() == []
+        become(app, ADA)
+        assert app.execute(f"select * from {table}".encode()).fetchall() != []
+        app.commit()
+
+
+@pytest.mark.parametrize("table", APPENDED)
+@pytest.mark.parametrize("act", ["delete from {}", "update {} set {} = {}", "truncate {} cascade", "drop table {}"])
+def test_the_role_changes_and_removes_no_revision(app: psycopg.Connection[Any], table: str, act: str) -> None:
+    column = "revision" if table == "revision_states" else "number"
+    become(app, ADA)
+    with pytest.raises(errors.InsufficientPrivilege):
+        app.execute(act.format(table, column, column).encode())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"insert into revisions (kind, item, version, action, at, owner) values ('task', 1, 99, 'add', '', '{BOB}')",
+        "insert into revisions (kind, item, version, action, at) values ('task', 1, 99, 'add', '')",
+        "insert into revisions (kind, item, version, action, at, project) values ('prompt', 1, 99, 'add', '', :b)",
+        "insert into revisions (kind, item, version, action, at) values ('prompt', 1, 99, 'add', '')",
+        "insert into revision_states select :hidden, 'x'",
+        f"insert into trash (kind, item, id, owner, name, title, version, deleted_at) "
+        f"values ('task', 99, 'x', '{BOB}', '', '', 1, '')",
+        "insert into trash (kind, item, id, project, name, title, version, deleted_at) "
+        "values ('prompt', 99, 'x', :b, 'x', '', 1, '')",
+        f"update trash set owner = '{BOB}' where kind = 'task'",
+        "update trash set project = :b where kind = 'prompt'",
+    ],
+)
+def test_nothing_is_put_into_the_history_of_others(
+    roles: tuple[str, str], app: psycopg.Connection[Any], sql: str
+) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        [[b]] = owner.execute("select number from projects where name = 'b'").fetchall()
+        newest = "select max(number) from revisions where owner = %s and action <> 'delete'"
+        [[hidden]] = owner.execute(newest, [BOB]).fetchall()
+    become(app, ADA, "a")
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        app.execute(sql.replace(":b", str(b)).replace(":hidden", str(hidden)).encode())
+
+
+def test_the_trash_of_others_is_neither_changed_nor_emptied(
+    roles: tuple[str, str], app: psycopg.Connection[Any]
+) -> None:
+    become(app, ADA, "a")
+    assert app.execute("update trash set deleted_at = deleted_at").rowcount == 2
+    assert app.execute("delete from trash").rowcount == 2
+    become(app, BOB, "*")
+    assert seen(app, "trash") == {("task", BOB, None), ("prompt", None, "b")}
+
+
+def prune(connection: psycopg.Connection[Any], history: str, versions: int, trash: str) -> int:
+    """All steps of pruning, in the one transaction of a test; how many rows went."""
+    removed = position = 0
+    while rows := connection.execute(
+        "select reached, removed from satchel_prune(%s, %s, %s, %s, 10)", [history, versions, trash, position]
+    ).fetchall():
+        [(position, count)] = rows
+        removed += count
+    return removed
+
+
+def count(connection: psycopg.Connection[Any]) -> dict[str, int]:
+    return {table: connection.execute(f"select count(*) from {table}".encode()).fetchall()[0][0] for table in HISTORY}
+
+
+def test_the_function_for_pruning_removes_only_what_its_rules_allow(postgres: PostgresServer) -> None:
+    """It works for all users at once, whoever calls it, and keeps what is young, or among the newest versions."""
+    roles = make_store(postgres)
+    with psycopg.connect(roles[0]) as owner, psycopg.connect(roles[1]) as app:
+        before = count(owner)
+        assert prune(app, OLD, 1, OLD) == 0
+        assert prune(app, FUTURE, 20, OLD) == 0
+        become(app, ADA, "a")
+        removed = prune(app, FUTURE, 2, OLD)
+        app.commit()
+        after = count(owner)
+        sql = "select kind, item, count(*) from revisions group by kind, item having count(*) > 2"
+        assert owner.execute(sql).fetchall() == []
+        # Of the deleted ones, versions 2 (as it was) and 3 (the deletion) stay; of the others all two.
+        assert (before["revisions"] - after["revisions"], removed, after["trash"]) == (4, 4, before["trash"])
+        assert prune(app, OLD, 1, FUTURE) > 0
+        app.commit()
+        assert count(owner)["trash"] == 0
+        assert owner.execute("select count(*) from revisions where action = 'delete'").fetchall() == [(0,)]
+        kept = owner.execute("select title from prompts union all select title from tasks").fetchall()
+        assert sorted(title for (title,) in kept) == sorted(
+            ["Kept", "Kept", f"Kept again by {ADA}", f"Kept again by {BOB}"]
+        )
+
+
+def test_the_function_for_pruning_does_not_run_a_callers_tables_or_functions(app: psycopg.Connection[Any]) -> None:
+    app.execute("create table pg_temp.seen (who text)")
+    app.execute("grant all on pg_temp.seen to public")
+    app.execute(
+        "create function pg_temp.spy() returns bigint language plpgsql as "
+        "$$ begin insert into pg_temp.seen values (current_user); return 1; end $$"
+    )
+    for table in ("revisions", "trash", "prompts", "resources", "projects"):
+        columns = "'x' as kind, 1 as item, 1 as version, '' as at, 1 as project, '' as deleted_at"
+        app.execute(f"create view pg_temp.{table} as select pg_temp.spy() as number, {columns}".encode())
+    app.execute("create function pg_temp.cardinality(anyarray) returns int language sql as 'select pg_temp.spy()::int'")
+    app.execute("set search_path = pg_temp, public")
+    become(app, ADA, "a")
+    prune(app, FUTURE, 1, FUTURE)
+    assert app.execute("select * from pg_temp.seen").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "alter function satchel_prune set search_path = pg_temp",
+        "alter function satchel_prune security invoker",
+        "create or replace function satchel_prune(text, bigint, text, bigint, bigint) "
+        "returns table (reached bigint, removed bigint) language sql as 'select 1, 1'",
+        "alter table revisions disable row level security",
+        "drop policy revisions_visible on revisions",
+        "alter policy trash_visible on trash using (true)",
+    ],
+)
+def test_the_role_cannot_take_the_security_of_history_down(app: psycopg.Connection[Any], sql: str) -> None:
+    with pytest.raises(errors.InsufficientPrivilege):
+        app.execute(sql.encode())
