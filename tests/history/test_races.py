@@ -13,6 +13,7 @@ import pytest
 from satchel.errors import Refused
 from satchel.model import (
     Author,
+    ChangeQuery,
     PromptDraft,
     PromptPatch,
     ResourceDraft,
