@@ -291,8 +291,9 @@ def test_a_task_is_meant_by_its_number_with_or_without_a_hash(satchel: Command) 
     assert done(satchel("task", "show", "#2")).startswith("2  Second\n")
     assert done(satchel("task", "edit", "#1", "Changed")) == "Changed task 1: Changed\n"
     assert done(satchel("task", "done", "#1", "2")) == "Done: task 1: Changed\nDone: task 2: Second\n"
-    assert done(satchel("task", "delete", "#1", "#2")) == "Deleted task 1, 2.\n"
-    assert "task 2 is not among your tasks" in failed(satchel("task", "show", "#2"), 3)
+    assert done(satchel("task", "delete", "#1", "#2")).startswith("Deleted task 1, 2.\n")
+    assert "task #2 is in the trash" in failed(satchel("task", "show", "#2"), 3)
+    assert "task 9 is not among your tasks" in failed(satchel("task", "show", "#9"), 3)
 
 
 def test_the_user_is_the_one_of_the_environment_else_the_local_one(satchel: Command) -> None:

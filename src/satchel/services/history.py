@@ -48,7 +48,7 @@ def list_versions(
 ) -> tuple[FoundItem, list[Revision], bool]:
     """An item, its revisions before a version, the newest first, and whether there are more.
 
-    An item that was not changed since history is kept has one revision, with the number 0.
+    A newest version that was not recorded, because no history was kept yet, has a revision with the number 0.
 
     Raises:
         NotFound, AmbiguousItem: as `references.find`.
@@ -57,8 +57,10 @@ def list_versions(
     most = limit + 1 if query == EVERY_CHANGE else 2**31
     found = revisions.of_items(tx, item.kind, item.numbers, item.projects, before=before, limit=most)
     live = item.live
-    if live is not None and live.version < before and not revisions.of_items(tx, item.kind, [live.number], limit=1):
-        found = [_known(live), *found]
+    if live is not None and live.version < before:
+        newest = revisions.of_items(tx, item.kind, [live.number], limit=1)
+        if not newest or newest[0].version < live.version:
+            found = [_known(live), *found]
     found = [one for one in found if _is_wanted(one, query)]
     return item, found[:limit], len(found) > limit
 
