@@ -10,6 +10,16 @@ from satchel.storage import argument_history as rows
 from satchel.storage.database import Tx
 
 
+def key_within(project: str, prompt: str) -> str:
+    """The key of the values that were given to a prompt of a project."""
+    return f"{project}/{prompt}"
+
+
+def forget(tx: Tx, prompt_key: str) -> None:
+    """Remove the values that any user gave to the arguments of a prompt."""
+    rows.delete(tx, prompt_key)
+
+
 def has_new(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) -> bool:
     """Whether any of the values was not remembered within the last day."""
     kept = _storable(values)

@@ -7,7 +7,7 @@ from satchel import clock
 from satchel.errors import StoreError
 from satchel.log import log, log_surprise
 from satchel.model import Scope
-from satchel.services import references, restoring
+from satchel.services import argument_history, references, restoring
 from satchel.storage import pruning as rows
 from satchel.storage.database import Cutoffs, Database, Tx
 
@@ -67,4 +67,6 @@ def purge(tx: Tx, scope: Scope, reference: str) -> references.FoundItem:
         restoring.delete(tx, scope, item.live)
     for number in item.numbers:
         rows.remove(tx, item.kind, number)
+    if item.kind == "prompt":
+        argument_history.forget(tx, argument_history.key_within(scope.project, item.key))
     return item

@@ -38,3 +38,8 @@ def put(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
     for argument, value in sorted(values.items()):
         tx.run(keep, owner=owner, prompt=prompt, argument=argument, value=value, now=tx.now)
         tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=_KEPT)
+
+
+def delete(tx: Tx, prompt: str) -> None:
+    """Delete the values of a prompt, of all users."""
+    tx.run("delete from argument_values where prompt = :prompt", prompt=prompt)

@@ -89,7 +89,7 @@ def history_key(found: FoundPrompt, scope: Scope) -> str:
     A library's prompt has one history in all projects, unless the scope may enter only some of them.
     """
     is_shared = isinstance(found, LibraryTemplate) and scope.projects is None
-    return found.name if is_shared else f"{scope.project}/{found.name}"
+    return found.name if is_shared else argument_history.key_within(scope.project, found.name)
 
 
 def fill_in(context: Context, found: FoundPrompt, given: dict[str, str]) -> str:
