@@ -176,7 +176,8 @@ def test_toolsets_and_read_only_narrow_the_server(file: str) -> None:
     async def conversation() -> None:
         server = create_server("satchel", database=file, toolsets=["tasks"], read_only=True)
         async with Client(server) as client:
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["list_tasks", "list_projects", "history"]
+            listed = (await client.list_tools()).tools
+            assert [tool.name for tool in listed] == ["list_tasks", "list_projects", "history"]
 
     asyncio.run(conversation())
 
