@@ -1,11 +1,13 @@
-"""A store with the project `default`, on each engine in turn."""
+"""A store with the project `default`, on each engine in turn; and a clock that is turned."""
 
 from collections.abc import Iterator
 
 import pytest
 
+from satchel import clock
 from satchel.services import projects
 from satchel.storage.database import Database, open_database
+from tests.history.calendar import Calendar
 from tests.history.store import ADA
 
 
@@ -16,3 +18,11 @@ def database(store: str) -> Iterator[Database]:
     projects.require(opened, ADA)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def calendar(monkeypatch: pytest.MonkeyPatch) -> Calendar:
+    """A clock that stands still but for ticks, until a test lets days pass."""
+    calendar = Calendar()
+    monkeypatch.setattr(clock, "now", calendar)
+    return calendar

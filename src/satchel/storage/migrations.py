@@ -407,62 +407,83 @@ create function satchel_prune(
     history_before text, versions bigint, trash_before text, after bigint, most bigint
 ) returns table (reached bigint, removed bigint) language plpgsql security definer as $$
 declare
-    gone_kind text;
-    gone_item bigint;
-    contents bigint[];
+    most_items constant bigint := most / 10;
+    is_past boolean;
+    gone text;  -- the kind of what is removed, and the numbers
+    numbers bigint[];
+    project_number bigint;
+    is_in_trash boolean := true;
 begin
-    select max(w.number) into reached
-        from (select number from revisions where number > after and at < history_before order by number limit most) w;
-    if reached is not null then
+    select max(w.number), bool_or(w.at < history_before and w.action <> 'known') into reached, is_past
+        from (select number, at, action from revisions where number > after order by number limit most) w;
+    if is_past then
         delete from revisions r where r.number > after and r.number <= reached and r.at < history_before
             and exists (
-                select from revisions n where n.kind = r.kind and n.item = r.item and n.version > r.version
-                order by n.version offset versions - 1 limit 1
+                select from revisions n
+                where n.kind = r.kind and n.item = r.item and n.version > r.version and n.action <> 'delete'
+                order by n.version limit 1 offset versions - 1
             );
         get diagnostics removed = row_count;
         return next;
         return;
     end if;
-    select kind, item into gone_kind, gone_item from trash
-        where deleted_at < trash_before order by deleted_at, item limit 1 for update skip locked;
-    if gone_kind is null then
+    reached := after;
+    select kind, array[item], item into gone, numbers, project_number from trash
+        where deleted_at < trash_before order by deleted_at, kind, item limit 1 for update skip locked;
+    if gone is null then
         return;
     end if;
-    reached := after;
-    if gone_kind = 'project' then
-        contents := array(select number from prompts where project = gone_item limit most / 10);
-        delete from revisions where kind = 'prompt' and item = any (contents);
-        delete from prompts where number = any (contents);
-        if cardinality(contents) = 0 then
-            contents := array(select number from resources where project = gone_item limit most / 10);
-            delete from revisions where kind = 'resource' and item = any (contents);
-            delete from resources where number = any (contents);
-        end if;
-        if cardinality(contents) = 0 then
-            contents := array(
-                select item from trash where project = gone_item and kind in ('prompt', 'resource') limit most / 10
+    if gone = 'project' then
+        is_in_trash := false;
+        gone := 'prompt';
+        numbers := array(select number from prompts where project = project_number order by number limit most_items);
+        if numbers = '{}' then
+            gone := 'resource';
+            numbers := array(
+                select number from resources where project = project_number order by number limit most_items
             );
-            delete from revisions r using trash t
-                where t.project = gone_item and t.kind in ('prompt', 'resource') and t.item = any (contents)
-                and r.kind = t.kind and r.item = t.item;
-            delete from trash
-                where project = gone_item and kind in ('prompt', 'resource') and item = any (contents);
         end if;
-        removed := cardinality(contents) + 1;
-        if removed > 1 then
-            return next;
-            return;
+        if numbers = '{}' then
+            is_in_trash := true;
+            foreach gone in array array['prompt', 'resource'] loop
+                numbers := array(
+                    select item from trash
+                    where kind = gone and project = project_number order by item limit most_items
+                );
+                exit when numbers <> '{}';
+            end loop;
         end if;
-        delete from projects where number = gone_item;
+        if numbers = '{}' then
+            -- The foreign key would do this by itself, of all tasks in one go.
+            update tasks set project = null where number in (
+                select number from tasks where project = project_number order by number limit most
+            );
+            get diagnostics removed = row_count;
+            if removed > 0 then
+                return next;
+                return;
+            end if;
+            gone := 'project';
+            numbers := array[project_number];
+        end if;
     end if;
     delete from revisions where number in (
-        select number from revisions where kind = gone_kind and item = gone_item order by number limit most
+        select number from revisions where kind = gone and item = any (numbers) order by number limit most
     );
     get diagnostics removed = row_count;
-    if removed = 0 then
-        delete from trash where kind = gone_kind and item = gone_item;
+    if removed < most then
+        if is_in_trash then
+            delete from trash where kind = gone and item = any (numbers);
+        end if;
+        if gone = 'project' then
+            delete from projects where number = project_number;
+        elsif not is_in_trash and gone = 'prompt' then
+            delete from prompts where number = any (numbers);
+        elsif not is_in_trash then
+            delete from resources where number = any (numbers);
+        end if;
+        removed := removed + cardinality(numbers);
     end if;
-    removed := removed + 1;
     return next;
 end
 $$;

@@ -1,0 +1,173 @@
+"""Pruning keeps what the retention promises: young versions, the newest of each item, and the trash for its days."""
+
+import pytest
+
+from satchel.errors import NotFound, VersionMissing
+from satchel.model import Prompt, Retention, Scope
+from satchel.services import history, projects, prompts, pruning, tasks
+from satchel.storage import revisions
+from satchel.storage.database import Database
+from tests.history.calendar import Calendar
+from tests.history.store import (
+    ADA,
+    add_projects,
+    add_prompt,
+    add_resource,
+    add_task,
+    delete_prompt,
+    delete_task,
+    edit_prompt,
+    read,
+    restore,
+    write,
+)
+
+
+def kept(database: Database, prompt: Prompt) -> list[int]:
+    """The versions of a prompt that are kept, each of which can be read."""
+    reference = prompt.id if prompt.id in _deleted(database) else prompt.name
+    with database.read(ADA) as tx:
+        found = [one.version for one in reversed(revisions.of_items(tx, "prompt", [prompt.number]))]
+        for one in revisions.of_items(tx, "prompt", [prompt.number]):
+            if one.action != "delete":
+                text = history.read_version(tx, ADA, reference, one.version).state.text
+                assert text.startswith(f"Text {one.version}.")
+    return found
+
+
+def _deleted(database: Database) -> set[str]:
+    return {one.id for one in read(database, ADA, lambda tx: history.list_trash(tx, ADA, is_everything=True))}
+
+
+def add_versions(database: Database, calendar: Calendar, title: str, count: int, days: int) -> Prompt:
+    """A prompt with some versions, each some days after the one before."""
+    prompt = add_prompt(database, ADA, title, "Text 1. And so on.")
+    for version in range(2, count + 1):
+        calendar.day += days
+        prompt = edit_prompt(database, ADA, prompt, f"Text {version}. And so on.")
+    return prompt
+
+
+def test_young_versions_stay_and_of_old_ones_the_newest(database: Database, calendar: Calendar) -> None:
+    database.retention = Retention(history_days=10, history_versions=3)
+    daily = add_versions(database, calendar, "Daily", 30, days=1)
+    rare = add_versions(database, calendar, "Rare", 6, days=100)
+    pruning.prune(database)
+    assert kept(database, daily) == [28, 29, 30]  # all are old by now
+    assert kept(database, rare) == [4, 5, 6]
+    again = add_versions(database, calendar, "Again", 30, days=1)
+    pruning.prune(database)
+    assert kept(database, again) == [*range(21, 31)]  # the tenth day back is over by some ticks
+    with pytest.raises(VersionMissing) as missing:
+        read(database, ADA, lambda tx: history.read_version(tx, ADA, "rare", 3))
+    assert missing.value.kept == (6, 5, 4)
+    with pytest.raises(VersionMissing):
+        restore(database, ADA, "rare", 1)
+    calendar.day += 1000
+    pruning.prune(database)
+    assert [kept(database, one) for one in (daily, rare, again)] == [[28, 29, 30], [4, 5, 6], [28, 29, 30]]
+    assert pruning.prune(database) == 0
+
+
+def test_the_newest_version_alone_can_be_kept(database: Database, calendar: Calendar) -> None:
+    database.retention = Retention(history_days=0, history_versions=1)
+    prompt = add_versions(database, calendar, "Tee", 4, days=1)
+    calendar.day += 1
+    pruning.prune(database)
+    assert kept(database, prompt) == [4]
+    assert restore(database, ADA, "satchel://project/default").is_changed is False
+    with pytest.raises(VersionMissing):
+        restore(database, ADA, "tee")
+    delete_prompt(database, ADA, prompt)
+    calendar.day += 1
+    pruning.prune(database)
+    assert kept(database, prompt) == [4, 5]  # the deletion, and what comes back
+    assert restore(database, ADA, "tee").item.content == "Text 4. And so on."
+
+
+def test_deleted_items_go_after_their_days_with_all_their_versions(database: Database, calendar: Calendar) -> None:
+    database.retention = Retention(trash_days=30)
+    first, second = (add_versions(database, calendar, title, 3, days=0) for title in ("First", "Second"))
+    task = add_task(database, ADA, "Task")
+    delete_prompt(database, ADA, first)
+    delete_task(database, ADA, task.number)
+    calendar.day += 29
+    delete_prompt(database, ADA, second)
+    pruning.prune(database)
+    assert _deleted(database) == {first.id, second.id, task.id}
+    calendar.day += 2
+    with pytest.raises(NotFound):  # before anything was pruned
+        restore(database, ADA, "first")
+    pruning.prune(database)
+    assert _deleted(database) == {second.id}
+    assert kept(database, second) == [1, 2, 3, 4]
+    with database.read(ADA) as tx:
+        assert revisions.of_items(tx, "prompt", [first.number]) == revisions.of_items(tx, "task", [task.number]) == []
+        assert tx.all("select count(*) from revision_states where revision not in (select number from revisions)") == [
+            (0,)
+        ]
+    assert restore(database, ADA, "second").item.version == 5
+
+
+def test_without_a_trash_nothing_comes_back_and_with_an_empty_one_neither(
+    database: Database, calendar: Calendar
+) -> None:
+    database.retention = Retention(trash_days=0)
+    one, two = add_prompt(database, ADA, "One"), add_prompt(database, ADA, "Two")
+    delete_prompt(database, ADA, one)
+    with pytest.raises(NotFound):
+        restore(database, ADA, one.id)
+    assert _deleted(database) == set()
+    pruning.prune(database)
+    database.retention = Retention()
+    delete_prompt(database, ADA, two)
+    assert _deleted(database) == {two.id}
+    pruning.prune(database, empty_trash=True)
+    assert _deleted(database) == set()
+    with database.read(ADA) as tx:
+        assert tx.all("select kind from revisions where kind <> 'project'") == tx.all("select kind from trash") == []
+
+
+def test_a_deleted_project_goes_whole_and_its_tasks_stay(database: Database, calendar: Calendar) -> None:
+    add_projects(database, "p")
+    inside = Scope(user=ADA.user, project="p")
+    prompt, document = add_prompt(database, inside, "Tee"), add_resource(database, inside, "doc")
+    delete_prompt(database, inside, add_prompt(database, inside, "Gone"))
+    task, deleted = add_task(database, ADA, "Task", project="p"), add_task(database, ADA, "Other", project="p")
+    outside = add_prompt(database, ADA, "Tee")
+    write(database, ADA, lambda tx: projects.delete(tx, "p"))
+    calendar.day += 29
+    delete_task(database, ADA, deleted.number)
+    pruning.prune(database)
+    assert read(database, ADA, lambda tx: tx.all("select count(*) from prompts")) == [(2,)]
+    calendar.day += 2
+    pruning.prune(database)
+    with database.read(ADA) as tx:
+        assert [
+            tx.all(f"select name from {table} order by name") for table in ("projects", "prompts", "resources")
+        ] == [
+            [("default",)],
+            [("tee",)],
+            [],
+        ]
+        assert prompts.get_by_name(tx, ADA, "tee") == outside
+        for kind, number in (("prompt", prompt.number), ("resource", document.number)):
+            assert revisions.of_items(tx, kind, [number]) == []  # type: ignore[arg-type]
+        assert tasks.find(tx, ADA, task.number).project_number is None
+        assert tx.all("select kind, item from trash") == [("task", deleted.number)]
+    assert restore(database, ADA, f"#{deleted.number}").item.project is None
+    assert pruning.prune(database) == 0
+
+
+def test_a_purged_item_leaves_nothing_behind(database: Database, calendar: Calendar) -> None:
+    for title in ("Tee", "Tee"):
+        prompt = add_versions(database, calendar, title, 3, days=0)
+        delete_prompt(database, ADA, prompt)
+    live = add_prompt(database, ADA, "Tee", "needle")
+    other = add_prompt(database, ADA, "Other", "needle")
+    write(database, ADA, lambda tx: pruning.purge(tx, ADA, "tee"))
+    with database.read(ADA) as tx:
+        assert tx.all("select item from revisions where kind = 'prompt'") == [(other.number,)]
+        assert tx.all("select * from trash") == tx.all("select * from revision_states") == []
+        assert tx.all("select number from prompts") == tx.all("select prompt from prompt_texts") == [(other.number,)]
+    assert add_prompt(database, ADA, "Tee").version == 1 and live.version == 9
