@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from satchel import clock
 from satchel.model import Scope
 from satchel.services import rules
-from satchel.services.tasks import owner
+from satchel.services.users import owner
 from satchel.storage import argument_history as rows
 from satchel.storage.database import Tx
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from satchel.model import Scope
 from satchel.services import rules
 from satchel.services.projects import current
-from satchel.services.tasks import owner
+from satchel.services.users import owner
 from satchel.storage import completion as rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx

@@ -11,7 +11,7 @@ from msgspec import Struct
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem
-from satchel.services import projects, prompts, resources, rules, states, tasks
+from satchel.services import projects, prompts, resources, rules, states, tasks, users
 from satchel.storage import trash
 from satchel.storage.database import Tx
 
@@ -123,7 +123,7 @@ def _find_task(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     except NotFound:
         if not key.isascii() or not key.isdigit() or len(key) > 18:
             return None
-    trashed = trash.task(tx, tasks.owner(scope), int(key), trash.kept_since(tx))
+    trashed = trash.task(tx, users.owner(scope), int(key), trash.kept_since(tx))
     if trashed is None or not _may_see(tx, scope, trashed):
         return None
     return FoundItem(kind="task", key=f"#{trashed.number}", live=None, trashed=(trashed,), projects=where)

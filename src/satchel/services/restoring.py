@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
 from satchel.model import UNSET, Item, PromptPatch, ResourcePatch, Scope, TaskPatch, TrashedItem
-from satchel.services import history, projects, prompts, references, resources, states, tasks
+from satchel.services import blockers, history, projects, prompts, references, resources, states, tasks
 from satchel.services.history import OldVersion
 from satchel.services.recording import restoring
 from satchel.services.references import FoundItem
@@ -147,8 +147,8 @@ def _bring_back(tx: Tx, scope: Scope, trashed: TrashedItem, old: OldVersion) -> 
 def _choose_blockers(tx: Tx, scope: Scope, live: Item, old: OldVersion) -> list[int]:
     """The blockers of an old version that still exist; of those that the scope may not see, the ones of today."""
     present = states.read("task", states.encode(live)).blocked_by
-    hidden = {*present} - {*tasks.hide_blockers(tx, scope, present)}
-    former = tasks.hide_blockers(tx, scope, tasks.check_blockers(tx, scope, old.state.blocked_by))
+    hidden = {*present} - {*blockers.keep_visible(tx, scope, present)}
+    former = blockers.keep_visible(tx, scope, blockers.keep_existing(tx, scope, old.state.blocked_by))
     return sorted({*former, *hidden})
 
 
@@ -176,7 +176,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
         tags=state.tags,
         priority=state.priority,
         due=state.due,
-        blocked_by=tasks.hide_blockers(tx, scope, state.blocked_by),
+        blocked_by=blockers.keep_visible(tx, scope, state.blocked_by),
         completed_at=state.completed_at,
     )
     return states.of_task(tasks.update(tx, scope, live.number, changed, live.version))
@@ -201,6 +201,6 @@ def _missing_blockers(tx: Tx, scope: Scope, old: OldVersion, now: Item) -> list[
     if now.kind != "task":
         return []
     state = states.read("task", states.encode(now))
-    former = tasks.hide_blockers(tx, scope, old.state.blocked_by)
+    former = blockers.keep_visible(tx, scope, old.state.blocked_by)
     gone = [f"#{number}" for number in former if number not in state.blocked_by]
     return [f"It was blocked by {', '.join(gone)}, which no longer exists."] if gone else []

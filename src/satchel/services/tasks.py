@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import Forbidden, MissingBlocker, NotFound, VersionConflict, WrongArgument
+from satchel.errors import Forbidden, NotFound, VersionConflict
 from satchel.model import (
     PRIORITIES,
     UNSET,
@@ -21,14 +21,14 @@ from satchel.model import (
     TaskStatus,
     TrashedItem,
 )
-from satchel.services import projects, rules
+from satchel.services import blockers, projects, rules
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_task
 from satchel.services.suggestions import closest_names
+from satchel.services.users import owner
 from satchel.storage import projects as project_rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
-from satchel.storage import trash
 from satchel.storage.database import Tx, Violation
 
 Reference = str | int
@@ -48,7 +48,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
     """
     draft = rules.clean("task", draft)
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
-    return _hide_blockers(tx, scope, [_insert(tx, scope, draft, project)])[0]
+    return blockers.hide_in(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
 def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
@@ -200,11 +200,11 @@ def update(
     if patch.tags is not UNSET:
         rows.set_tags(tx, user, task.number, patch.tags)
     if patch.blocked_by is not UNSET:
-        _set_blockers(tx, scope, task.number, patch.blocked_by)
+        blockers.set_all(tx, scope, task.number, patch.blocked_by)
     has_other_status = patch.status is not UNSET or patch.completed_at is not UNSET
     _announce(tx, user, task.number, with_blocked=has_other_status)
     after = _record_update(tx, before)
-    return _hide_blockers(tx, scope, [after])[0]
+    return blockers.hide_in(tx, scope, [after])[0]
 
 
 def complete(tx: Tx, scope: Scope, reference: Reference) -> tuple[Task, bool]:
@@ -260,7 +260,7 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
         tags=state.tags,
         priority=state.priority,
         due=state.due,
-        blocked_by=check_blockers(tx, scope, state.blocked_by),
+        blocked_by=blockers.keep_existing(tx, scope, state.blocked_by),
     )
     was = TaskDetails(
         item.number,
@@ -281,38 +281,8 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
             _renew(tx, blocked)
             _announce(tx, user, number)
     if item.blocks:
-        _check_circle(tx, user, task.number)
+        blockers.check_circle(tx, user, task.number)
     return task
-
-
-def check_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Those of some former blockers that still exist.
-
-    Raises:
-        MissingBlocker: one of the others is in the trash, and can be brought back first.
-    """
-    present = rows.visible(tx, owner(scope), blockers, None)
-    gone = hide_blockers(tx, scope, [number for number in blockers if number not in present])
-    for trashed in trash.by_number(tx, "task", gone, trash.kept_since(tx)):
-        raise MissingBlocker(trashed.number, trashed.title)
-    return [number for number in blockers if number in present]
-
-
-def hide_blockers(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
-    """Those of some former blockers that the scope may see."""
-    if scope.projects is None or not blockers:
-        return list(blockers)
-    allowed = projects.allowed_numbers(tx, scope)
-    seen = rows.visible(tx, owner(scope), blockers, scope.projects)
-    deleted = trash.by_number(tx, "task", blockers)
-    seen |= {one.number for one in deleted if one.project is None or one.project in allowed}
-    return [number for number in blockers if number in seen]
-
-
-def owner(scope: Scope) -> str:
-    """The user whose tasks a call is about."""
-    assert scope.user is not None, "a scope for tasks names a user"
-    return scope.user
 
 
 def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: TaskDetails | None = None) -> TaskDetails:
@@ -326,9 +296,9 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Ta
         rows.set_tags(tx, user, task.number, draft.tags)
     if was is not None:
         rows.set_blockers(tx, user, task.number, draft.blocked_by)
-        _check_circle(tx, user, task.number)
+        blockers.check_circle(tx, user, task.number)
     elif draft.blocked_by:
-        _set_blockers(tx, scope, task.number, draft.blocked_by)
+        blockers.set_all(tx, scope, task.number, draft.blocked_by)
     if draft.blocked_by or was is not None:
         [details] = rows.details(tx, user, [task.number])
     else:
@@ -371,32 +341,6 @@ def _record_update(tx: Tx, before: TaskDetails) -> TaskDetails:
     return after
 
 
-def _set_blockers(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> None:
-    if task in blockers:
-        raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
-    wanted = sorted(set(blockers))
-    possible = [number for number in wanted if 0 < number <= _LARGEST_NUMBER]
-    if scope.projects is not None:
-        # Blockers that the scope cannot see can be neither added nor removed.
-        [before] = rows.details(tx, owner(scope), [task])
-        seen = rows.visible(tx, owner(scope), [*possible, *before.blocked_by], scope.projects)
-        possible = [number for number in possible if number in seen]
-        possible += [number for number in before.blocked_by if number not in seen]
-    try:
-        added = set(rows.set_blockers(tx, owner(scope), task, possible))
-    except Violation as violation:  # one of them was deleted meanwhile
-        raise NotFound("task", str(wanted[0]), scope) from violation
-    missing = [number for number in wanted if number not in added]
-    if missing:
-        raise NotFound("task", str(missing[0]), scope)
-    _check_circle(tx, owner(scope), task)
-
-
-def _check_circle(tx: Tx, user: str, task: int) -> None:
-    if rows.is_circular(tx, user, task):
-        raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
-
-
 def _index(tx: Tx, task: Task) -> None:
     """Bring the searchable text of a task up to date."""
     description = (task.description or "").casefold()
@@ -415,24 +359,7 @@ def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> 
 
 def _details(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
     """Some of the user's tasks; of their blockers, only those that the scope may see."""
-    return _hide_blockers(tx, scope, rows.details(tx, owner(scope), numbers, scope.projects))
-
-
-def _hide_blockers(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskDetails]:
-    """Tasks without the blockers that the scope may not see."""
-    blockers = sorted({number for task in found for number in task.blocked_by})
-    if scope.projects is None or not blockers:
-        return found
-    seen = rows.visible(tx, owner(scope), blockers, scope.projects)
-    return [
-        replace(
-            task,
-            blocked_by=tuple(number for number in task.blocked_by if number in seen),
-            open_blockers=tuple(number for number in task.open_blockers if number in seen),
-            waits_elsewhere=not seen.issuperset(task.open_blockers),
-        )
-        for task in found
-    ]
+    return blockers.hide_in(tx, scope, rows.details(tx, owner(scope), numbers, scope.projects))
 
 
 def _is_number(text: str) -> bool:
