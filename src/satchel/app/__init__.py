@@ -6,6 +6,7 @@ sdk                a contract as a server of the official SDK
 embedding          the settings of a program that embeds Satchel
 open_contract      a contract with its store and libraries, for the owner of the process
 startup            opens the store; reports why a process cannot start
+upkeep             keeps history and trash within the retention, beside the work
 project_discovery  finds the project that the working directory names
 """
 

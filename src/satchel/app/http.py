@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import urlsplit
 
+from satchel.app import upkeep
 from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
 from satchel.auth.allowed_names import allow
@@ -20,7 +21,7 @@ from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
-from satchel.services import projects, pruning, users
+from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard
@@ -150,11 +151,12 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
     stop_watching = watch.start(libraries, listeners.publish)
-    stop_pruning = pruning.start(database)
+    stop_upkeep = None if settings.is_read_only else upkeep.start(database)
 
     def close() -> None:
         stop_watching.set()
-        stop_pruning()
+        if stop_upkeep is not None:
+            stop_upkeep()
         listeners.close()
         libraries.renderer.close()
         database.close()

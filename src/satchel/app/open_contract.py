@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from satchel.app import project_discovery
+from satchel.app import project_discovery, upkeep
 from satchel.app.startup import CannotStart, open_store
 from satchel.config import Settings
 from satchel.contracts import load
@@ -84,9 +84,7 @@ class OpenContract:
     def prune(self) -> None:
         """Keep history and trash within their retention from now on, in a thread of its own."""
         if self._database is not None and not self._is_read_only:
-            from satchel.services import pruning  # it imports every service, and a first answer needs one
-
-            self._closing.callback(pruning.start(self._database))
+            self._closing.callback(upkeep.start(self._database))
 
     def watch(self, announce: Callable[[ClientChange], None]) -> None:
         """Watch the store and the libraries, and announce changes, where the contract announces any."""

@@ -1,38 +1,12 @@
 """Keeps history and trash within the retention, in steps that hold the write lock for a few milliseconds each."""
 
-import threading
 from collections.abc import Callable
 
 from satchel import clock
-from satchel.errors import StoreError
-from satchel.log import log, log_surprise
 from satchel.model import Scope
 from satchel.services import argument_history, references, restoring
 from satchel.storage import pruning as rows
 from satchel.storage.database import Cutoffs, Database, Tx
-
-_FIRST = 60.0  # seconds after the start: a server that lives shorter leaves the work to others
-_INTERVAL = 3600.0
-_PAUSE = 0.02  # between two steps, so that writers come first
-
-
-def start(database: Database) -> Callable[[], None]:
-    """Prune in a thread of its own, now and then; returns what stops it."""
-    stopped = threading.Event()
-
-    def work() -> None:
-        delay = _FIRST
-        while not stopped.wait(delay):
-            delay = _INTERVAL
-            try:
-                prune(database, pause=lambda: stopped.wait(_PAUSE))
-            except StoreError as error:
-                log(f"pruning: {error}")
-            except Exception:
-                log_surprise("pruning")
-
-    threading.Thread(target=work, name="satchel-pruning", daemon=True).start()
-    return stopped.set
 
 
 def prune(database: Database, *, pause: Callable[[], object] = lambda: None, empty_trash: bool = False) -> int:

@@ -7,6 +7,7 @@ resources        the tools and methods for documents
 tasks            the tools for tasks
 projects         the tool for projects
 history          the tools that read what was, and restore it
+history_answers  what these do
 pages            the pages behind satchel:// URIs
 failures         errors: their codes, sentences and hints
 cursors          where the next page of a tool that lists begins

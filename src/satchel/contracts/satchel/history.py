@@ -1,27 +1,12 @@
-"""History: the tool that reads what changed and what was, and the tool that restores it."""
+"""History: the tools that read what changed and what was, and that restore it. `history_answers` has what they do."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.schema import hidden
-from satchel.errors import NotFound, WrongArgument
-from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
-from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, restoring
-from satchel.services import history as versions
-from satchel.services.history import FeedEntry
-from satchel.services.moments import parse_past
-from satchel.services.references import FoundItem
-
-_PAGE = 50
-_ACTIONS = {"known": "kept", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
-# By kind: the tool that a caller must be able to use to see its history.
-_READING: dict[ItemKind, str] = {"prompt": "get_prompt", "resource": "read_resource", "task": "list_tasks"}
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -48,131 +33,19 @@ class Restore(Struct):
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
+# What they do is imported with the first call: it takes 3 ms, and needs services that no other tool does.
 
 
 def history(context: Context, args: History) -> Body:
-    if args.item is UNSET:
-        return _list_changes(context, args)
-    if args.against is not UNSET:
-        return _compare(context, args.item, args.against, args.version or None)
-    if args.version is not UNSET:
-        return _read_version(context, args.item, args.version)
-    return _list_versions(context, args.item, args)
+    from satchel.contracts.satchel import history_answers
+
+    return history_answers.read(context, args)
 
 
 def restore(context: Context, args: Restore) -> Body:
-    _check_kind(context, versions.list_versions(context.tx, context.scope, args.item, limit=1)[0], args.item)
-    done = restoring.restore(context.tx, context.scope, args.item, None if args.version is UNSET else args.version)
-    key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name
-    what = f"{done.item.kind} {key}"
-    if not done.is_changed:
-        text = f"Nothing changed: {what} is like that already, version {done.item.version}"
-    elif done.was_deleted:
-        text = f"Brought back {what}, version {done.item.version}"
-    else:
-        text = f"Restored {what} from version {done.from_version}, now version {done.item.version}"
-    answer: dict[str, Any] = {
-        "kind": done.item.kind,
-        "item": key,
-        "version": done.item.version,
-        "from_version": done.from_version,
-        "changed": done.is_changed,
-    }
-    if done.notes:
-        answer["notes"] = done.notes
-    return shared.reply(" ".join([f"{text}.", *done.notes]), {"project": context.scope.project, "restored": answer})
+    from satchel.contracts.satchel import history_answers
 
-
-# -- parts of history -------------------------------------------------------------------------------------------
-
-
-def _list_changes(context: Context, args: History) -> Body:
-    last = decode_cursor(args.cursor, "h")
-    after, since = 0, ""
-    if args.since is not UNSET and args.since:
-        try:
-            marker = decode_cursor(args.since, "s")
-            after = int(marker[1]) if marker else 0
-        except WrongArgument:
-            moment = parse_past(args.since, context.tx.now)
-            if moment is None:
-                raise WrongArgument("since", "format", value=args.since) from None
-            since = moment
-    query = ChangeQuery(
-        kinds=[kind for kind in KINDS if _may_read(context, kind)],
-        since=since,
-        by=args.by or "",
-        after=after,
-        before=int(last[1]) if last else 2**53,
-    )
-    found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
-    rows = [_describe_change(entry, context.scope) for entry in found]
-    structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
-    lines = [_format_change(entry, context.scope) for entry in found]
-    if found and last is None:
-        structured["since"] = encode_cursor("s", found[0].revision.number)
-        lines.append(f"Later changes: since {structured['since']}")
-    return shared.reply_page(
-        "changes",
-        context.scope.project,
-        lines,
-        structured,
-        next_cursor=encode_cursor("h", found[-1].revision.number) if has_more else None,
-        is_narrowed=bool(args.since or args.by),
-        is_continued=last is not None,
-    )
-
-
-def _list_versions(context: Context, reference: str, args: History) -> Body:
-    last = decode_cursor(args.cursor, "v")
-    before = int(last[1]) if last else 2**53
-    item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
-    _check_kind(context, item, reference)
-    lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
-    lines += [
-        f"v{one.version} {_when(one)} {_ACTIONS[one.action]} by {_who(one.author, context.scope)}" for one in found
-    ]
-    rows = [
-        {"version": one.version, "at": _when(one), "action": one.action, "by": _who(one.author, context.scope)}
-        for one in found
-    ]
-    return shared.reply_page(
-        "versions",
-        None,
-        lines,
-        {"project": context.scope.project, "kind": item.kind, "item": item.key, "versions": rows},
-        next_cursor=encode_cursor("v", found[-1].version) if has_more else None,
-        is_narrowed=False,
-        is_continued=last is not None,
-    )
-
-
-def _read_version(context: Context, reference: str, version: int) -> Body:
-    old = versions.read_version(context.tx, context.scope, reference, version)
-    _check_kind(context, old.item, reference)
-    text = diffs.render(old.item.kind, old.state)
-    head = f"[{old.item.kind} {old.item.key}, version {old.version}]"
-    structured = {"kind": old.item.kind, "item": old.item.key, "version": old.version, "text": text}
-    return shared.reply(text, {"project": context.scope.project, **structured}, head)
-
-
-def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
-    item, old, new, text = diffs.diff(context.tx, context.scope, reference, against, version)
-    _check_kind(context, item, reference)
-    structured = {"kind": item.kind, "item": item.key, "version": new, "against": old, "diff": text}
-    return shared.reply(
-        text or f"Versions {old} and {new} are alike.", {"project": context.scope.project, **structured}
-    )
-
-
-def _may_read(context: Context, kind: ItemKind) -> bool:
-    """Whether the caller may use the tools for a kind of items, on a server that is narrowed to some."""
-    return _READING.get(kind, "list_projects") in context.tools
-
-
-def _check_kind(context: Context, item: FoundItem, reference: str) -> None:
-    if not _may_read(context, item.kind):
-        raise NotFound("item", reference, context.scope)
+    return history_answers.restore(context, args)
 
 
 # -- answers ----------------------------------------------------------------------------------------------------
@@ -182,32 +55,6 @@ HISTORY = shared.answer_with_one(changes=_ROWS, versions=_ROWS, text=shared.STRI
 RESTORED = shared.answer_with(
     restored=shared.object_with(("kind", "item", "version", "changed"), item=shared.STRING, version=shared.INTEGER)
 )
-
-
-def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:
-    one = entry.revision
-    row = {"at": _when(one), "kind": one.kind, "item": entry.key, "action": one.action, "version": one.version}
-    title = {"title": entry.title} if one.kind == "task" else {}
-    return {**row, **title, "by": _who(one.author, scope)}
-
-
-def _format_change(entry: FeedEntry, scope: Scope) -> str:
-    one = entry.revision
-    name = f"{entry.key} {join_lines(entry.title)}" if one.kind == "task" else f"{one.kind} {entry.key}"
-    return f"{_when(one)} {name} {_ACTIONS[one.action]}, v{one.version}, by {_who(one.author, scope)}"
-
-
-def _when(revision: Revision) -> str:
-    return f"{revision.at[:16]}Z"
-
-
-def _who(author: Author, scope: Scope) -> str:
-    """Who made a change, in few words: the program, and the user where it is another one than the caller."""
-    program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
-    if author.caller == "person":
-        program = f"a person with {program}"
-    is_other = author.user not in ("", scope.user)
-    return f"user {author.user[:8]}, {program}" if is_other else program
 
 
 # -- table -----------------------------------------------------------------------------------------------------
