@@ -22,6 +22,7 @@ PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last up
 DEFAULT_PROJECT: Final = "default"
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
+MAX_DESCRIPTION: Final = 10_000  # characters
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "resource", "task", "project")
 STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")

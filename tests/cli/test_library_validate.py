@@ -44,7 +44,7 @@ def test_every_problem_has_its_file_and_line(tmp_path: Path) -> None:
     (library / "prompts" / "linked.md").symlink_to("fine.md")
     problems = [
         "twig.toml:2: prompt 'Bad Key' is skipped: its key may have A-Z, a-z, 0-9, _, . and - only",
-        "twig.toml:3: prompt untexted: description must be text",
+        "twig.toml:3: prompt untexted: description must be text of at most 10000 characters",
         "twig.toml:6: prompt wrong is skipped: required of argument a must be true or false",
         "twig.toml:11: prompt wrong is skipped: argument 3 has no name",
         "twig.toml:13: prompt wrong is skipped: a template cannot name argument 'if': use letters, digits and _, no "

@@ -46,7 +46,7 @@ def check_twig(client: Server) -> None:
     assert answered(client, "prompts/get", {"name": "lib:hack", "arguments": {"who": "kept"}})["error"] == {
         "code": -32602,
         "message": "Invalid params",
-        "data": {"details": "Error rendering prompt template at line 2: 'update' is undefined"},
+        "data": {"details": "Error rendering prompt template at line 2: there is no function update"},
     }
 
 
@@ -70,7 +70,7 @@ def test_in_satchel(store: str, shelf: Path, serve: Callable[..., Server]) -> No
         assert ok(client, "render_prompt", prompt=f"{place}calls")["text"] == CALLED
         assert get_text(client, f"{place}calls") == CALLED
         error = refusal(client, "render_prompt", prompt=f"{place}hack", arguments={"who": "kept"})
-        assert error["message"] == f"Prompt '{place}hack' cannot be filled in at line 2: 'update' is undefined."
+        assert error["message"] == f"Prompt '{place}hack' cannot be filled in at line 2: there is no function update."
 
 
 def test_on_the_command_line(shelf: Path) -> None:
@@ -82,4 +82,4 @@ def test_on_the_command_line(shelf: Path) -> None:
     assert render("lib:all", *(f"{name}=7" for name in NAMES)) == {"name": "lib:all", "text": ALL_GIVEN}
     assert render("lib:calls") == {"name": "lib:calls", "text": CALLED}
     status, said = render("lib:hack", "who=kept")
-    assert status == 1 and "lib/prompts/hack.md:2: 'update' is undefined" in said
+    assert status == 1 and "lib/prompts/hack.md:2: there is no function update" in said

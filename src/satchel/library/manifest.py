@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from satchel.library import files
 from satchel.library.render import Renderer, RenderFailed
-from satchel.model import Argument, can_be_argument
+from satchel.model import MAX_DESCRIPTION, Argument, can_be_argument
 
 MAX_MANIFEST = 256 * 1024
 MAX_PROMPTS = 2000
@@ -120,8 +120,8 @@ class _Reader:
             self._report(line, f"prompt {key} is skipped: it must be a table, as in [prompts.{key}]")
             return None
         description = entry.get("description")
-        if not _is_text(description):
-            self._report(line, f"prompt {key}: description must be text")
+        if not _is_description(description):
+            self._report(line, f"prompt {key}: description must be text of at most {MAX_DESCRIPTION} characters")
             description = None
         arguments = self._read_arguments(key, entry.get("arguments", []), line)
         if arguments is None:
@@ -168,13 +168,13 @@ def _find_mistake(entry: Any, number: int, before: dict[str, Argument]) -> str |
         return f"there are two arguments {name!r}"
     if not isinstance(entry.get("required", False), bool):
         return f"required of argument {name} must be true or false"
-    if not _is_text(entry.get("description")):
-        return f"description of argument {name} must be text"
+    if not _is_description(entry.get("description")):
+        return f"description of argument {name} must be text of at most {MAX_DESCRIPTION} characters"
     return None
 
 
-def _is_text(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and "\0" not in value)
+def _is_description(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and "\0" not in value and len(value) <= MAX_DESCRIPTION)
 
 
 # -- lines, which tomllib does not report -------------------------------------------------------------------------

@@ -114,6 +114,8 @@ class Renderer:
             except (EOFError, OSError):
                 self._discard(worker)
                 raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True) from None
+            if answer.pop("is_worn", False):
+                self._discard(worker)
         if "error" in answer:
             raise RenderFailed(answer["error"], answer.get("line"))
         return answer

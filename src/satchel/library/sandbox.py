@@ -8,9 +8,9 @@ import operator
 from collections.abc import Callable, Iterator
 from functools import wraps
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any
+from typing import Any, Never
 
-from jinja2 import ChainableUndefined, DictLoader, nodes
+from jinja2 import ChainableUndefined, DictLoader, TemplateRuntimeError, nodes
 from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Cycler, Joiner, Namespace, generate_lorem_ipsum, missing
@@ -33,7 +33,8 @@ _ENCODE = "encode"  # it makes bytes, and looks for codecs on the disk
 _TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_") and name != _ENCODE)
 _METHODS = (BuiltinMethodType, FunctionType, MethodType)
 _PLAIN = (str, int, float, list, tuple, dict, range)
-_ENGINE = (BlockReference, Cycler, Joiner, LoopContext, Macro, Namespace, TemplateReference)
+_CALLABLE = (BlockReference, Joiner, LoopContext, Macro)
+_ENGINE = (*_CALLABLE, Cycler, Namespace, TemplateReference)
 
 
 class NotGiven(ChainableUndefined):
@@ -55,16 +56,30 @@ class NotGiven(ChainableUndefined):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = self._undefined_name
         if self._undefined_obj is missing and name in FUNCTIONS:
+            args, kwargs = _fill_undefined(args, kwargs)
             return FUNCTIONS[name](*args, **kwargs)
         if isinstance(self._undefined_obj, NotGiven) and name in _TEXT_METHODS:
             return Method(getattr("", str(name)))(*args, **kwargs)
+        # Never "x is undefined": an argument that was not given is no error, only what is done with it.
+        if self._undefined_obj is missing:
+            raise TemplateRuntimeError(f"there is no function {name}")
+        if isinstance(self._undefined_obj, NotGiven):
+            raise TemplateRuntimeError(f"a text has no method {name}")
         return self._fail_with_undefined_error()
+
+    def __neg__(self) -> Never:
+        raise TemplateRuntimeError("a text has no sign")
+
+    __pos__ = __neg__
 
     def __format__(self, form: str) -> str:
         return format("", form)
 
     def __repr__(self) -> str:
         return repr("")
+
+
+NotGiven.__name__ = "undefined"  # as errors of Python name it
 
 
 def _act_as_text(name: str) -> None:
@@ -95,6 +110,9 @@ class Method:
         return ""
 
 
+Method.__name__ = "method"
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja2 for templates that may come from anyone."""
 
@@ -113,7 +131,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return is_known and super().is_safe_attribute(obj, attr, value)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        return isinstance(obj, (*_ENGINE, NotGiven, Method)) or not callable(obj)
+        return isinstance(obj, (*_CALLABLE, NotGiven, Method)) or not callable(obj)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return _hide_method(super().getattr(obj, attribute))

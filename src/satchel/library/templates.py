@@ -158,8 +158,10 @@ def _fail(error: Exception) -> NoReturn:
     line = error.lineno if isinstance(error, TemplateSyntaxError) else _find_line(error)
     if isinstance(error, TemplateSyntaxError | TemplateRuntimeError):
         what = error.message or "it is wrong"
-    elif isinstance(error, RecursionError | SyntaxError):  # Python compiles nothing that is nested too deep
+    elif isinstance(error, RecursionError):
         what = "it is nested too deep, or calls itself without end"
+    elif isinstance(error, SyntaxError):  # of the Python that Jinja2 makes of a template, with its names of variables
+        what = re.sub(r"\bl_[0-9]+_", "", error.msg)
     else:
         what = f"{type(error).__name__}: {error}"
     raise TemplateFailed(what.removesuffix("."), line) from None

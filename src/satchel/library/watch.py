@@ -9,7 +9,7 @@ from satchel.library.catalog import Libraries
 from satchel.log import log
 from satchel.model import StoreChange
 
-_STEP, _DEBOUNCE = 60, 400  # milliseconds: the quiet time that ends a burst of events, and the longest burst
+_STEP, _DEBOUNCE = 150, 1200  # milliseconds: the quiet time that ends a burst of events, and the longest burst
 _FOLDER_CHECK = 500  # milliseconds between checks that the folders are still the same
 SCAN_INTERVAL = 30.0  # seconds between scans, for changes without an event (network file systems)
 

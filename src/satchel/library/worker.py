@@ -7,12 +7,17 @@ bytes; the first message it sends says that it is ready.
 import json
 import os
 import resource
+import signal
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 from satchel.library.templates import TemplateFailed, Templates
 
 MEMORY = 256 * 1024 * 1024
+_WORN = 96 * 1024 * 1024  # bytes that a worker may keep: what one template leaves behind must not fail the next
+_LONGEST_JOB = 5.0  # seconds; the caller ends a worker much earlier, unless it was killed itself
+_MAX_ERROR = 1000  # characters of an error, which may quote a value
 
 
 def main() -> None:
@@ -21,20 +26,34 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
         os.dup2(nothing, standard)
-    templates = Templates()
+    templates, measure = Templates(), open_memory_meter()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     # A template that broke out of the sandbox could still open no file and no connection, and start no process.
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC):
         resource.setrlimit(limit, (0, 0))
     send(writer, {"ready": True})
     while (job := receive(reader)) is not None:
+        signal.setitimer(signal.ITIMER_REAL, _LONGEST_JOB)  # SIGALRM ends the process
         try:
             answer = JOBS[job["job"]](templates, job)
         except TemplateFailed as failure:
-            answer = {"error": failure.what, "line": failure.line}
+            answer = {"error": failure.what[:_MAX_ERROR], "line": failure.line}
         except (MemoryError, RecursionError):
             answer = {"error": "it needs too much memory"}
-        send(writer, answer)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        send(writer, {**answer, "is_worn": measure() > _WORN})
+
+
+def open_memory_meter() -> Callable[[], int]:
+    """What tells how many bytes this process keeps; 0 where the system has no such file.
+
+    Not getrusage: its maximum includes what the caller had in memory when it started this process.
+    """
+    try:
+        meter = os.open("/proc/self/statm", os.O_RDONLY)  # now, because later the process can open no file
+    except OSError:
+        return lambda: 0
+    return lambda: int(os.pread(meter, 100, 0).split()[1]) * resource.getpagesize()
 
 
 def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +70,7 @@ def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Parse a manifest."""
     try:
         return {"toml": tomllib.loads(job["text"])}
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and that of an integer with thousands of digits
         return {"error": str(error)}
 
 

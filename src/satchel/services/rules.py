@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from satchel.errors import WrongArgument
 from satchel.model import (
     MAX_CONTENT_BYTES,
+    MAX_DESCRIPTION,
     PRIORITIES,
     STATUSES,
     UNSET,
@@ -29,7 +30,6 @@ Query = TypeVar("Query", bound=TextQuery)
 MAX_NAME = 255
 MAX_TITLE = 200
 MAX_TASK_TITLE = 500
-MAX_DESCRIPTION = 10_000
 MAX_QUERY = 1000
 MAX_TAGS = 100
 MAX_BLOCKERS = 100
