@@ -59,6 +59,8 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/libraries.py
 	$(PY) bench/web_calls.py
 	$(PY) bench/satchel_contract.py
+	$(PY) bench/history.py
+	$(PY) bench/history_upkeep.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock

@@ -305,9 +305,8 @@ def time_calls(address: str, rounds: int) -> dict[str, list[float]]:
     store = Store(open_database(address), True)
     projects.require(store.database, SCOPE)
     fill(store)
-    names = [prompt.name for prompt in store.known["2.5 KB"]]
     reads: dict[str, Callable[[Tx], object]] = {
-        "get a prompt": lambda tx: prompts.get_by_name(tx, SCOPE, store.dice.choice(names)),
+        "get a prompt": lambda tx: prompts.get_by_name(tx, SCOPE, store.dice.choice(store.known["2.5 KB"]).name),
         "list prompts": lambda tx: prompts.list_counted(tx, SCOPE, PromptQuery(), limit=20, offset=0),
         "search prompts": lambda tx: prompts.list_counted(tx, SCOPE, PromptQuery(text="shr"), limit=20, offset=0),
         "get a task": lambda tx: tasks.find(tx, SCOPE, store.dice.choice(store.numbers)),
