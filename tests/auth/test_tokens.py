@@ -38,11 +38,15 @@ def test_a_token_identifies_its_user_projects_and_rights(database: Database) -> 
     with database.write() as tx:
         for name in ("one", "two"):
             projects.add(tx, name)
-    _, everything = made(database, user=ADA.upper())
+    all_rights, everything = made(database, user=ADA.upper())
     token, little = made(database, is_read_only=True, projects=["two", "one", "two"], expires_at=later(hours=1))
 
-    assert tokens.identify(database, everything) == Identity(user=ADA, projects=None, is_read_only=False)
-    assert tokens.identify(database, little) == Identity(user=ADA, projects=("two", "one"), is_read_only=True)
+    assert tokens.identify(database, everything) == Identity(
+        user=ADA, projects=None, is_read_only=False, token=all_rights.id
+    )
+    assert tokens.identify(database, little) == Identity(
+        user=ADA, projects=("two", "one"), is_read_only=True, token=token.id
+    )
     assert (token.owner, token.projects, token.is_read_only) == (ADA, ("two", "one"), True)
 
 

@@ -125,8 +125,8 @@ WRONG = {
     "{ name = 'good' }": "there are two arguments 'good'",
     "{ name = 'a', required = 'yes' }": "required of argument a must be true or false",
     "{ name = 'a', required = 1 }": "required of argument a must be true or false",
-    "{ name = 'a', description = 5 }": "description of argument a must be text",
-    '{ name = "a", description = "\\u0000" }': "description of argument a must be text",
+    "{ name = 'a', description = 5 }": "description of argument a must be text of at most 10000 characters",
+    '{ name = "a", description = "\\u0000" }': "description of argument a must be text of at most 10000 characters",
 }
 
 

@@ -61,6 +61,9 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
     ("delete_resource", {"resource": "plan.md"}, "Deleted resource 'plan.md'"),
     ("delete_prompt", {"prompt": "Stand-up"}, "Deleted prompt 'stand-up'"),
+    ("restore", {"item": "#2"}, "Brought back task #2"),
+    ("history", {"item": "#2"}, "task #2\nv"),
+    ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
 ]
 # What is asked of methods before the day's prompt and document are deleted again.
 ASKED = 17  # after so many calls
