@@ -124,20 +124,6 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set
     return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(allowed))}
 
 
-# `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
-# are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
-_DETAILS = f"""
-    select {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
-        project, priority, due,
-        (select string_agg(tag, ',') from task_tags where task = tasks.number),
-        (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
-        (select string_agg(cast(b.blocker as text), ',')
-            from task_blocks b join tasks o on o.number = b.blocker
-            where b.task = tasks.number and o.completed_at is null)
-    from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
-"""
-
-
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
     """Some of an owner's tasks with everything that is stored about them, in the order given."""
     rows = tx.all(_DETAILS, owner=owner, numbers=list(numbers), **confine(allowed))
