@@ -1,5 +1,7 @@
 """Makes an old version, or a deleted item, the newest."""
 
+from contextlib import nullcontext
+
 from msgspec import Struct
 
 from satchel.errors import Forbidden, NotFound, StoreConflict, VersionConflict
@@ -110,7 +112,8 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
     Raises:
         NotFound: it no longer exists.
     """
-    with restoring(tx, undone):
+    # Without a revision to take back this is a plain deletion, and what it does to others is no restore.
+    with restoring(tx, undone) if undone else nullcontext():
         if live.kind == "prompt":
             prompts.delete(tx, _enter(tx, scope, live.project), live.id)
         elif live.kind == "resource":
