@@ -51,7 +51,7 @@ def insert(file: Path, how: str, anchor: str | None, code: str) -> None:
     assert len(places) == 1, f"{anchor!r} is {len(places)} times in {file.name}"
     [place] = places
     if how == "before":
-        lines[place:place] = [code, "\n\n"]
+        lines[place:place] = [code] if code.startswith("from ") else [code, "\n\n"]
     elif how == "first in":
         lines[place + 1 : place + 1] = [f"{code.rstrip()},\n"]
     else:  # last in a tuple

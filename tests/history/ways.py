@@ -10,10 +10,11 @@ from satchel.contracts.runner import Runner
 from satchel.errors import Refused
 from satchel.library import catalog
 from satchel.model import Author, Scope
-from satchel.protocol import Client
+from satchel.protocol import REVISIONS, Call, Client
 from satchel.storage.database import Database, Tx
 from tests.history.store import write
 
+_CALL = Call(id=1, method="tools/call", params={}, revision=REVISIONS["2026-07-28"], client=Client("model", "1"))
 CONTRACTS = ("prompt-store", "mcpkg", "todo", "tasks", "satchel")
 
 
@@ -41,7 +42,7 @@ class Ways:
         if contract == "todo":
             arguments["user_id"] = scope.user
         given = {name: value for name, value in arguments.items() if value is not None}
-        result = self._runners[contract].run_tool(tool, given, scope, lambda *_: None, Client("model", "1"))
+        result = self._runners[contract].run_tool(tool, given, scope, lambda *_: None, _CALL)
         return not result["isError"]
 
     @staticmethod

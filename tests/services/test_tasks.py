@@ -8,7 +8,7 @@ from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
 from satchel.services import projects, tasks
 from satchel.storage.database import Database, open_database
-from satchel.storage.migrations import FIRST
+from satchel.storage.migrations import MIGRATIONS
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
@@ -249,7 +249,7 @@ def test_tasks_of_an_older_store_are_found_by_their_text(empty_store: str, monke
     from satchel.storage import postgres_schema, sqlite
 
     for engine in (postgres_schema, sqlite):
-        monkeypatch.setattr(engine, "MIGRATIONS", (FIRST,))
+        monkeypatch.setattr(engine, "MIGRATIONS", MIGRATIONS[:1])
     old = open_database(empty_store)
     with old.write() as tx:
         sql = """

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.model import Scope, StoreChange
-from satchel.protocol import ClientChange, ProtocolError
+from satchel.protocol import NO_CLIENT, Client, ClientChange, ProtocolError
 from satchel.storage.database import Tx
 
 if TYPE_CHECKING:
@@ -21,8 +21,14 @@ class Reply(Struct, frozen=True):
     structured: Struct | dict[str, Any] | None = None
 
 
-Body = Struct | dict[str, Any] | str | Reply  # what a tool answers, in the contract's own words
-Result = dict[str, Any]  # what a method answers, as MCP defines it
+class Later(Struct, frozen=True):
+    """The rest of a call, run once its transaction is over: what takes long and needs no store, such as a render."""
+
+    finish: Callable[[], Any]  # gives the body of a tool, or the result of a method
+
+
+Body = Struct | dict[str, Any] | str | Reply | Later  # what a tool answers, in the contract's own words
+Result = dict[str, Any]  # what a method answers, as MCP defines it; or a Later that gives it
 Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
@@ -35,6 +41,9 @@ class Context(Struct, frozen=True):
     libraries: "Libraries"  # only where the contract says reads_libraries
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # tells the client how far the call has come
+    prepared: Any = None  # what `prepare` of the tool gave
+    client: Client = NO_CLIENT  # as it introduced itself
+    session: str = ""  # tells clients of the same name apart; empty where the transport cannot
     followups: list[Callable[[Tx], None]] = []
 
     def after_commit(self, act: Callable[[Tx], None]) -> None:
@@ -65,10 +74,13 @@ class Tool(Struct, frozen=True):
     size_argument: str | None = None  # by which a caller asks for a shorter answer
     toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
+    is_listed: bool = True  # else it is served, for callers that know it from before, but not in tools/list
+    # What takes long and needs no store, done before the transaction is opened; its context has no transaction.
+    prepare: Callable[[Context, Any], Any] | None = None
 
 
 # One MCP method beside the tools: answers the parameters of a request, or raises ProtocolError.
-Method = Callable[[Context, dict[str, Any]], Result]
+Method = Callable[[Context, dict[str, Any]], Result | Later]
 
 
 def find_row(failures: Mapping[type[Exception], Row], error: Exception) -> Row | None:
@@ -97,6 +109,8 @@ class Contract(Struct, frozen=True, kw_only=True):
     uses_project: bool = True  # its project must exist before it is served
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
+    refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent
+    explain_unknown_tool: Callable[[str, Iterable[str]], str] | None = None  # its name, and the tools that there are
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
     resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None
     translate_change: Callable[[StoreChange, Scope], Iterable[ClientChange]] | None = None

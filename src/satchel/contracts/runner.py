@@ -4,26 +4,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from satchel import __version__
-from satchel.contracts.contract import Body, Context, Contract, Reply, Report, Result, Tool, find_row
+from satchel.contracts.contract import Body, Context, Contract, Later, Reply, Report, Result, Tool, find_row
 from satchel.contracts.schema import fields_of, parse
 from satchel.errors import AnswerTooLarge, SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
-from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, Call, Client, Offer, ProtocolError
+from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, NO_CLIENT, Call, Offer, ProtocolError
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
 from satchel.storage.database import Database, Tx
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
-
-Value = TypeVar("Value")
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -94,12 +92,12 @@ class Runner:
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
             return {"tools": self._list_tools(is_read_only=scope.is_read_only)}
-        return self.run_tool(call.params["name"], call.params["arguments"], scope, report, call.client)
+        return self.run_tool(call.params["name"], call.params["arguments"], scope, report, call)
 
     def run_tool(
-        self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, client: Client | None = None
+        self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None = None
     ) -> Result:
-        """The result of a tool, which says whether it succeeded; `client` is None for a call without MCP.
+        """The result of a tool, which says whether it succeeded; `call` is None for a request without MCP.
 
         Raises:
             ProtocolError: there is no such tool.
@@ -107,9 +105,14 @@ class Runner:
         started, tool = time.perf_counter(), self.tools.get(name)
         if tool is None:
             log_call(name, "UnknownTool", started)
-            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
+            explain = self._contract.explain_unknown_tool
+            listed = [
+                one.name for one in self._contract.tools if one.is_listed and (not scope.is_read_only or not one.writes)
+            ]
+            more = f". {explain(name, listed)}" if explain else ""
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}{more}")
         try:
-            result = self._try_tool(tool, arguments, scope, report, client)
+            result = self._try_tool(tool, arguments, scope, report, call)
             outcome = "ok"
         except Exception as error:
             if not isinstance(error, SatchelError):
@@ -122,20 +125,33 @@ class Runner:
         return result
 
     def _try_tool(
-        self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, client: Client | None
+        self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None
     ) -> Result:
         contract, run = self._contract, tool.run
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
         if tool.writes:
-            scope = self._sign(scope, client)
-        checked = parse(tool.input, arguments, is_strict=contract.is_strict, at_least_one=tool.at_least_one)
+            scope = self._sign(scope, call)
+        checked = parse(
+            tool.input,
+            arguments,
+            is_strict=contract.is_strict,
+            refuses_unknown=contract.refuses_unknown,
+            at_least_one=tool.at_least_one,
+        )
+        start = self._start(scope, report, call)
+        if tool.prepare is not None:
+            start = replace(start, prepared=tool.prepare(start, checked))
 
-        def act(context: Context) -> Result:
+        def act(context: Context) -> Result | Later:
             # Encoded before the commit: where the answer is refused, nothing of the call remains.
-            return _tool_result(tool, run(context, checked), is_error=False)
+            body = run(context, checked)
+            return body if isinstance(body, Later) else _tool_result(tool, body, is_error=False)
 
-        return self._transact(scope, report, act, writes=tool.writes)
+        def finish(later: Later) -> Result:
+            return _tool_result(tool, later.finish(), is_error=False)
+
+        return self._transact(start, act, finish, writes=tool.writes)
 
     def _explain(self, tool: Tool, error: Exception) -> Result:
         """An error of a tool as its result."""
@@ -144,8 +160,9 @@ class Runner:
         except AnswerTooLarge as larger:  # it quotes what the client sent
             return _tool_result(tool, self._contract.explain_failure(tool, larger), is_error=True)
 
-    def _sign(self, scope: Scope, client: Client | None) -> Scope:
+    def _sign(self, scope: Scope, call: Call | None) -> Scope:
         """A scope whose changes history attributes to its user and client."""
+        client = call.client if call else None
         author = Author(
             user=scope.user or self._local_user(),
             token=scope.author.token,
@@ -159,11 +176,15 @@ class Runner:
     def _run_method(self, call: Call, scope: Scope, report: Report) -> Result:
         method = self._contract.methods[call.method]
 
-        def act(context: Context) -> Result:
-            return _encode_members(call.method, None, method(context, call.params))
+        def act(context: Context) -> Result | Later:
+            result = method(context, call.params)
+            return result if isinstance(result, Later) else _encode_members(call.method, None, result)
+
+        def finish(later: Later) -> Result:
+            return _encode_members(call.method, None, later.finish())
 
         try:
-            return self._transact(scope, report, act, writes=False)
+            return self._transact(self._start(scope, report, call), act, finish, writes=False)
         except ProtocolError:
             raise
         except Exception as error:
@@ -174,28 +195,49 @@ class Runner:
                 log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
-    def _transact(self, scope: Scope, report: Report, run: Callable[[Context], Value], *, writes: bool) -> Value:
-        """Run something in one transaction and commit it; try again if another writer caused a rollback."""
+    def _start(self, scope: Scope, report: Report, call: Call | None) -> Context:
+        """The context of a call before its transaction is open."""
+        return Context(
+            scope,
+            cast("Tx", None),
+            cast("Libraries", self._libraries),
+            tools=self._reading_names if scope.is_read_only else self._names,
+            report=report,
+            client=call.client if call else NO_CLIENT,
+            session=call.session if call else "",
+        )
+
+    def _transact(
+        self,
+        start: Context,
+        run: Callable[[Context], Result | Later],
+        finish: Callable[[Later], Result],
+        *,
+        writes: bool,
+    ) -> Result:
+        """Run something in one transaction and commit it; try again if another writer caused a rollback.
+
+        What it leaves for later is done without a transaction.
+        """
         for attempt in range(1, _TRIES + 1):
             try:
-                with self._open(scope, report, writes=writes) as context:
+                with self._open(start, writes=writes) as context:
                     value = run(context)
+                result = finish(value) if isinstance(value, Later) else value
                 self._follow_up(context)
-                return value
+                return result
             except StoreConflict:
                 if attempt == _TRIES:
                     raise
         raise AssertionError("the last try returns or raises")
 
     @contextmanager
-    def _open(self, scope: Scope, report: Report, *, writes: bool) -> Iterator[Context]:
-        tools = self._reading_names if scope.is_read_only else self._names
-        libraries = cast("Libraries", self._libraries)
+    def _open(self, start: Context, *, writes: bool) -> Iterator[Context]:
         if self._database is None:
-            yield Context(scope, cast("Tx", None), libraries, tools, report)
+            yield start
             return
-        with self._database.write(scope) if writes else self._database.read(scope) as tx:
-            yield Context(scope, tx, libraries, tools, report)
+        with self._database.write(start.scope) if writes else self._database.read(start.scope) as tx:
+            yield replace(start, tx=tx, followups=[])
 
     def _follow_up(self, context: Context) -> None:
         if not context.followups or self._database is None:
@@ -211,7 +253,7 @@ class Runner:
 
     def _describe_tools(self, *, is_read_only: bool) -> Raw:
         contract = self._contract.narrow((), is_read_only=is_read_only)
-        return Raw(encode([contract.describe_tool(tool) for tool in contract.tools]))
+        return Raw(encode([contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]))
 
 
 def _tool_result(tool: Tool, body: Body, *, is_error: bool) -> Result:

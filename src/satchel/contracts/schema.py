@@ -77,9 +77,14 @@ def strict_object(**members: Schema) -> Schema:
 
 
 def parse(
-    model: type[Struct], arguments: dict[str, Any], *, is_strict: bool = False, at_least_one: Sequence[str] = ()
+    model: type[Struct],
+    arguments: dict[str, Any],
+    *,
+    is_strict: bool = False,
+    refuses_unknown: bool = False,
+    at_least_one: Sequence[str] = (),
 ) -> Struct:
-    """Arguments as an input Struct. Unless strict, null counts as absent and unknown arguments are ignored.
+    """Arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
     Raises:
         WrongArgument: the first rule that they break.
@@ -107,11 +112,11 @@ def parse(
             _check_bounds(field.bounds, given[field.name], field.name, field.name)
             if field.hidden.is_blank_refused and not given[field.name].strip():
                 raise WrongArgument(field.name, "minLength", limit=1)
-    if is_strict:
-        known = {field.name for field in fields}
+    if is_strict or refuses_unknown:
+        known = [field.name for field in fields]
         for name in arguments:
             if name not in known:
-                raise WrongArgument(name, "additionalProperties")
+                raise WrongArgument(name, "additionalProperties", limit=tuple(known))
     return model(**given)
 
 

@@ -71,6 +71,7 @@ class Call(Struct, kw_only=True, eq=False):
     revision: Revision
     progress_token: Id | None = None
     client: Client = NO_CLIENT
+    session: str = ""  # tells clients of the same name apart; empty where the transport cannot
     is_cancelled: bool = False
 
 
@@ -131,8 +132,9 @@ class Exchange:
 class Connection:
     """The state of one client, of the handshake or the per-request generation, or of both."""
 
-    def __init__(self, offer: Offer, revision: Revision | None = None) -> None:
+    def __init__(self, offer: Offer, revision: Revision | None = None, session: str = "") -> None:
         self.offer = offer
+        self.session = session
         self.revision = revision  # agreed on by the handshake; None before it
         self.client = NO_CLIENT  # as it introduced itself in the handshake
         self._waiting: dict[Id, Call] = {}
@@ -242,7 +244,15 @@ class Connection:
         if not isinstance(token, str | int) or isinstance(token, bool):
             token = None
         client = self.client if revision.is_handshake else read_client(meta.get(CLIENT_KEY))
-        call = Call(id=request_id, method=method, params=params, revision=revision, progress_token=token, client=client)
+        call = Call(
+            id=request_id,
+            method=method,
+            params=params,
+            revision=revision,
+            progress_token=token,
+            client=client,
+            session=self.session,
+        )
         self._waiting[request_id] = call
         return call
 

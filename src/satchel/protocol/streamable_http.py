@@ -58,6 +58,8 @@ DEFAULT_REVISION = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 # A message with any of these in its _meta is of the per-request generation.
 _PER_REQUEST_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))
 
+_MAX_SESSION = 40  # characters of the part of a session id that is unique
+
 # The errors with status 400; a method that is not found has 404, and any other error 200: MCP defines no status for it.
 _BAD_REQUESTS = (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
 
@@ -124,7 +126,8 @@ class Post:
         except ProtocolError as wrong:
             error = wrong
         revision = None if self.is_per_request else find_handshake_revision(headers)
-        self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision)
+        session = headers.last.get(SESSION_HEADER, "").partition(".")[0][:_MAX_SESSION]
+        self.connection = Connection(offer if revision is None else offer.without_subscriptions(), revision, session)
         if revision is not None:
             self.connection.client = find_client(headers)
         self._is_rejected = error is not None

@@ -106,6 +106,7 @@ async def _answer(server: Json, context: ServerRequestContext[Session], _: Reque
         params=dict(context.params or {}),
         revision=REVISIONS.get(context.protocol_version, _NEWEST),
         client=_find_client(context),
+        session=f"{id(context.session):x}",
     )
     try:
         check_params(call.method, call.params)

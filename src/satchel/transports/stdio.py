@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from satchel.clock import new_id
 from satchel.contracts.contract import Report
 from satchel.log import log_call
 from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, Exchange, Offer, ProtocolError
@@ -45,7 +46,7 @@ class StdioServer:
         self, streams: Streams, offer: Offer, answer: Answer, on_first_response: OnFirstResponse | None = None
     ) -> None:
         self._on_first_response = on_first_response
-        self._connection = Connection(offer)
+        self._connection = Connection(offer, session=new_id())
         self._answer = answer
         self._lines = LineReader(streams.reader)
         self._writer = streams.writer

@@ -1,0 +1,25 @@
+"""The schema, one numbered step after another. A step that has been released is never edited.
+
+migration  what a step is, and how it reads in the SQL of each engine
+step_1     projects, prompts, resources and tasks
+step_2     tokens, details of tasks, the history of arguments, and row-level security
+step_3     row-level security for search
+step_4     history and trash
+step_5     the words by which items are found
+step_6     claims, notes and cancelled tasks, and the keys of repeated calls
+step_7     links between items
+"""
+
+from satchel.storage.migrations import step_1, step_2, step_3, step_4, step_5, step_6, step_7
+from satchel.storage.migrations.migration import for_postgres as for_postgres
+from satchel.storage.migrations.migration import for_sqlite as for_sqlite
+
+MIGRATIONS = (
+    step_1.STEP,
+    step_2.STEP,
+    step_3.STEP,
+    step_4.STEP,
+    step_5.STEP,
+    step_6.STEP,
+    step_7.STEP,
+)
