@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 import psycopg
@@ -15,7 +15,7 @@ import pytest
 
 from satchel.errors import StoreUnusable
 from satchel.model import Author, ItemKind, PromptPatch, PromptQuery, ResourcePatch, Scope, TaskDraft, TaskPatch
-from satchel.services import history, projects, prompts, resources, restoring, tasks
+from satchel.services import history, links, projects, prompts, resources, restoring, tasks
 from satchel.storage import postgres_schema, revisions, sqlite
 from satchel.storage.database import Tx, open_database
 from satchel.storage.migrations import MIGRATIONS, for_postgres, for_sqlite
@@ -148,6 +148,28 @@ def test_a_store_of_every_older_schema_is_brought_up(store: str, older: int, mon
         for table in ("authors", "revisions", "revision_states", "trash"):  # no past is invented
             assert tx.all(f"select * from {table}") == []
     assert database.schema == len(MIGRATIONS) and kept(store) == WRITTEN
+    database.close()
+
+
+def test_links_in_the_texts_of_an_older_store_are_found(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    linking = {
+        "prompts": {"content": "Some Needle, satchel://resource/doc"},
+        "resources": {"content": "satchel://task/5"},
+        "tasks": {"description": "satchel://prompt/tee"},
+    }
+    for table, changed in linking.items():
+        monkeypatch.setitem(ROWS, table, ROWS[table] | changed)
+    make_older(store, 6, monkeypatch)
+    database = open_database(store)
+    with database.read(scope := Scope(user=ADA)) as tx:
+        task, prompt, document = (
+            tasks.find(tx, scope, 5),
+            prompts.find(tx, scope, "tee"),
+            resources.find(tx, scope, "doc"),
+        )
+        for kind, item in (("task", task), ("prompt", prompt), ("resource", document)):
+            to, back = links.of(tx, scope, cast(ItemKind, kind), item)
+            assert (len(to), len(back)) == (1, 1), kind
     database.close()
 
 

@@ -20,7 +20,7 @@ from tests.support.stdio import Server
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
 OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values")
-SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources")
+SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources", "links")
 SAME_FOR_ALL = {"settings", "tokens", "authors", "satchel_schema"}  # the role does not change or delete them
 
 
@@ -46,7 +46,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             projects.add(tx, name)
             scope = Scope(project=name)
             prompt = prompts.add(tx, scope, PromptDraft(title="T", content="hay", tags=["t"]))
-            prompts.update(tx, scope, prompt.id, PromptPatch(content="needle"))
+            prompts.update(tx, scope, prompt.id, PromptPatch(content="needle satchel://task/1"))
             for resource in ("r", "deleted"):
                 resources.add(tx, scope, ResourceDraft(name=resource, uri=f"x:{resource}", content="text"))
             resources.delete(tx, scope, "deleted")
@@ -112,6 +112,8 @@ def test_no_row_is_given_to_another_user(app: psycopg.Connection[Any], table: st
         f"insert into task_blocks values (:mine, :his, '{ADA}')",
         f"update task_tags set task = :his, owner = '{ADA}'",
         f"insert into argument_values values ('{BOB}', 'p', 'a', 'x', '')",
+        f"insert into links (task, owner, part, to_kind, to_key) values (:his, '{ADA}', 'text', 'task', '1')",
+        f"insert into links (task, owner, part, to_kind, to_key) values (:mine, '{BOB}', 'text', 'task', '1')",
     ],
 )
 def test_nothing_is_hung_on_another_users_rows(roles: tuple[str, str], app: psycopg.Connection[Any], sql: str) -> None:
@@ -154,6 +156,9 @@ def test_a_scope_with_projects_sees_only_those(app: psycopg.Connection[Any], tab
         "insert into prompt_texts values (:of_b, 'x', 'x', 1) on conflict (prompt) do update set title = 'x'",
         "update prompt_texts set prompt = :of_b",
         "update resources set project = :b",
+        "insert into links (prompt, project, part, to_kind, to_key) values (:of_b, :b, 'text', 'task', '1')",
+        "insert into links (prompt, project, part, to_kind, to_key) values (:of_b, :a, 'text', 'task', '1')",
+        "update links set project = :b",
     ],
 )
 def test_nothing_is_put_into_a_project_out_of_bounds(

@@ -182,7 +182,7 @@ def bring_back(tx: Tx, item: TrashedItem) -> Project:
 
 def allowed_numbers(tx: Tx, scope: Scope) -> set[int]:
     """The numbers of the projects that a scope may enter."""
-    return {project.number for project, _ in rows.list_all(tx, scope.projects)}
+    return {*rows.numbers(tx, scope.projects)}
 
 
 def names_of(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:

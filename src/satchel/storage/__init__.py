@@ -17,6 +17,7 @@ prompt_pages        pages of prompts, and the names beside a mistyped one
 resources           queries about resources
 tasks               queries about tasks, and which blocks which
 task_pages          pages of tasks in the order of a filter
+links               queries about links between items, and the URIs in a text that make them
 revisions           queries about changes: who made them, and the states that they replaced
 deltas              old states as differences from the next one
 history_labels      what the items of changes are called now

@@ -26,6 +26,12 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Proje
     return [(Project(*row[:_COUNT]), ProjectCounts(*row[_COUNT:])) for row in found]
 
 
+def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
+    """The numbers of all projects, or of the allowed ones."""
+    sql = "select number from projects where deleted_at is null and (not :is_confined or name in :allowed)"
+    return [number for (number,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
+
+
 def find_to_change(tx: Tx, name: str) -> Project | None:
     """The project of a name, which is renamed or deleted next."""
     sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"

@@ -1,0 +1,99 @@
+"""Links between items: `satchel://` URIs in their texts, kept in step with every write and shown from both sides."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from satchel.model import Item, ItemKind, Prompt, Resource, Scope, TaskDetails
+from satchel.storage import links as rows
+from satchel.storage import projects as project_rows
+from satchel.storage import tasks as task_rows
+from satchel.storage.database import Tx
+from satchel.storage.links import Referrer, Source, Target
+
+_SHOWN = 20  # links of either direction
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """The other end of a link."""
+
+    kind: ItemKind
+    key: str  # a name, or the number of a task
+    title: str = ""  # where the caller may see it, and it says more than the key
+    project: str = ""  # where it is another one than the caller's
+
+    @property
+    def reference(self) -> str:
+        """What names it in a call."""
+        return f"#{self.key}" if self.kind == "task" else f"{rows.SCHEME}{self.kind}/{self.key}"
+
+
+def record(tx: Tx, item: Item, before: Item | None = None) -> None:
+    """Bring the links from the text of an item up to date, which was just written."""
+    if before is not None and before.content == item.content:
+        return
+    if before is not None and _has_links(before):
+        rows.remove(tx, _source(item), "text")
+    if _has_links(item):
+        rows.add(tx, _source(item), "text", rows.find_targets(str(item.content)))
+
+
+def record_notes(tx: Tx, task: int, owner: str, notes: Sequence[str]) -> None:
+    """Bring the links from all notes on a task up to date: the newest hundred."""
+    source = Source(kind="task", number=task, owner=owner)
+    rows.remove(tx, source, "note")
+    targets = [target for note in reversed(notes) for target in rows.find_targets(note)]
+    rows.add(tx, source, "note", list(dict.fromkeys(targets))[: rows.MOST])
+
+
+def of(
+    tx: Tx, scope: Scope, kind: ItemKind, item: Prompt | Resource | TaskDetails, limit: int = _SHOWN
+) -> tuple[list[Link], list[Link]]:
+    """What an item links to, and what links to it, as far as the scope may see that."""
+    targets = rows.of(tx, kind, item.number)[:limit]
+    titles = _titles(tx, scope, targets)
+    to = [Link(kind=_kind(one), key=key, title=titles.get(key, "") if one == "task" else "") for one, key in targets]
+    return to, referrers(tx, scope, kind, item, limit)
+
+
+def referrers(
+    tx: Tx, scope: Scope, kind: ItemKind, item: Prompt | Resource | TaskDetails, limit: int = _SHOWN
+) -> list[Link]:
+    """The items that link to one, as far as the scope may see them; names in URIs are those of one project."""
+    if isinstance(item, TaskDetails):
+        target: Target = ("task", str(item.number))
+        texts_in = project_rows.numbers(tx, scope.projects)
+        tasks_in = None if scope.projects is None else texts_in
+    else:
+        target, texts_in = (kind, item.name), [item.project]
+        tasks_in = texts_in
+    found = rows.from_tasks(tx, target, scope.user, tasks_in, limit) if scope.user else []
+    found += rows.from_texts(tx, target, texts_in, limit)
+    names = project_rows.names_of(tx, sorted({one.project for one in found if one.project is not None}))
+    return [_link(one, scope, names) for one in found if (one.kind, one.key) != target][:limit]
+
+
+def _link(one: Referrer, scope: Scope, names: dict[int, str]) -> Link:
+    project = names.get(one.project or 0, "")
+    return Link(kind=one.kind, key=one.key, title=one.title, project="" if project == scope.project else project)
+
+
+def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
+    """The titles of those tasks among some targets that the scope may see."""
+    numbers = [int(key) for kind, key in targets if kind == "task"]
+    if not numbers or scope.user is None:
+        return {}
+    return {str(task.number): task.title for task in task_rows.details(tx, scope.user, numbers, scope.projects)}
+
+
+def _kind(name: str) -> ItemKind:
+    return "task" if name == "task" else "prompt" if name == "prompt" else "resource"
+
+
+def _has_links(item: Item) -> bool:
+    return isinstance(item.content, str) and rows.SCHEME in item.content
+
+
+def _source(item: Item) -> Source:
+    project = None if item.kind == "task" else item.project
+    return Source(kind=item.kind, number=item.number, project=project, owner=item.owner)

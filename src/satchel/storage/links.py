@@ -1,0 +1,122 @@
+"""Queries about links: the `satchel://` URIs in the texts of items, from both sides."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from satchel.storage.database import Tx
+
+MOST = 100  # links that are kept of one part of an item
+
+Part = Literal["text", "note"]  # where in an item a link is: its own text, or the notes on a task
+Target = tuple[str, str]  # the kind and the key that a URI names: a name, or the number of a task
+
+SCHEME = "satchel://"
+_URI = r"satchel://(?:(task)/([0-9]{1,18})(?![0-9A-Za-z_%])|(prompt|resource)/([^\s<>\"'`()\[\]{}|\\^]+))"
+_AT_THE_END = ".,;:!?*~"  # of a sentence or an emphasis, not of a name
+
+_REMOVE = {
+    "prompt": "delete from links where prompt = :number and part = :part",
+    "resource": "delete from links where resource = :number and part = :part",
+    "task": "delete from links where task = :number and part = :part",
+}
+_OF = {
+    "prompt": "select to_kind, to_key from links where prompt = :number order by number",
+    "resource": "select to_kind, to_key from links where resource = :number order by number",
+    "task": "select to_kind, to_key from links where task = :number order by number",
+}
+_ADD = """
+    insert into links (prompt, resource, task, project, owner, part, to_kind, to_key)
+    values (:prompt, :resource, :task, :project, :owner, :part, :to_kind, :to_key)
+"""
+# Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see.
+_FROM_TEXTS = """
+    select distinct case when l.prompt is null then 'resource' else 'prompt' end, coalesce(p.name, r.name),
+        coalesce(p.title, ''), l.project
+    from links l left join prompts p on p.number = l.prompt left join resources r on r.number = l.resource
+    where l.to_kind = :kind and l.to_key = :key and l.owner is null and l.project in :projects
+    order by 1, 2 limit :limit
+"""
+_FROM_TASKS = """
+    select distinct t.number, t.title, t.project from links l join tasks t on t.number = l.task
+    where l.to_kind = :kind and l.to_key = :key and l.owner = :owner
+        and (:any_project or t.project is null or t.project in :projects)
+    order by t.number limit :limit
+"""
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """The item that links are from."""
+
+    kind: str
+    number: int
+    project: int | None = None  # of a prompt or resource; that of a task may change, and is looked up
+    owner: str | None = None  # of a task
+
+
+class Referrer(Struct, frozen=True, kw_only=True):
+    """An item that links to another one."""
+
+    kind: Literal["prompt", "resource", "task"]
+    key: str  # a name, or the number of a task
+    title: str
+    project: int | None
+
+
+def find_targets(text: str) -> list[Target]:
+    """What the URIs in a text name, each once, in their order: the first hundred."""
+    found: dict[Target, None] = {}
+    if SCHEME not in text:
+        return []
+    for match in re.finditer(_URI, text):
+        is_template = text[match.end() : match.end() + 1] == "{"  # the rest of the name is filled in later
+        kind, key = match[1] or match[3], match[2] or _unquote(match[4].rstrip(_AT_THE_END))
+        if kind == "task":
+            key = str(int(key))
+        if key and not is_template and "\0" not in key:
+            found[kind, key] = None
+        if len(found) == MOST:
+            break
+    return list(found)
+
+
+def add(tx: Tx, source: Source, part: Part, targets: Sequence[Target]) -> None:
+    """Add links from an item."""
+    ends = {kind: source.number if kind == source.kind else None for kind in ("prompt", "resource", "task")}
+    values: dict[str, object] = {**ends, "project": source.project, "owner": source.owner, "part": part}
+    tx.many(_ADD, [{**values, "to_kind": kind, "to_key": key} for kind, key in targets])
+
+
+def remove(tx: Tx, source: Source, part: Part) -> None:
+    """Remove the links from one part of an item."""
+    sql = _REMOVE[source.kind]
+    tx.run(sql, number=source.number, part=part)
+
+
+def of(tx: Tx, kind: str, number: int) -> list[Target]:
+    """What an item links to, each once, in the order of its texts."""
+    sql = _OF[kind]
+    return list(dict.fromkeys((to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number)))
+
+
+def from_texts(tx: Tx, target: Target, projects: Sequence[int], limit: int) -> list[Referrer]:
+    """The prompts and resources of some projects that link to a target."""
+    rows = tx.all(_FROM_TEXTS, kind=target[0], key=target[1], projects=list(projects), limit=limit)
+    return [Referrer(kind=kind, key=name, title=title, project=project) for kind, name, title, project in rows]
+
+
+def from_tasks(tx: Tx, target: Target, owner: str, projects: Sequence[int] | None, limit: int) -> list[Referrer]:
+    """The tasks of an owner that link to a target: those in some projects, or with None in all, and those in none."""
+    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit}
+    rows = tx.all(_FROM_TASKS, **values, any_project=projects is None, projects=list(projects or ()))
+    return [Referrer(kind="task", key=str(number), title=title, project=project) for number, title, project in rows]
+
+
+def _unquote(name: str) -> str:
+    """A name without percent-encoding; what is no UTF-8 becomes U+FFFD, which no name has."""
+    if "%" not in name:
+        return name
+    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), name.encode())
+    return raw.decode("utf-8", "replace")
