@@ -11,6 +11,7 @@ SatchelError
 │   ├── VersionMissing   history does not have this version
 │   ├── MissingBlocker   a task cannot be restored before another one is
 │   ├── AmbiguousItem    several things have this name
+│   ├── NotConfirmed     the user was asked, and did not say yes
 │   └── AnswerTooLarge   the answer would be larger than we send
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
@@ -140,6 +141,14 @@ class AmbiguousItem(Refused):
         super().__init__(f"{key!r} is the name of {' and '.join(references)}")
         self.key = key
         self.references = references  # which tell them apart
+
+
+class NotConfirmed(Refused):
+    """The user was asked whether a call shall go on, and did not say yes."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(f"the user was asked: {action}")
+        self.action = action  # decline, or cancel where the question was closed or never answered
 
 
 class AnswerTooLarge(Refused):
