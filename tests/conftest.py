@@ -66,6 +66,13 @@ def pytest_unconfigure() -> None:
     HOME.cleanup()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def outside_any_repository() -> None:
+    """Run servers and commands where no repository names their project, unlike the folder that the tests start in."""
+    os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[1])  # for servers that are modules of the tests
+    os.chdir(HOME.name)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server that the tests start by themselves, one for each worker of the test run."""

@@ -52,6 +52,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     user: str | None = None
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
+    makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
     author: Author = Author()
 
 

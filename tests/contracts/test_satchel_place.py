@@ -103,8 +103,7 @@ def test_the_nearest_folder_that_is_a_project_counts(start: Callable[..., Server
     outer = tmp_path / "outer"
     inner = outer / "unknown"
     inner.mkdir(parents=True)
-    (outer / ".git").write_text("gitdir: elsewhere")  # a worktree
-    (inner / ".git").mkdir()
+    (outer / ".git").write_text("gitdir: elsewhere")
     assert place(start(inner)) == ("outer", f"the repository {outer}")
     (inner / ".satchel").write_text("nothing-of-that-name\n")
     assert place(start(inner)) == ("outer", f"the repository {outer}")
@@ -115,6 +114,17 @@ def test_the_nearest_folder_that_is_a_project_counts(start: Callable[..., Server
     assert place(start(inner)) == ("outer", f"the repository {outer}")  # beside such a file, too
     (outer / ".satchel").write_text("")  # an empty one means its folder
     assert place(start(inner)) == ("outer", f"the file {outer / '.satchel'}")
+
+
+def test_the_nearest_repository_counts_before_those_around_it(start: Callable[..., Server], tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    inner = outer / "unknown"
+    inner.mkdir(parents=True)
+    for repository in (outer, inner):
+        (repository / ".git").mkdir()
+    assert place(start(inner)) == ("unknown", f"the repository {inner}")
+    (outer / ".satchel").write_text("marked")  # somebody chose it, and it exists
+    assert place(start(inner)) == ("marked", f"the file {outer / '.satchel'}")
 
 
 HOSTILE = [

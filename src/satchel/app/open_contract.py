@@ -114,12 +114,26 @@ def _complete_scope(scope: Scope, contract: Contract, database: Database, settin
     """Add the project that the working directory names and the local user, where the settings name none."""
     try:
         if contract.finds_project and settings.why_project is None:
-            for name, why in project_discovery.find_names():
-                if projects.exists(database, name):
-                    scope = structs.replace(scope, project=name, why=why)
-                    break
+            scope = _find_project(scope, database)
         if contract.acts_as_user and scope.user is None:
             scope = structs.replace(scope, user=users.local(database, settings.home))
         return scope
     except StoreError as error:
         raise CannotStart(f"cannot use the store: {error}", 1) from error
+
+
+def _find_project(scope: Scope, database: Database) -> Scope:
+    """The scope in the project that the working directory names.
+
+    That is the nearest one that exists, or else that of the nearest repository, which the first write makes. A project
+    that exists does not count where it is of a repository around the nearest one.
+    """
+    repository: project_discovery.NamedProject | None = None
+    for one in project_discovery.find_names():
+        is_outer = one.is_repository and repository is not None
+        if not is_outer and projects.exists(database, one.name):
+            return structs.replace(scope, project=one.name, why=one.why, makes=one.name if one.is_repository else "")
+        repository = repository or (one if one.is_repository else None)
+    if repository is None:
+        return scope
+    return structs.replace(scope, project=repository.name, why=repository.why, makes=repository.name)

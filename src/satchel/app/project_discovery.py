@@ -1,44 +1,79 @@
 """Finds the project that the working directory names: by a file `.satchel`, or by the name of a repository."""
 
 import os
+import re
+
+from msgspec import Struct
 
 from satchel.services import rules
 
 FILE = ".satchel"
 _MAX_FILE = 300  # bytes that are read: the name of a project has at most 255 characters
+_MAX_LINK = 4096  # bytes of the file `.git` of a worktree or a submodule
+# Where the `.git` of a worktree or a submodule points to, inside the main repository.
+_INSIDE_MAIN = r"(?s)(.+?)[/\\](?:\.git[/\\](?:worktrees|modules)[/\\].+|worktrees[/\\][^/\\]+)"
 
 
-def find_names() -> list[tuple[str, str]]:
-    """The project names that the working directory suggests; see `find_names_above`."""
+class NamedProject(Struct, frozen=True):
+    """A project that the working directory names, and why."""
+
+    name: str
+    why: str
+    is_repository: bool = False  # so it need not exist: the first write makes it
+
+
+def find_names() -> list[NamedProject]:
+    """The projects that the working directory names; see `find_names_above`."""
     try:
-        return find_names_above(os.getcwd())
+        return find_names_above(os.getcwd(), os.path.expanduser("~"))
     except OSError:  # the working directory was deleted
         return []
 
 
-def find_names_above(folder: str) -> list[tuple[str, str]]:
-    """The project names that a folder and those above suggest, nearest first, each with the reason.
+def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
+    """The projects that a folder and those above name, nearest first.
 
-    A file `.satchel` names a project by its first line; an empty one names that of its folder. The root of a repository
-    names the project of its folder, after a `.satchel` file in the same folder.
+    A file `.satchel` names a project by its first line; an empty one names that of its folder. A repository names the
+    project of its folder, a worktree or submodule that of its main repository, after a `.satchel` file in the same
+    folder. A repository that is the home folder has settings in it, and no project is made for it.
     """
-    names: list[tuple[str, str]] = []
+    names: list[NamedProject] = []
     while True:
-        path = os.path.join(folder, FILE)
-        folder_name = os.path.basename(folder)
+        path, folder_name = os.path.join(folder, FILE), os.path.basename(folder)
         if os.path.isfile(path):
-            names.append((_read_first_line(path) or folder_name, f"the file {path}"))
+            names.append(NamedProject(_read_start(path, _MAX_FILE) or folder_name, f"the file {path}"))
         if os.path.exists(os.path.join(folder, ".git")):
-            names.append((folder_name, f"the repository {folder}"))
+            main = find_main_repository(folder)
+            name = make_name(os.path.basename(main))
+            names.append(NamedProject(name, f"the repository {main}", is_repository=main != home))
         parent = os.path.dirname(folder)
         if parent == folder:
-            return [(name, why) for name, why in names if name and rules.is_storable(name)]
+            return [one for one in names if one.name and rules.is_storable(one.name)]
         folder = parent
 
 
-def _read_first_line(path: str) -> str:
+def find_main_repository(folder: str) -> str:
+    """The folder of the repository that a folder with `.git` is a worktree or a submodule of; else the folder."""
+    path = os.path.join(folder, ".git")
+    if not os.path.isfile(path):
+        return folder
+    target = _read_start(path, _MAX_LINK).removeprefix("gitdir:").strip()
+    found = re.fullmatch(_INSIDE_MAIN, os.path.normpath(os.path.join(folder, target))) if target else None
+    if found is None:
+        return folder
+    main = found[1].removesuffix(".git")  # of a bare repository
+    return os.path.dirname(main) if os.path.basename(main).startswith(".") else main
+
+
+def make_name(folder_name: str) -> str:
+    """The name of a folder as that of a project: other characters than letters, digits, . _ - become a -."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", folder_name).strip("-")[: rules.MAX_NAME]
+
+
+def _read_start(path: str, size: int) -> str:
+    """The first line of a file, as far as it is in the first bytes; empty where it cannot be read."""
     try:
         with open(path, "rb") as file:
-            return file.read(_MAX_FILE).split(b"\n")[0].decode("utf-8-sig", "replace").strip()
+            return file.read(size).split(b"\n")[0].decode("utf-8-sig", "replace").strip()
     except OSError:
         return ""

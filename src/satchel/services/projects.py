@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 def current(tx: Tx, scope: Scope) -> Project:
-    """The project that a call works in.
+    """The project that a call works in. One that the scope makes is empty for readers, and made for writers.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
@@ -26,9 +26,15 @@ def current(tx: Tx, scope: Scope) -> Project:
     """
     check_access(scope)
     project = _find(tx, scope.project)
-    if project is None:
+    if project is not None:
+        return project
+    if not scope.makes or scope.project != scope.makes:
         raise NotFound("project", scope.project, scope)
-    return project
+    if not tx.writes:
+        tx.absent_project = scope.project
+        return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row is in a project of this number
+    tx.made_project = scope.project
+    return _record_new(tx, scope.project) if rows.add(tx, scope.project) else current(tx, replace(scope, makes=""))
 
 
 def check_access(scope: Scope) -> None:
@@ -73,6 +79,15 @@ def get(tx: Tx, scope: Scope, name: str) -> Project:
         Forbidden, NotFound: as `current`.
     """
     return current(tx, enter(scope, name))
+
+
+def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
+    """The project of a name, which is never made.
+
+    Raises:
+        Forbidden, NotFound: as `current`.
+    """
+    return current(tx, replace(scope, project=name, makes=""))
 
 
 def require(database: Database, scope: Scope) -> None:
@@ -127,9 +142,18 @@ def count_contents(tx: Tx, name: str) -> ProjectCounts:
     Raises:
         NotFound: there is no such project.
     """
-    current(tx, Scope(project=name))
-    [(_, counts)] = rows.list_all(tx, (name,))
-    return counts
+    return count_current(tx, Scope(project=name))
+
+
+def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
+    """How much the project of a scope holds.
+
+    Raises:
+        Forbidden, NotFound: as `current`.
+    """
+    project = current(tx, scope)
+    found = rows.list_all(tx, (scope.project,)) if project.number else []
+    return found[0][1] if found else ProjectCounts(0, 0)
 
 
 def rename(tx: Tx, old: str, new: str) -> Project:

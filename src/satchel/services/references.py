@@ -132,7 +132,7 @@ def _find_task(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
 def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     live: Item | None = None
     try:
-        live = states.of_project(projects.get(tx, scope, key))
+        live = states.of_project(projects.get_existing(tx, scope, key))
     except Forbidden:
         return None
     except NotFound:

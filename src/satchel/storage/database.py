@@ -46,6 +46,9 @@ class Tx:
 
     scope = Scope()  # on whose behalf it writes
     retention = Retention()
+    writes = False
+    absent_project = ""  # that was read as an empty one
+    made_project = ""  # that this made because it was absent
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
 
     @cached_property

@@ -157,6 +157,7 @@ class PostgresDatabase(Database):
             _prepare(connection, None, is_read_only=False)
             self._set_visibility(connection, scope)
             tx = self._open_tx(connection, scope)
+            tx.writes = True
             yield tx
             tx.announce_changes()
 

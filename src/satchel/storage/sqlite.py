@@ -186,6 +186,7 @@ class SqliteDatabase(Database):
                 self._writer.execute("begin immediate")
             try:
                 tx = self._open_tx(self._writer, scope)
+                tx.writes = True
                 yield tx
                 tx.record_changes()
                 with _translate_errors():

@@ -11,6 +11,7 @@ history_answers  what these do
 pages            the pages behind satchel:// URIs
 failures         errors: their codes, sentences and hints
 cursors          where the next page of a tool that lists begins
+place            tells of a current project that did not exist
 shared           arguments, answers and schemas that several of these use
 """
 

@@ -125,7 +125,7 @@ def write_start_page(context: Context, task: TaskDetails) -> str:
 
 def write_project_page(context: Context) -> str:
     """The current project in JSON: how much it holds, its first documents and open tasks."""
-    held = projects.count_contents(context.tx, context.scope.project)
+    held = projects.count_current(context.tx, context.scope)
     open_tasks, has_more = tasks.list_page(
         context.tx, context.scope, TaskQuery(filter="pending", project=context.scope.project), limit=_MOST
     )

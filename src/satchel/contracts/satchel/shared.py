@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Reply, Tool
 from satchel.contracts.satchel.failures import with_suggestions
+from satchel.contracts.satchel.place import with_place
 from satchel.contracts.schema import Schema, hidden
 from satchel.services.rules import MAX_NAME
 
@@ -155,7 +156,7 @@ def make_tool(
         run.__name__,
         description,
         input,
-        with_suggestions(run),
+        with_suggestions(with_place(run)),
         title=run.__name__.replace("_", " ").capitalize(),
         writes=not annotations["readOnlyHint"],
         size_argument="limit" if "limit" in input.__struct_fields__ else None,

@@ -1,0 +1,55 @@
+"""Tells a caller about a current project that did not exist: that it is empty, or that this call made it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from satchel.contracts.contract import Body, Context, Later, Reply
+from satchel.model import DEFAULT_PROJECT, ProjectCounts, Scope
+from satchel.services import projects
+from satchel.storage.database import Tx
+
+
+def with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
+    """Have a tool tell where it worked, if the current project is one that the first write makes."""
+
+    def run_with_place(context: Context, arguments: Any) -> Body:
+        body = run(context, arguments)
+        notes = describe_place(context.tx) if context.scope.makes else []
+        return add_notes(body, notes) if notes else body
+
+    return run_with_place
+
+
+def describe_place(tx: Tx) -> list[str]:
+    """What a caller should know about the project of a transaction, if it did not exist before."""
+    if tx.made_project:
+        return [f"Project '{tx.made_project}' was made for {tx.scope.why}."]
+    if not tx.absent_project:
+        return []
+    note = f"Project '{tx.absent_project}' is empty; the first write makes it for {tx.scope.why}."
+    held = _count_default(tx)
+    return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: pass project to read it."] if held else [])]
+
+
+def add_notes(body: Body, notes: Sequence[str]) -> Body:
+    """An answer with more notes."""
+    if isinstance(body, Later):
+        return Later(lambda: add_notes(body.finish(), notes))
+    if not isinstance(body, Reply) or not isinstance(body.structured, dict):
+        return body
+    content = [*body.content, {"type": "text", "text": "\n".join(notes)}]
+    if body.content and body.content[0]["type"] == "text" and len(body.content) == 1:
+        content = [{**body.content[0], "text": "\n".join([body.content[0]["text"], *notes])}]
+    known = body.structured.get("notes", ())
+    return Reply(content, {**body.structured, "notes": [*known, *notes]})
+
+
+def _count_default(tx: Tx) -> str:
+    """What the default project holds, in words; empty where it holds nothing."""
+    found = projects.list_all(tx, Scope(projects=(DEFAULT_PROJECT,)))
+    return _format_contents(found[0][1]) if found else ""
+
+
+def _format_contents(held: ProjectCounts) -> str:
+    counts = ((held.prompts, "prompt"), (held.resources, "document"))
+    return " and ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
