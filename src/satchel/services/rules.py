@@ -19,6 +19,7 @@ from satchel.model import (
     STATUSES,
     UNSET,
     Argument,
+    BlockerChange,
     ListChange,
     PromptDraft,
     TextQuery,
@@ -221,11 +222,16 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
     return value
 
 
-def clean_blockers(kind: str, blockers: Sequence[int]) -> Sequence[int]:
-    """The numbers of the tasks that block a task."""
+def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
+    """The numbers of the tasks that block a task, or of those that it gets and loses."""
+    check_blockers(kind, blockers.added if isinstance(blockers, BlockerChange) else blockers)
+    return blockers
+
+
+def check_blockers(kind: str, blockers: Sequence[int]) -> None:
+    """Check that a task has not too many blockers."""
     if len(blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
-    return blockers
 
 
 def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:
