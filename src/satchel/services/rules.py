@@ -219,7 +219,8 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
     """One of some words."""
     if value not in choices:
         raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
-    return value
+    # Our own copy of the word: Structs that leave out defaults recognize those only by identity.
+    return choices[choices.index(value)]
 
 
 def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:

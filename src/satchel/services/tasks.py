@@ -34,6 +34,7 @@ from satchel.storage.database import Tx, Violation
 
 Reference = str | int
 
+_URI = "satchel://task/"
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
@@ -119,7 +120,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     Raises:
         NotFound: the user has no such task, or several with this title.
     """
-    text = str(reference).strip()
+    text = str(reference).strip().removeprefix(_URI)
     if not rules.is_storable(text):
         raise NotFound("task", str(reference), scope)
     numbers: list[int] = []
@@ -218,6 +219,20 @@ def update(
     _announce(tx, user, task.number, with_blocked=has_other_status)
     after = _record_update(tx, before)
     return _finish(tx, scope, [after])[0]
+
+
+def check_unchanged(
+    tx: Tx, scope: Scope, number: int, expected_version: int | None = None, fence: int | None = None
+) -> None:
+    """Check that a task has the version and the fence that the caller knows, where it names them.
+
+    Raises:
+        NotFound, VersionConflict, StaleFence: as `update`.
+    """
+    task = _find_to_change(tx, scope, number)
+    if expected_version not in (None, task.version):
+        raise VersionConflict("task", str(number), expected=expected_version or 0, actual=task.version)
+    claims.check_fence(tx, task.owner, number, fence)
 
 
 def complete(tx: Tx, scope: Scope, reference: Reference, fence: int | None = None) -> tuple[Task, bool]:
