@@ -32,6 +32,11 @@ def days_before(moment: str, days: int = 1) -> str:
     return write(datetime.fromisoformat(moment) - timedelta(days=days))
 
 
+def minutes_after(moment: str, minutes: int) -> str:
+    """The moment some minutes after another."""
+    return write(datetime.fromisoformat(moment) + timedelta(minutes=minutes))
+
+
 def new_id() -> str:
     """A new random UUID in lower case."""
     return str(uuid4())

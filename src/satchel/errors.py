@@ -7,6 +7,11 @@ SatchelError
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
 │   ├── VersionConflict  it was changed after the caller read it
+│   ├── TaskHeld         somebody else has claimed a task
+│   ├── TaskClosed       a task is completed or cancelled, and cannot be claimed
+│   ├── StaleFence       the fencing number of a call is not that of the newest claim
+│   ├── NothingReady     there is no task that could be claimed
+│   ├── EntryRefused     one entry of several is refused, and so all are
 │   ├── KeyReused        a call with other input had this retry key
 │   ├── VersionMissing   history does not have this version
 │   ├── MissingBlocker   a task cannot be restored before another one is
@@ -25,7 +30,7 @@ AuthError                who is calling cannot be established; raised over HTTP,
 └── AuthUnusable         the settings of OAuth cannot work
 """
 
-from satchel.model import Scope
+from satchel.model import Claim, Scope
 
 
 class SatchelError(Exception):
@@ -104,6 +109,53 @@ class VersionConflict(Refused):
         self.key = key
         self.expected = expected
         self.actual = actual
+
+
+class TaskHeld(Refused):
+    """Somebody else has claimed a task."""
+
+    def __init__(self, number: int, claim: Claim) -> None:
+        super().__init__(f"task {number} is held by {claim.holder!r} until {claim.until}")
+        self.number = number
+        self.claim = claim
+
+
+class TaskClosed(Refused):
+    """A task is completed or cancelled, and cannot be claimed."""
+
+    def __init__(self, number: int, status: str) -> None:
+        super().__init__(f"task {number} is {status}")
+        self.number = number
+        self.status = status
+
+
+class StaleFence(Refused):
+    """The fencing number of a call is not that of the newest claim of the task."""
+
+    def __init__(self, number: int, fence: int, claim: Claim | None) -> None:
+        super().__init__(f"{fence} is not the fence of task {number}")
+        self.number = number
+        self.fence = fence
+        self.claim = claim  # the newest; None: it was never claimed
+
+
+class NothingReady(Refused):
+    """There is no task that could be claimed."""
+
+    def __init__(self, project: str | None, *, blocked: int, held: int) -> None:
+        super().__init__(f"nothing is ready: {blocked} tasks are blocked, {held} are held")
+        self.project = project
+        self.blocked = blocked
+        self.held = held
+
+
+class EntryRefused(Refused):
+    """One entry of several is refused, and so all are."""
+
+    def __init__(self, place: str, cause: Refused) -> None:
+        super().__init__(f"{place}: {cause}")
+        self.place = place  # as in lines[3]
+        self.cause = cause
 
 
 class KeyReused(Refused):

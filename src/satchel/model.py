@@ -12,8 +12,8 @@ from msgspec import UnsetType as UnsetType
 
 Timestamp = str  # as clock.now() writes it
 Priority = Literal["low", "normal", "high", "urgent"]
-TaskStatus = Literal["pending", "completed"]
-TaskFilter = Literal["ready", "pending", "completed", "all"]
+TaskStatus = Literal["pending", "completed", "cancelled"]
+TaskFilter = Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"]
 ItemKind = Literal["prompt", "resource", "task", "project"]
 # known: the state that the first recorded change replaced; who made it is not known.
 Action = Literal["known", "add", "update", "delete", "restore"]
@@ -25,7 +25,7 @@ MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 MAX_DESCRIPTION: Final = 10_000  # characters
 PRIORITIES: Final[tuple[Priority, ...]] = ("low", "normal", "high", "urgent")
 KINDS: Final[tuple[ItemKind, ...]] = ("prompt", "resource", "task", "project")
-STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed")
+STATUSES: Final[tuple[TaskStatus, ...]] = ("pending", "completed", "cancelled")
 # The literals and operators of Jinja2, and the words of its `if` and `for`.
 JINJA2_WORDS: Final = (
     *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is"),
@@ -147,6 +147,13 @@ class ListChange(Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
 
 
+class BlockerChange(Struct, frozen=True, kw_only=True):
+    """The blockers that a task gets and loses, where an update does not replace all of them."""
+
+    added: tuple[int, ...] = ()
+    removed: tuple[int, ...] = ()
+
+
 class PromptPatch(Struct, frozen=True, kw_only=True):
     """What is to change in a prompt; UNSET leaves it as it is."""
 
@@ -258,14 +265,14 @@ class Task(Struct, frozen=True):
     owner: str
     title: str
     description: str | None
-    completed_at: Timestamp | None
+    completed_at: Timestamp | None  # or cancelled
     created_at: Timestamp
     updated_at: Timestamp
     version: int
 
     @property
     def is_completed(self) -> bool:
-        """Whether it is completed."""
+        """Whether it is completed, or cancelled, which most contracts do not tell apart."""
         return self.completed_at is not None
 
 
@@ -287,6 +294,22 @@ class Token(Struct, frozen=True, kw_only=True):
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
+class Holder(Struct, frozen=True):
+    """Who claims a task."""
+
+    name: str  # short, for people and models
+    key: str  # the same for every call of one agent
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """The last claim of a task."""
+
+    holder: str
+    holder_key: str
+    until: Timestamp  # empty where it was given back, or the task closed
+    fence: int  # grows with every claim of the task
+
+
 class TaskDetails(Task, frozen=True, kw_only=True):
     """A task with everything that is stored about it."""
 
@@ -298,11 +321,28 @@ class TaskDetails(Task, frozen=True, kw_only=True):
     blocked_by: tuple[int, ...] = ()  # the numbers of all tasks that must be completed before it
     open_blockers: tuple[int, ...] = ()  # those of them that are not completed yet
     waits_elsewhere: bool = False  # also blocked by tasks in projects the caller may not see
+    is_cancelled: bool = False
+    claim: Claim | None = None  # where it is claimed now
+
+    @property
+    def status(self) -> Literal["pending", "in_progress", "completed", "cancelled"]:
+        """How far it is."""
+        if self.is_completed:
+            return "cancelled" if self.is_cancelled else "completed"
+        return "pending" if self.claim is None else "in_progress"
 
     @property
     def is_ready(self) -> bool:
         """Whether work on it can start: it is neither completed nor blocked."""
         return not self.is_completed and not self.open_blockers and not self.waits_elsewhere
+
+
+class TaskNote(Struct, frozen=True, kw_only=True):
+    """What somebody wrote about a task while working on it."""
+
+    at: Timestamp
+    text: str
+    author: Author
 
 
 class TaskDraft(Struct, frozen=True, kw_only=True):
@@ -323,12 +363,14 @@ class TaskPatch(Struct, frozen=True, kw_only=True):
     title: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
     project: str | UnsetType | None = UNSET
-    tags: Sequence[str] | UnsetType = UNSET
+    tags: Sequence[str] | ListChange | UnsetType = UNSET
     priority: Priority | UnsetType = UNSET
     due: str | UnsetType | None = UNSET
-    blocked_by: Sequence[int] | UnsetType = UNSET
+    blocked_by: Sequence[int] | BlockerChange | UnsetType = UNSET
     status: TaskStatus | UnsetType = UNSET
-    completed_at: Timestamp | UnsetType | None = UNSET  # of a task that is restored; else the status decides
+    # Of a task that is restored; else the status decides.
+    completed_at: Timestamp | UnsetType | None = UNSET
+    is_cancelled: bool | UnsetType = UNSET
 
 
 class TaskQuery(TextQuery, frozen=True, kw_only=True):
@@ -336,6 +378,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
 
     filter: TaskFilter = "ready"
     project: str | None = None  # by name
+    holder_key: str | None = None  # with `ready`: without those that others hold now; empty: without all that are held
 
 
 class TaskPosition(Struct, frozen=True):

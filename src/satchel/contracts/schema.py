@@ -32,6 +32,7 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     is_trimmed: bool = False  # outer white space is removed before the bounds are checked
     is_blank_refused: bool = False  # white space alone is refused; otherwise the text is kept as it is
     takes_numbers: bool = False  # a whole number is accepted as the text of its digits
+    takes_text: bool = False  # a text is accepted as a list of one
     minimum: int | None = None
     maximum: int | None = None
     max_length: int | None = None
@@ -104,6 +105,8 @@ def parse(
     for field in present:
         if field.hidden.takes_numbers:
             given[field.name] = _convert_numbers(given[field.name])
+        if field.hidden.takes_text and isinstance(given[field.name], str):
+            given[field.name] = [given[field.name]]
         given[field.name] = _clean_type(field.schema, given[field.name], field.name, field.name)
         if field.hidden.is_trimmed and given[field.name] is not None:
             given[field.name] = given[field.name].strip()

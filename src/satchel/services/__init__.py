@@ -5,6 +5,10 @@ projects            create, find, rename and delete projects
 prompts             add, find, list, search, update and delete prompts
 resources           add, find, list, update and delete resources
 tasks               add, find, list, update, complete and delete tasks
+claims              who works on a task, and until when
+task_notes          what was written about a task while working on it
+task_lines          the grammar of a task in one line
+task_batches        adds several tasks at once
 blockers            which tasks block which, and which of them a scope may see
 links               what the texts of items link to, and what links to an item
 retry_keys          keys that make a repeated call the same call

@@ -55,7 +55,7 @@ def _list_fields(kind: ItemKind, state: State) -> list[tuple[str, str]]:
         ("priority", state.priority if kind == "task" else ""),
         ("due", state.due or ""),
         ("blocked_by", ", ".join(f"#{number}" for number in state.blocked_by)),
-        ("completed_at", state.completed_at or ""),
+        ("cancelled_at" if state.is_cancelled else "completed_at", state.completed_at or ""),
     ]
     return [(name, value.replace("\n", "\n  ")) for name, value in fields if value]
 

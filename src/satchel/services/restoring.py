@@ -181,6 +181,7 @@ def _put(tx: Tx, scope: Scope, live: Item, state: states.State, project: int | N
         due=state.due,
         blocked_by=blockers.keep_visible(tx, scope, state.blocked_by),
         completed_at=state.completed_at,
+        is_cancelled=state.is_cancelled,
     )
     return states.of_task(tasks.update(tx, scope, live.number, changed, live.version))
 

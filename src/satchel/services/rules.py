@@ -19,6 +19,7 @@ from satchel.model import (
     STATUSES,
     UNSET,
     Argument,
+    BlockerChange,
     ListChange,
     PromptDraft,
     TextQuery,
@@ -218,14 +219,20 @@ def clean_choice(kind: str, field: str, value: str, choices: tuple[str, ...]) ->
     """One of some words."""
     if value not in choices:
         raise WrongArgument(field, "enum", limit=choices, value=value, kind=kind)
-    return value
+    # Our own copy of the word: Structs that leave out defaults recognize those only by identity.
+    return choices[choices.index(value)]
 
 
-def clean_blockers(kind: str, blockers: Sequence[int]) -> Sequence[int]:
-    """The numbers of the tasks that block a task."""
+def clean_blockers(kind: str, blockers: Sequence[int] | BlockerChange) -> Sequence[int] | BlockerChange:
+    """The numbers of the tasks that block a task, or of those that it gets and loses."""
+    check_blockers(kind, blockers.added if isinstance(blockers, BlockerChange) else blockers)
+    return blockers
+
+
+def check_blockers(kind: str, blockers: Sequence[int]) -> None:
+    """Check that a task has not too many blockers."""
     if len(blockers) > MAX_BLOCKERS:
         raise WrongArgument("blocked_by", "maxItems", limit=MAX_BLOCKERS, kind=kind)
-    return blockers
 
 
 def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argument]:

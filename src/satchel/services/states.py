@@ -29,6 +29,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     due: str | None = None
     blocked_by: tuple[int, ...] = ()
     completed_at: str | None = None
+    is_cancelled: bool = False
     is_binary: bool = False
     text: str = ""  # the content of a prompt or resource
     data: bytes = b""  # the content of a binary resource
@@ -83,6 +84,7 @@ def of_task(task: TaskDetails) -> Item:
         due=task.due,
         blocked_by=task.blocked_by,
         completed_at=task.completed_at,
+        is_cancelled=task.is_cancelled,
     )
     return _item("task", task, fields, task.description or "", task.project_number)
 

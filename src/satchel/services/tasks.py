@@ -9,6 +9,7 @@ from satchel.errors import Forbidden, NotFound, VersionConflict
 from satchel.model import (
     PRIORITIES,
     UNSET,
+    BlockerChange,
     Scope,
     StoreChange,
     Task,
@@ -21,7 +22,7 @@ from satchel.model import (
     TaskStatus,
     TrashedItem,
 )
-from satchel.services import blockers, projects, rules
+from satchel.services import blockers, claims, projects, rules, signed_lists
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_task
 from satchel.services.suggestions import closest_names
@@ -33,6 +34,7 @@ from satchel.storage.database import Tx, Violation
 
 Reference = str | int
 
+_URI = "satchel://task/"
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
@@ -62,8 +64,8 @@ def list_page(
 ) -> tuple[tuple[TaskDetails, ...], bool]:
     """The user's tasks from the first or after a position, and whether there are more.
 
-    Open tasks come by priority, then by due day, then the oldest first; completed ones, the last completed first; all,
-    the newest first.
+    Open tasks come by priority, then by due day, then the oldest first; closed ones, the last closed first; all, the
+    newest first.
 
     Raises:
         NotFound, Forbidden: as `projects.current`, about the project of the query.
@@ -77,9 +79,15 @@ def list_page(
     return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
+def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
+    """How many ready tasks of a query it leaves out, because others hold them."""
+    wanted = rules.clean_query("task", query)
+    return 0 if wanted is None else pages.count_held(tx, owner(scope), wanted, scope.projects)
+
+
 def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:
     """The position of a task in the order of a filter, for the page after it."""
-    if filter == "completed":
+    if filter in ("completed", "cancelled"):
         return TaskPosition(task.completed_at or "", task.number)
     if filter == "all":
         return TaskPosition(task.created_at, task.number)
@@ -112,7 +120,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     Raises:
         NotFound: the user has no such task, or several with this title.
     """
-    text = str(reference).strip()
+    text = str(reference).strip().removeprefix(_URI)
     if not rules.is_storable(text):
         raise NotFound("task", str(reference), scope)
     numbers: list[int] = []
@@ -172,18 +180,25 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
 
 
 def update(
-    tx: Tx, scope: Scope, reference: Reference, patch: TaskPatch, expected_version: int | None = None
+    tx: Tx,
+    scope: Scope,
+    reference: Reference,
+    patch: TaskPatch,
+    expected_version: int | None = None,
+    fence: int | None = None,
 ) -> TaskDetails:
-    """Change a task, open or completed. One that is completed again keeps the time of the first completion.
+    """Change a task, open or closed. One that is closed again in the same way keeps the time of the first closing.
 
     Raises:
         NotFound, Forbidden: as `get` about the task, and as `add` about project and blockers.
         VersionConflict: the task has another version than expected.
+        StaleFence: the fence is not that of the newest claim.
         WrongArgument: a value breaks a rule, or the task would block itself, directly or through others.
     """
     patch = rules.clean("task", patch)
     user = owner(scope)
     before = _find_to_change(tx, scope, reference)
+    claims.check_fence(tx, user, before.number, fence)
     project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
     if patch.project is not UNSET:
         _announce(tx, user, before.number)  # in the project that it leaves, too
@@ -195,32 +210,58 @@ def update(
         raise NotFound("project", str(patch.project), scope) from violation
     if task is None:
         raise VersionConflict("task", str(reference), expected=expected_version or 0, actual=before.version)
+    _set_lists(tx, scope, before, patch)
     if patch.title is not UNSET or patch.description is not UNSET:
         _index(tx, task)
-    if patch.tags is not UNSET:
-        rows.set_tags(tx, user, task.number, patch.tags)
-    if patch.blocked_by is not UNSET:
-        blockers.set_all(tx, scope, task.number, patch.blocked_by)
+    if task.is_completed:
+        claims.end(tx, user, task.number)
     has_other_status = patch.status is not UNSET or patch.completed_at is not UNSET
     _announce(tx, user, task.number, with_blocked=has_other_status)
     after = _record_update(tx, before)
-    return blockers.hide_in(tx, scope, [after])[0]
+    return _finish(tx, scope, [after])[0]
 
 
-def complete(tx: Tx, scope: Scope, reference: Reference) -> tuple[Task, bool]:
+def check_unchanged(
+    tx: Tx, scope: Scope, number: int, expected_version: int | None = None, fence: int | None = None
+) -> None:
+    """Check that a task has the version and the fence that the caller knows, where it names them.
+
+    Raises:
+        NotFound, VersionConflict, StaleFence: as `update`.
+    """
+    task = _find_to_change(tx, scope, number)
+    if expected_version not in (None, task.version):
+        raise VersionConflict("task", str(number), expected=expected_version or 0, actual=task.version)
+    claims.check_fence(tx, task.owner, number, fence)
+
+
+def complete(tx: Tx, scope: Scope, reference: Reference, fence: int | None = None) -> tuple[Task, bool]:
     """Complete a task, and say whether it was completed before; then nothing changes.
 
     Raises:
         NotFound, Forbidden: as `get`.
+        StaleFence: the fence is not that of the newest claim.
     """
     user = owner(scope)
     before = _find_to_change(tx, scope, reference)
+    claims.check_fence(tx, user, before.number, fence)
     task = rows.complete(tx, user, before.id)
     if task is None:
         return before, True
+    claims.end(tx, user, task.number)
     _announce(tx, user, task.number, with_blocked=True)
-    record_update(tx, of_task(before), of_task(replace(before, **asdict(task))))
+    record_update(tx, of_task(before), of_task(replace(before, **asdict(task), is_cancelled=False)))
     return task, False
+
+
+def list_blocked(tx: Tx, scope: Scope, number: int) -> list[TaskDetails]:
+    """The user's tasks that a task blocks."""
+    return _details(tx, scope, rows.blocked_tasks(tx, owner(scope), number))
+
+
+def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
+    """Those of some numbers that are tasks of the user, in the order given."""
+    return _details(tx, scope, numbers)
 
 
 def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
@@ -235,6 +276,7 @@ def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
     blocked = [
         one for number in rows.blocked_tasks(tx, user, task.number) if (one := rows.find_to_change(tx, user, number))
     ]
+    claims.end(tx, user, task.number)
     rows.delete(tx, user, task.id)
     record_delete(tx, of_task(task), [one.number for one in blocked])
     for one in blocked:
@@ -272,6 +314,7 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
         state.created_at,
         tx.now,
         item.version + 1,
+        is_cancelled=state.is_cancelled,
     )
     task = _insert(tx, scope, draft, project, was=was)
     for number in item.blocks:
@@ -313,6 +356,21 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Ta
     record_add(tx, of_task(details))
     tx.changed(StoreChange("task", details.project, user, str(task.number)))
     return details
+
+
+def _set_lists(tx: Tx, scope: Scope, before: TaskDetails, patch: TaskPatch) -> None:
+    """Bring the tags and blockers of a task up to date."""
+    if patch.tags is not UNSET:
+        tags = rules.clean_tags("task", signed_lists.apply(before.tags, patch.tags))
+        rows.set_tags(tx, before.owner, before.number, tags)
+    if isinstance(patch.blocked_by, BlockerChange):
+        visible = blockers.keep_visible(tx, scope, before.blocked_by)
+        kept = [number for number in visible if number not in patch.blocked_by.removed]
+        wanted = [*kept, *patch.blocked_by.added]
+        rules.check_blockers("task", wanted)
+        blockers.set_all(tx, scope, before.number, wanted)
+    elif patch.blocked_by is not UNSET:
+        blockers.set_all(tx, scope, before.number, patch.blocked_by)
 
 
 def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
@@ -359,7 +417,12 @@ def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> 
 
 def _details(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
     """Some of the user's tasks; of their blockers, only those that the scope may see."""
-    return blockers.hide_in(tx, scope, rows.details(tx, owner(scope), numbers, scope.projects))
+    return _finish(tx, scope, rows.details(tx, owner(scope), numbers, scope.projects))
+
+
+def _finish(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskDetails]:
+    """Tasks as the scope may see them, with who holds them."""
+    return claims.fill_in(tx, owner(scope), blockers.hide_in(tx, scope, found))
 
 
 def _is_number(text: str) -> bool:

@@ -18,6 +18,8 @@ resources           queries about resources
 tasks               queries about tasks, and which blocks which
 task_pages          pages of tasks in the order of a filter
 links               queries about links between items, and the URIs in a text that make them
+task_claims         queries about claims of tasks
+task_notes          queries about the notes of tasks
 revisions           queries about changes: who made them, and the states that they replaced
 deltas              old states as differences from the next one
 history_labels      what the items of changes are called now

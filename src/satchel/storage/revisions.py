@@ -12,8 +12,8 @@ from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Revision
 from satchel.storage.database import Row, Tx
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
-_AUTHOR = "user_id, token, client, client_version, contract, caller"
-_SELECT = f"select {_COLUMNS}, {_AUTHOR} from revisions r left join authors a on a.number = r.author"
+AUTHOR = "user_id, token, client, client_version, contract, caller"
+_SELECT = f"select {_COLUMNS}, {AUTHOR} from revisions r left join authors a on a.number = r.author"
 _IS_AUTHOR = """
     user_id = :user and token = :token and client = :client and client_version = :client_version
     and contract = :contract and caller = :caller
@@ -40,13 +40,23 @@ def add(tx: Tx, item: Item, action: Action, version: int) -> None:
     values: dict[str, object] = {"kind": item.kind, "item": item.number, "version": version, "action": action}
     values |= {"now": tx.now, "project": item.project, "owner": item.owner, "undoes": tx.restores or None}
     while not tx.all(sql, **author, **values):
-        tx.run(
-            """
-            insert into authors (user_id, token, client, client_version, contract, caller)
-            values (:user, :token, :client, :client_version, :contract, :caller) on conflict do nothing
-            """,
-            **author,
-        )
+        _add_author(tx)
+
+
+def find_author(tx: Tx) -> int:
+    """The number of the author of the transaction, who is added where there is none yet."""
+    sql = f"select number from authors where {_IS_AUTHOR}"
+    while (row := tx.one(sql, **_author_values(tx))) is None:
+        _add_author(tx)
+    return int(row[0])
+
+
+def make_author(row: Row) -> Author:
+    """An author from the columns of AUTHOR."""
+    user, token, client, client_version, contract, caller = row
+    return Author(
+        user=user, token=token, client=client, client_version=client_version, contract=contract, caller=caller
+    )
 
 
 def keep_state(tx: Tx, item: Item, state: bytes) -> None:
@@ -138,6 +148,14 @@ def of_transaction(tx: Tx, user: str, at: str) -> list[Revision]:
     return [_revision(row) for row in tx.all(sql, at=at, user=user)]
 
 
+def _add_author(tx: Tx) -> None:
+    sql = """
+        insert into authors (user_id, token, client, client_version, contract, caller)
+        values (:user, :token, :client, :client_version, :contract, :caller) on conflict do nothing
+    """
+    tx.run(sql, **_author_values(tx))
+
+
 def _author_values(tx: Tx) -> dict[str, object]:
     author = tx.scope.author
     return {
@@ -162,14 +180,7 @@ def _filter_values(query: ChangeQuery) -> dict[str, Any]:
 
 
 def _revision(row: Row) -> Revision:
-    number, kind, item, version, action, at, project, undoes, user, token, client, client_version, contract, caller = (
-        row
-    )
-    author = Author()
-    if user is not None:
-        author = Author(
-            user=user, token=token, client=client, client_version=client_version, contract=contract, caller=caller
-        )
+    number, kind, item, version, action, at, project, undoes, *author = row
     return Revision(
         number=number,
         kind=kind,
@@ -179,5 +190,5 @@ def _revision(row: Row) -> Revision:
         at=at,
         project=project,
         undoes=undoes,
-        author=author,
+        author=Author() if author[0] is None else make_author(tuple(author)),
     )

@@ -18,7 +18,9 @@ _BY_URGENCY = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
 _ORDER: dict[TaskFilter, str] = {
     "ready": _BY_URGENCY,
     "pending": _BY_URGENCY,
+    "in_progress": _BY_URGENCY,
     "completed": "t.completed_at desc, t.number desc",
+    "cancelled": "t.completed_at desc, t.number desc",
     "all": "t.created_at desc, t.number desc",
 }
 # What follows a position, as ranges one after the other. The order by urgency descends in one column and ascends in the
@@ -38,17 +40,29 @@ _SAME_PRIORITY_NO_DAY = ("and t.priority = :priority and (t.due is null) = true 
 _SAME_PRIORITY_NO_DAY_YOUNGER = (f"{_SAME_PRIORITY_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
 _LOWER_PRIORITY = ("and t.priority < :priority", _BY_URGENCY)
 
+_HAS_OPEN_BLOCKER = """
+    exists (
+        select 1 from task_blocks b join tasks o on o.number = b.blocker
+        where b.task = t.number and o.completed_at is null
+    )
+"""
+_IS_READY = f"and t.completed_at is null and not {_HAS_OPEN_BLOCKER}"
 _STATUS: dict[TaskFilter, str] = {
-    "ready": """
-        and t.completed_at is null and not exists (
-            select 1 from task_blocks b join tasks o on o.number = b.blocker
-            where b.task = t.number and o.completed_at is null
-        )
-    """,
+    "ready": _IS_READY,
     "pending": "and t.completed_at is null",
-    "completed": "and t.completed_at is not null",
+    "in_progress": """
+        and t.completed_at is null
+        and t.number in (select task from task_claims where owner = :owner and until > :now)
+    """,
+    "completed": "and t.completed_at is not null and t.is_cancelled = 0",
+    "cancelled": "and t.completed_at is not null and t.is_cancelled = 1",
     "all": "",
 }
+_NOT_HELD_BY_OTHERS = """
+    and not exists (
+        select 1 from task_claims c where c.task = t.number and c.until > :now and c.holder_key <> :holder_key
+    )
+"""
 _IN_PROJECT = "and t.project = (select number from projects where name = :project and deleted_at is null)"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 _CONTAINING = """
@@ -58,6 +72,13 @@ _CONTAINING = """
     )
 """
 
+_COUNT_HELD = f"""
+    select count(*) from task_claims c join tasks t on t.number = c.task
+    where c.owner = :owner and c.until > :now and c.holder_key <> :holder_key {_IS_READY}
+"""
+_COUNT_BLOCKED = f"""
+    select count(*) from tasks t where t.owner = :owner and t.completed_at is null and {_HAS_OPEN_BLOCKER}
+"""
 _OF_OWNER = "select t.number from tasks t where t.owner = :owner"
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
 _AMONG_FEW = "select t.number from tasks t where t.owner || '' = :owner and t.number in :few"
@@ -70,24 +91,14 @@ def numbers(
     few = _few(tx, owner, query)
     if few == []:
         return []
-    values: dict[str, object] = {
-        **confine(allowed),
-        "owner": owner,
-        "project": query.project,
-        "tags": list(query.tags),
-        "needed": query.needed_tags,
-        "text": query.text,
-        "few": few or [],
-    }
+    values = _values(tx, owner, query, allowed) | {"few": few or []}
     if after is not None:
         values |= {"moment": after.moment, "last": after.number, "priority": after.priority, "due": after.due}
     conditions = (
         _AMONG_FEW if few is not None else _OF_OWNER,
         _STATUS[query.filter],
-        _IN_PROJECT if query.project is not None else "",
-        f"and {CONFINED}" if allowed is not None else "",
-        _TAGGED if query.tags else "",
-        _CONTAINING if query.text else "",
+        _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
+        *_conditions(query, allowed),
     )
     found: list[int] = []
     # Only with the conditions that are asked for, so that the engine plans for no others.
@@ -99,10 +110,47 @@ def numbers(
     return found
 
 
+def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
+    """How many ready tasks of a query with folded text and tags others hold now."""
+    sql = " ".join([_COUNT_HELD, *_conditions(query, allowed)])
+    row = tx.one(sql, **_values(tx, owner, query, allowed))
+    return row[0] if row else 0
+
+
+def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
+    """How many open tasks of a query with folded text and tags are blocked."""
+    sql = " ".join([_COUNT_BLOCKED, *_conditions(query, allowed)])
+    row = tx.one(sql, **_values(tx, owner, query, allowed))
+    return row[0] if row else 0
+
+
+def _conditions(query: TaskQuery, allowed: Allowed) -> tuple[str, ...]:
+    """The conditions that a query sets, besides its filter."""
+    return (
+        _IN_PROJECT if query.project is not None else "",
+        f"and {CONFINED}" if allowed is not None else "",
+        _TAGGED if query.tags else "",
+        _CONTAINING if query.text else "",
+    )
+
+
+def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str, object]:
+    return {
+        **confine(allowed),
+        "owner": owner,
+        "project": query.project,
+        "tags": list(query.tags),
+        "needed": query.needed_tags,
+        "text": query.text,
+        "now": tx.now,
+        "holder_key": query.holder_key or "",
+    }
+
+
 def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[Range]:
     if after is None:
         return [("", _ORDER[filter])]
-    if filter == "completed":
+    if filter in ("completed", "cancelled"):
         return [_COMPLETED_EARLIER]
     if filter == "all":
         return [_CREATED_EARLIER]

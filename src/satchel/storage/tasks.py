@@ -33,7 +33,8 @@ _DETAILS = f"""
         (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
         (select string_agg(cast(b.blocker as text), ',')
             from task_blocks b join tasks o on o.number = b.blocker
-            where b.task = tasks.number and o.completed_at is null)
+            where b.task = tasks.number and o.completed_at is null),
+        is_cancelled
     from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
 """
 
@@ -47,8 +48,8 @@ _INTO = "id, owner, title, description, project, priority, due, created_at, upda
 _VALUES = ":id, :owner, :title, :description, :project, :priority, :due, :created_at, :now"
 _ADD = f"insert into tasks ({_INTO}) values ({_VALUES}) returning {_COLUMNS}"
 _PUT_BACK = f"""
-    insert into tasks (number, {_INTO}, completed_at, version)
-    values (:number, {_VALUES}, :completed_at, :version) returning {_COLUMNS}
+    insert into tasks (number, {_INTO}, completed_at, is_cancelled, version)
+    values (:number, {_VALUES}, :completed_at, :is_cancelled, :version) returning {_COLUMNS}
 """
 
 
@@ -67,6 +68,7 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None, *, was: TaskD
         values |= {"id": tx.new_id(), "created_at": tx.now}
     else:
         values |= {name: getattr(was, name) for name in ("number", "id", "created_at", "completed_at", "version")}
+        values["is_cancelled"] = int(was.is_cancelled)
     task = _task(tx.one(sql, **asdict(draft) | values))
     assert task is not None, "an insert returns its row"
     return task
@@ -176,20 +178,23 @@ def update(
         project = case when :has_project then :project else project end,
         priority = coalesce(:priority, priority),
         due = case when :has_due then :due else due end,
-        completed_at = case when :has_completed_at then :completed_at
-            when :completes then coalesce(completed_at, :now) when :reopens then null else completed_at end
+        completed_at = case when :has_completed_at then :completed_at when :reopens then null
+            when :closes and (completed_at is null or is_cancelled <> :is_cancelled) then :now else completed_at end,
+        is_cancelled = case when :has_completed_at or :closes or :reopens then :is_cancelled else is_cancelled end
     """
     priority = None if patch.priority is UNSET else PRIORITIES.index(patch.priority) + 1
     values = patch_values(patch) | {"id": id, "owner": owner, "project": project, "priority": priority}
-    values |= {"completes": patch.status == "completed", "reopens": patch.status == "pending"}
+    values |= {"closes": patch.status in ("completed", "cancelled"), "reopens": patch.status == "pending"}
+    values["is_cancelled"] = int(patch.status == "cancelled" or patch.is_cancelled is True)
     row = tx.renew("tasks", changes, "id = :id and owner = :owner", columns=_COLUMNS, version=version, **values)
     return _task(row)
 
 
 def complete(tx: Tx, owner: str, id: str) -> Task | None:
-    """Complete an owner's open task now; None where there is none."""
-    where = "id = :id and owner = :owner and completed_at is null"
-    return _task(tx.renew("tasks", "completed_at = :now", where, columns=_COLUMNS, id=id, owner=owner))
+    """Complete an owner's task now, open or cancelled; None where there is none."""
+    changes = "completed_at = :now, is_cancelled = 0"
+    where = "id = :id and owner = :owner and (completed_at is null or is_cancelled = 1)"
+    return _task(tx.renew("tasks", changes, where, columns=_COLUMNS, id=id, owner=owner))
 
 
 def delete(tx: Tx, owner: str, id: str) -> bool:
@@ -254,7 +259,7 @@ def _task(row: Row | None) -> Task | None:
 
 
 def _details(row: Row) -> TaskDetails:
-    project, project_number, priority, due, tags, blockers, open_blockers = row[_COUNT:]
+    project, project_number, priority, due, tags, blockers, open_blockers, is_cancelled = row[_COUNT:]
     return TaskDetails(
         *row[:_COUNT],
         project=project,
@@ -264,6 +269,7 @@ def _details(row: Row) -> TaskDetails:
         due=due,
         blocked_by=_numbers(blockers),
         open_blockers=_numbers(open_blockers),
+        is_cancelled=bool(is_cancelled),
     )
 
 

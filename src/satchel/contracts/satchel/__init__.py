@@ -4,7 +4,11 @@ prompts          the tools for prompts
 prompt_methods   prompts/list, prompts/get and completion/complete
 rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
-tasks            the tools for tasks
+tasks            the tools for tasks; task_adding, task_changes and task_claims have some of them
+task_answers     how answers show tasks
+task_lookups     finds the tasks that arguments name
+task_failures    errors of claims, and of calls with several entries
+retries          calls with a key, which act once
 projects         the tool for projects
 history          the tools that read what was, and restore it
 history_answers  what these do
@@ -22,6 +26,7 @@ from satchel.contracts.satchel import history, projects, prompts, resources, tas
 from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
+from satchel.contracts.satchel.task_failures import TASK_FAILURES
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
@@ -95,6 +100,6 @@ CONTRACT = Contract(
         "resources/read": resources.answer_resources_read,
         "completion/complete": answer_completion,
     },
-    failures=FAILURES,
+    failures={**FAILURES, **TASK_FAILURES},
     method_failures=METHOD_FAILURES,
 )

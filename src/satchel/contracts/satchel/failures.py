@@ -262,6 +262,8 @@ def describe_wrong_argument(wrong: WrongArgument) -> tuple[str, str]:
         return "There is nothing to update.", f"Give one of {', '.join(limit)}."
     if rule == "type":
         return _describe_wrong_type(wrong, place)
+    if rule == "enum" and field == "status" and wrong.value == "in_progress":
+        return "A task is in progress while it is claimed.", "Use claim_task."
     if rule == "enum" and isinstance(limit, list | tuple):
         return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
     if rule == "dependentRequired" and isinstance(limit, tuple):
@@ -357,4 +359,19 @@ _SENTENCES = {
         "A task cannot wait for itself, not even through others.",
         "Leave one of blocked_by out.",
     ),
+    ("after", "acyclic"): ("Some lines wait for each other.", "Leave one after: out."),
+    ("after", "format"): (
+        "after: takes tasks like #7 and lines like 2, with commas between them, not {value}.",
+        "Write \\after: where it belongs to the title.",
+    ),
+    ("after", "maximum"): (
+        "There is no line {value}: there are {limit}.",
+        "Write an existing task with #.",
+    ),
+    ("lines", "minLength"): ("There is no task in lines.", 'For example ["Write docs !high +docs", "Test after:1"].'),
+    ("lines", "maxItems"): ("A call adds at most {limit} tasks.", "Add the rest with another call."),
+    ("lines", "grammar"): ("{value} cannot both be.", "Leave one of them out."),
+    ("lines", "claims"): ("A new task cannot be in progress.", "Leave [~] out, and use claim_task then."),
+    ("lines", "uniqueItems"): ("{value} is the label of another line.", "Give each line its own label, or none."),
+    ("note", "maxItems"): ("A task has at most {limit} notes.", "Write into its description instead."),
 }

@@ -28,6 +28,7 @@ Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
 Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=2000))]
+Key = Annotated[str, Meta(description="The same key again adds nothing", extra=hidden(max_length=200))]
 Version = Annotated[
     int,
     Meta(description="As you read it; refused if it has another by now", extra=hidden(minimum=1, maximum=2**63 - 1)),

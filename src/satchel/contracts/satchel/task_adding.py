@@ -1,0 +1,63 @@
+"""The tool that adds many tasks at once, from lines."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
+
+from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.retries import answer_once
+from satchel.contracts.satchel.task_answers import TASKS, format_task, make_row
+from satchel.contracts.satchel.task_failures import add_suggestions
+from satchel.contracts.schema import hidden
+from satchel.errors import EntryRefused
+from satchel.services import task_lines
+from satchel.services.task_lines import TaskLine
+
+_STEP = 50  # tasks between two reports of progress
+
+_GRAMMAR = (
+    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second line; indented: description"
+)
+
+
+class AddTasks(Struct):
+    lines: Annotated[list[str], Meta(description=_GRAMMAR, extra=hidden(takes_text=True))]
+    project: shared.Project | UnsetType = UNSET
+    key: shared.Key | UnsetType = UNSET
+
+
+def read_lines(_context: Context, args: AddTasks) -> list[TaskLine]:
+    """What `lines` says; before the transaction, because it needs no store."""
+    return task_lines.read(args.lines)
+
+
+def add_tasks(context: Context, args: AddTasks) -> Body:
+    input = {"lines": args.lines, "project": args.project or ""}
+    return answer_once(context, "add_tasks", args.key, input, lambda: _add(context, args))
+
+
+def _add(context: Context, args: AddTasks) -> Reply:
+    from satchel.services.task_batches import add_all  # with the first call: a start does not need it
+
+    lines: list[TaskLine] = context.prepared
+    here = args.project or context.scope.project
+
+    def report(count: int) -> None:
+        if count % _STEP == 0:
+            context.report(count, len(lines), f"{count} of {len(lines)} tasks")
+
+    try:
+        added = add_all(context.tx, context.scope, lines, here, report)
+    except EntryRefused as refused:
+        raise add_suggestions(context, refused) from refused
+    text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
+    return shared.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]})
+
+
+TOOLS = (
+    structs.replace(
+        shared.make_tool("tasks", add_tasks, "Add tasks, one per line", AddTasks, TASKS, shared.ADDS),
+        prepare=read_lines,
+    ),
+)

@@ -1,0 +1,79 @@
+"""The tool that claims a task for some minutes, renews the claim, and gives it back."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Body, Context
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.task_answers import (
+    ONE_TASK,
+    describe_whole,
+    find_holder,
+    format_whole,
+    look_around,
+    make_row,
+    write_minute,
+)
+from satchel.contracts.satchel.task_lookups import Reference, find_task
+from satchel.contracts.schema import hidden
+from satchel.errors import WrongArgument
+from satchel.services import claims
+
+_MINUTES = hidden(minimum=1, maximum=claims.MAX_MINUTES)
+
+
+class ClaimTask(Struct):
+    task: Annotated[Reference, Meta(description="Default: the next ready")] | UnsetType = UNSET
+    minutes: Annotated[int, Meta(extra=_MINUTES)] = 30
+    release: Annotated[bool, Meta(description="Give it back")] = False
+    project: shared.Project | UnsetType = UNSET
+
+
+def claim_task(context: Context, args: ClaimTask) -> Body:
+    holder = find_holder(context)
+    if args.release:
+        return _release(context, args)
+    if args.task is not UNSET:
+        number = find_task(context, args.task).number
+        claim = claims.take(context.tx, context.scope, number, holder, args.minutes)
+    else:
+        wanted = args.project or context.scope.project
+        number, claim = claims.take_next(context.tx, context.scope, wanted, holder, args.minutes)
+    task = find_task(context, str(number))
+    around, here = look_around(context, task), task.project or context.scope.project
+    structured = {
+        "project": here,
+        "task": describe_whole(task, around, here, with_claim=False),
+        "holder": claim.holder,
+        "until": write_minute(claim.until),
+        "fence": claim.fence,
+    }
+    blocked = f"It is still blocked by {', '.join(f'#{one}' for one in task.open_blockers)}."
+    head = f"Claimed until {write_minute(claim.until)} as {claim.holder}, fence {claim.fence}:"
+    notes = [blocked] if task.open_blockers else []
+    return shared.reply(f"{head}\n{format_whole(task, around)}", structured, notes=notes)
+
+
+def _release(context: Context, args: ClaimTask) -> Body:
+    if args.task is UNSET:
+        raise WrongArgument("task", "required")
+    task = find_task(context, args.task)
+    was_held = claims.give_back(context.tx, context.scope, task.number, find_holder(context))
+    task = find_task(context, str(task.number))
+    here = task.project or context.scope.project
+    text = f"Gave back #{task.number}" if was_held else f"#{task.number} was not claimed"
+    structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": was_held}
+    return shared.reply(f"{text}, version {task.version}", structured)
+
+
+TOOLS = (
+    shared.make_tool(
+        "tasks",
+        claim_task,
+        "Take a task before working beside others; again renews",
+        ClaimTask,
+        ONE_TASK,
+        shared.ADDS,
+    ),
+)

@@ -1,0 +1,37 @@
+"""Notes on tasks: what somebody wrote while working on one. They are only added, and are no versions of the task."""
+
+from satchel.errors import NotFound, WrongArgument
+from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote
+from satchel.services import rules
+from satchel.services.users import owner
+from satchel.storage import task_notes as rows
+from satchel.storage import tasks as task_rows
+from satchel.storage.database import Tx
+
+MAX_NOTES = 1_000  # of one task
+
+
+def add(tx: Tx, scope: Scope, number: int, text: str) -> None:
+    """Add a note to a task.
+
+    Raises:
+        NotFound: the user has no such task.
+        WrongArgument: it is empty or too long, or the task has too many.
+    """
+    rules.check_text("note", text)
+    if not text.strip():
+        raise WrongArgument("note", "minLength", limit=1, kind="task")
+    if len(text) > MAX_DESCRIPTION:
+        raise WrongArgument("note", "maxLength", limit=MAX_DESCRIPTION, kind="task")
+    task = task_rows.find_to_change(tx, owner(scope), number, scope.projects)
+    if task is None:
+        raise NotFound("task", str(number), scope)
+    if rows.count(tx, task.owner, number) >= MAX_NOTES:
+        raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
+    rows.add(tx, task.owner, number, text)
+    tx.changed(StoreChange("task", task.project, task.owner, str(number)))
+
+
+def list_newest(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[TaskNote], int]:
+    """The last notes of a task that the caller may see, the oldest of them first, and how many there are in all."""
+    return rows.newest(tx, owner(scope), number, limit), rows.count(tx, owner(scope), number)

@@ -1,0 +1,29 @@
+"""Queries about the notes of tasks, which are only added."""
+
+from satchel.model import TaskNote
+from satchel.storage.database import Tx
+from satchel.storage.revisions import AUTHOR, find_author, make_author
+
+
+def add(tx: Tx, owner: str, task: int, text: str) -> None:
+    """Add a note of the author of the transaction to an owner's task."""
+    sql = """
+        insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :now, :text)
+    """
+    tx.run(sql, task=task, owner=owner, author=find_author(tx), now=tx.now, text=text)
+
+
+def count(tx: Tx, owner: str, task: int) -> int:
+    """How many notes an owner's task has."""
+    row = tx.one("select count(*) from task_notes where task = :task and owner = :owner", task=task, owner=owner)
+    return row[0] if row else 0
+
+
+def newest(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
+    """The last notes of an owner's task, the oldest of them first."""
+    sql = f"""
+        select n.at, n.text, {AUTHOR} from task_notes n join authors a on a.number = n.author
+        where n.task = :task and n.owner = :owner order by n.number desc limit :limit
+    """
+    rows = tx.all(sql, task=task, owner=owner, limit=limit)
+    return [TaskNote(at=at, text=text, author=make_author(tuple(author))) for at, text, *author in reversed(rows)]

@@ -1,0 +1,133 @@
+"""The grammar of tasks in lines: what is read, what is written, and that both agree."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from satchel.errors import EntryRefused, WrongArgument
+from satchel.model import PRIORITIES
+from satchel.services.task_lines import MAX_TASKS, TaskLine, read, write
+
+TRICKY = [
+    *("+1", "@home", "!high", "!HIGH", "due:2026-01-01", "due:", "after:#3", "after:", "after:#3,", "#5", "#5,", "7"),
+    *("-", "*", "[ ]", "[x]", "[~]", "\\", "\\+1", "\\\\@x", "\\-", "\\#4", "#4", "a", "é", "C++", "+", "(ann", "\t"),
+]
+WORDS = st.one_of(st.sampled_from(TRICKY), st.text(min_size=1, max_size=8))
+TITLES = st.one_of(
+    st.lists(st.sampled_from(TRICKY), min_size=1, max_size=5).map(" ".join),
+    st.lists(WORDS, min_size=1, max_size=5).map("  ".join),
+).map(lambda title: " ".join(title.splitlines()).strip())
+DESCRIPTIONS = st.lists(st.sampled_from(["", "- a", "  b", "#4 c", "d +x"]), max_size=4).map(
+    lambda lines: "\n".join(["text", *lines, "end"])
+)
+LINES = st.builds(
+    TaskLine,
+    title=TITLES.filter(bool),
+    label=st.none() | st.integers(0, 10**18 - 1),
+    mark=st.sampled_from(["", "x", "-", "~"]),
+    priority=st.sampled_from(PRIORITIES),
+    due=st.none() | st.just("2026-12-01"),
+    tags=st.lists(st.from_regex("[A-Za-z0-9_-]{1,9}", fullmatch=True), max_size=3).map(tuple),
+    project=st.none() | st.from_regex("[A-Za-z0-9._-]{1,9}", fullmatch=True),
+    after=st.lists(st.from_regex("#?[0-9]{1,4}", fullmatch=True), max_size=3).map(tuple),
+    description=st.none() | DESCRIPTIONS,
+)
+
+
+@given(LINES)
+@example(TaskLine(title="Learn +1"))
+@example(TaskLine(title="\\+1 \\+1"))
+@example(TaskLine(title="see after:#3, #5"))
+@example(TaskLine(title="- [x] #4 done", label=4, mark="x"))
+def test_what_is_written_is_read_as_it_was(line: TaskLine) -> None:
+    assert read([write(line)]) == [line]
+
+
+@given(st.lists(LINES, min_size=1, max_size=4))
+def test_several_tasks_may_be_one_text_or_many(lines: list[TaskLine]) -> None:
+    written = [write(line) for line in lines]
+    assert read(written) == read(["\n".join(written)]) == read(["\n\n".join(written)]) == lines
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        found = read([text])
+    except (WrongArgument, EntryRefused):
+        return
+    assert 0 < len(found) <= MAX_TASKS
+
+
+def one(text: str) -> TaskLine:
+    [line] = read([text])
+    return line
+
+
+def test_a_line_says_everything_about_a_task() -> None:
+    text = "#4 [x] Write docs !high due:2026-12-01 +docs +web @site after:#3,2"
+    line = TaskLine(
+        title="Write docs",
+        label=4,
+        mark="x",
+        priority="high",
+        due="2026-12-01",
+        tags=("docs", "web"),
+        project="site",
+        after=("#3", "2"),
+    )
+    assert one(text) == line
+    assert write(line) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Buy milk", TaskLine(title="Buy milk")),
+        ("- Buy milk", TaskLine(title="Buy milk")),
+        ("* [ ] Buy milk", TaskLine(title="Buy milk")),
+        ("- [X] Buy milk", TaskLine(title="Buy milk", mark="x")),
+        ("[ ] #4 Buy milk", TaskLine(title="Buy milk", label=4)),
+        ("Pay +1 bonus", TaskLine(title="Pay +1 bonus")),
+        ("Pay a bonus \\+1", TaskLine(title="Pay a bonus +1")),
+        ("Mail bob@example.com", TaskLine(title="Mail bob@example.com")),
+        ("Do it !URGENT Due:2026-01-02", TaskLine(title="Do it", priority="urgent", due="2026-01-02")),
+        ("Do it after:#3, #5 ,", TaskLine(title="Do it after:#3, #5 ,")),
+        ("Do it after:#3, #5, 7 +x", TaskLine(title="Do it", after=("#3", "#5", "7"), tags=("x",))),
+        ("   Indented as a whole\n     more", TaskLine(title="Indented as a whole", description="more")),
+        (
+            "Title\r\n  first\r\n\r\n    code\r\n  last\r\n",
+            TaskLine(title="Title", description="first\n\n  code\nlast"),
+        ),
+        ("Title\n\tone\n\t\ttwo", TaskLine(title="Title", description="one\n\ttwo")),
+        ("!high", TaskLine(title="", priority="high")),  # which the rule about titles refuses
+    ],
+)
+def test_what_a_line_may_be(text: str, line: TaskLine) -> None:
+    assert one(text) == line
+
+
+@pytest.mark.parametrize(
+    ("texts", "place", "field", "rule"),
+    [
+        (["A", "B after:lunch"], "lines[1]", "after", "format"),
+        (["A after:1,,2"], "lines[0]", "after", "format"),
+        (["A\nB\nC !low !high"], "lines[2]", "lines", "grammar"),
+        (["A", " \n "], "lines[1]", "title", "minLength"),
+        (["[ ] [x] A", "[x] #4 [ ] B"], "lines[1]", "lines", "grammar"),
+        (["x" * 8001], "lines[0]", "title", "maxLength"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(texts: list[str], place: str, field: str, rule: str) -> None:
+    with pytest.raises(EntryRefused) as refused:
+        read(texts)
+    cause = refused.value.cause
+    assert isinstance(cause, WrongArgument)
+    assert (refused.value.place, cause.field, cause.rule) == (place, field, rule)
+
+
+def test_there_is_at_least_one_task_and_not_too_many() -> None:
+    for texts, rule in (([], "minLength"), ([" \n"], "minLength"), (["x"] * 201, "maxItems")):
+        with pytest.raises(WrongArgument) as refused:
+            read(texts)
+        assert (refused.value.field, refused.value.rule) == ("lines", rule)
+    assert len(read(["\n".join(["x"] * 200)])) == 200
