@@ -211,7 +211,7 @@ def test_libraries_are_listed_and_filled_in(mode: str) -> None:
 def test_the_client_asks_its_user(mode: str, action: Any) -> None:
     asked: list[str] = []
 
-    async def ask(_: Any, params: Any) -> ElicitResult:
+    async def ask(context: Any, params: Any) -> ElicitResult:
         asked.append(params.message)
         return ElicitResult(action=action)
 

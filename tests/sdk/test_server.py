@@ -298,7 +298,7 @@ def test_when_everything_may_have_changed_a_stream_hears_of_all_it_asked_for() -
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize("action", ["accept", "decline", "cancel", "fails"])
-def test_the_user_is_asked(mode: str, action: str) -> None:
+def test_the_user_is_asked(mode: str, action: Any) -> None:
     asked: list[str] = []
 
     async def ask(_: Any, params: Any) -> ElicitResult | ErrorData:
