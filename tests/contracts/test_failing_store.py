@@ -132,7 +132,8 @@ def test_a_store_whose_file_is_gone_says_that_a_new_start_helps(
         "hint": "Nothing was changed. Start the server again; its log says more.",
     }
     assert own.request("prompts/list")["error"] == {
-        **INTERNAL,
+        "code": -32603,
+        "message": f"Internal error: {GONE} Start the server again; its log says more.",
         "data": {"details": f"{GONE} Start the server again; its log says more."},
     }
     # In the other contracts the document has the words; the operator reads on stderr what to do.

@@ -7,6 +7,7 @@ import pytest
 
 from satchel.auth import tokens
 from satchel.contracts import CONTRACTS, load
+from satchel.contracts.satchel.nearest import explain_unknown_tool
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.stdio import NEWEST, OLDEST, Server
@@ -32,7 +33,8 @@ def test_on_stdio_only_tools_that_read_are_there(
     for tool in load(contract).tools:
         answer = client.request("tools/call", {"name": tool.name, "arguments": {"user_id": ADA}})
         if tool.writes:
-            assert answer["error"] == {"code": -32602, "message": f"Unknown tool: {tool.name}"}
+            more = f". {explain_unknown_tool(tool.name, READING[contract])}" if contract == "satchel" else ""
+            assert answer["error"] == {"code": -32602, "message": f"Unknown tool: {tool.name}{more}"}
         else:
             assert "result" in answer
     for method in load(contract).methods:

@@ -79,7 +79,7 @@ def filled(store: str) -> str:
 
 
 def wrong(details: str) -> dict[str, Any]:
-    return {"error": {"code": -32602, "message": "Invalid params", "data": {"details": details}}}
+    return {"error": {"code": -32602, "message": f"Invalid params: {details}", "data": {"details": details}}}
 
 
 # -- what it is -------------------------------------------------------------------------------------------------

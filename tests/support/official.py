@@ -37,6 +37,7 @@ RESULTS = {
 
 # Method → name of the notification in the schemas.
 NOTIFICATIONS = {
+    "notifications/cancelled": "CancelledNotification",
     "notifications/progress": "ProgressNotification",
     "notifications/tools/list_changed": "ToolListChangedNotification",
     "notifications/prompts/list_changed": "PromptListChangedNotification",
@@ -48,7 +49,11 @@ NOTIFICATIONS = {
 
 def check(message: dict[str, Any], method: str | None, revision: str) -> None:
     """Hold one message of the server against its revision; `method` is that of the request it answers."""
-    if "method" in message:
+    if "method" in message and "id" in message:
+        assert message["method"] == "elicitation/create" and message["id"] not in ("", None)
+        methods.parse_server_request(message["method"], revision, message.get("params"))
+        _check_schema(message, "ElicitRequest", revision)
+    elif "method" in message:
         methods.parse_server_notification(message["method"], revision, message.get("params"))
         _check_schema(message, NOTIFICATIONS[message["method"]], revision)
     elif "error" in message:
@@ -60,7 +65,8 @@ def check(message: dict[str, Any], method: str | None, revision: str) -> None:
         assert method is not None, f"an answer to nothing we asked: {message}"
         mcp_types.JSONRPCResponse.model_validate(message)
         methods.validate_server_result(method, revision, message["result"])
-        _check_schema(message["result"], RESULTS[method], revision)
+        is_question = message["result"].get("resultType") == "input_required"
+        _check_schema(message["result"], "InputRequiredResult" if is_question else RESULTS[method], revision)
 
 
 def _check_schema(value: object, definition: str, revision: str) -> None:

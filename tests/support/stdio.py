@@ -93,9 +93,9 @@ class Client:
         self.send(message)
         return self._id
 
-    def initialize(self, revision: str) -> Any:
+    def initialize(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:
         """Shake hands, in the handshake generation."""
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
+        params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": CLIENT}
         self.revision = revision if revision in REVISIONS[:-1] else "2025-11-25"
         answer = self.request("initialize", params)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})

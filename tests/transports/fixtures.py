@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from satchel.contracts.contract import Report
-from satchel.protocol import Call, ClientChange, Offer, invalid_params
+from satchel.protocol import Call, ClientChange, Offer, invalid_params, make_question
 from satchel.protocol.cursors import page
 from satchel.transports import stdio
 
@@ -33,7 +33,7 @@ OFFER = Offer(
 PROMPTS = [{"name": f"p{number}", "description": "A prompt"} for number in range(25)]
 server: stdio.StdioServer  # the one that runs
 SCHEMA = {"type": "object", "properties": {}}
-NAMES = ("print", "progress", "sleep", "until signalled", "announce", "flood")
+NAMES = ("print", "progress", "sleep", "until signalled", "announce", "flood", "confirm")
 TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in NAMES]
 
 
@@ -42,7 +42,7 @@ def answer(call: Call, report: Report) -> dict[str, Any]:
     if call.method == "tools/list":
         return {"tools": TOOLS}
     if call.method == "tools/call":
-        return call_tool(call.params["name"], report)
+        return ask(call) if call.params["name"] == "confirm" else call_tool(call.params["name"], report)
     if call.method == "prompts/list":
         prompts, cursor = page(PROMPTS, call.params.get("cursor"), 10)
         return {"prompts": prompts} | ({} if cursor is None else {"nextCursor": cursor})
@@ -58,6 +58,15 @@ def answer(call: Call, report: Report) -> dict[str, Any]:
             raise invalid_params("no such resource")
         return {"contents": [{"uri": "test://one", "text": "1"}]}
     return {"completion": {"values": ["one", "two"], "total": 2, "hasMore": False}}
+
+
+def ask(call: Call) -> dict[str, Any]:
+    """Answer with what the user said, once they were asked; a client that cannot ask is told so."""
+    question = make_question(call.params, "Really?")
+    action = call.answers.get(question.key) if call.can_ask else "not asked"
+    if action is None:
+        return question.result
+    return {"content": [{"type": "text", "text": action}], "isError": False}
 
 
 def call_tool(name: str, report: Report) -> dict[str, Any]:

@@ -546,3 +546,24 @@ def test_a_call_in_progress_is_finished_before_the_end(tmp_path: Path) -> None:
             assert (last["id"], last["result"]["content"]) == (stream.id, [{"type": "text", "text": "Done."}])
             assert stream.ended()
         assert server.process.wait(5) == 0
+
+
+def test_the_user_is_asked_by_the_newest_revision_only(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", conformance_server.__name__]
+    meta = {f"{META}clientCapabilities": {"elicitation": {"form": {}}}}
+    call = {"name": "confirm", "arguments": {"region": "Here"}, "_meta": meta}
+    with HttpServer("--database", str(tmp_path / "s.db"), command=command) as server:
+        for _ in range(2):  # nothing is kept between the requests
+            asked = server.ask("tools/call", call)
+            result = asked.json["result"]
+            assert (asked.status, result["resultType"]) == (200, "input_required")
+        [(key, question)] = result["inputRequests"].items()
+        assert question["params"]["message"] == "Add Here?"
+        refused = server.ask("tools/call", {**call, "inputResponses": {key: {"action": "decline"}}})
+        assert refused.json["result"]["isError"] is True
+        done = server.ask("tools/call", {**call, "inputResponses": {key: {"action": "accept"}}})
+        assert done.json["result"]["content"] == [{"type": "text", "text": "Added Here."}]
+        # A client of the handshake generation has no stream on which it could be asked.
+        elsewhere = {"name": "confirm", "arguments": {"region": "There"}}
+        told = server.ask("tools/call", elsewhere, revision="2025-11-25")
+        assert told.result["content"] == [{"type": "text", "text": "Added There."}]

@@ -106,7 +106,7 @@ def test_an_endless_line_is_refused_while_it_runs_and_costs_no_more_memory_than_
 def test_every_feature_answers_in_every_revision(fixtures: Server, revision: str) -> None:
     if revision != NEWEST:
         fixtures.initialize(revision)
-    assert len(fixtures.request("tools/list")["result"]["tools"]) == 6
+    assert len(fixtures.request("tools/list")["result"]["tools"]) == 7
     assert fixtures.request("prompts/get", {"name": "p", "arguments": {"a": "b"}})["result"]["messages"]
     assert fixtures.request("resources/list")["result"]["resources"]
     assert fixtures.request("resources/templates/list")["result"]["resourceTemplates"]
@@ -398,3 +398,84 @@ def test_every_call_is_logged_with_name_outcome_and_duration_but_no_content(serv
     ]
     assert all(line.endswith(" ms") for line in lines)
     assert not any(word in server.stderr for word in ("Sesame", "open", "magic"))
+
+
+# -- questions to the user ----------------------------------------------------------------------------------------
+
+
+def ask_to_confirm(fixtures: Server, revision: str = "2025-11-25") -> tuple[int, str]:
+    """Call a tool that wants a confirmation; the ids of the call and of the question."""
+    fixtures.initialize(revision, {"elicitation": {}})
+    call = fixtures.ask("tools/call", {"name": "confirm", "arguments": {}})
+    question = fixtures.read()
+    assert (question["method"], question["params"]["message"]) == ("elicitation/create", "Really?")
+    return call, question["id"]
+
+
+def read_text(fixtures: Server, call: int) -> str:
+    message = fixtures.read()
+    assert message["id"] == call
+    text: str = message["result"]["content"][0]["text"]
+    return text
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+def test_a_call_waits_for_the_user_while_others_are_answered(fixtures: Server, revision: str, action: str) -> None:
+    call, question = ask_to_confirm(fixtures, revision)
+    ping(fixtures)
+    assert fixtures.call("progress")["content"] == [{"type": "text", "text": "progress"}]
+    fixtures.send({"jsonrpc": "2.0", "id": question, "result": {"action": action}})
+    assert read_text(fixtures, call) == action
+
+
+def test_a_cancelled_call_takes_its_question_back(fixtures: Server) -> None:
+    call, question = ask_to_confirm(fixtures)
+    fixtures.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})
+    assert fixtures.read()["params"] == {"requestId": question}
+    fixtures.send({"jsonrpc": "2.0", "id": question, "result": {"action": "accept"}})
+    ping(fixtures)  # and no answer to the call
+
+
+def test_a_client_that_leaves_without_an_answer_is_told_that_nothing_was_done() -> None:
+    with Server(command=COMMAND) as fixtures:
+        call, question = ask_to_confirm(fixtures)
+        assert fixtures.process.stdin is not None
+        fixtures.process.stdin.close()
+        assert fixtures.read()["params"] == {"requestId": question}
+        assert read_text(fixtures, call) == "cancel"
+        assert fixtures.ended() and fixtures.process.wait(PATIENCE) == 0
+
+
+def test_a_signal_ends_the_process_while_a_question_is_open() -> None:
+    with Server(command=COMMAND) as fixtures:
+        ask_to_confirm(fixtures)
+        fixtures.process.send_signal(signal.SIGTERM)
+        assert fixtures.process.wait(PATIENCE) == 0
+
+
+def test_a_question_that_nobody_answers_is_given_up() -> None:
+    command = [sys.executable, "-c", IMPATIENT]
+    with Server(command=command) as fixtures:
+        call, question = ask_to_confirm(fixtures)
+        assert fixtures.read()["params"] == {"requestId": question}
+        assert read_text(fixtures, call) == "cancel"
+        ping(fixtures)
+
+
+IMPATIENT = """
+import runpy
+from satchel.protocol import questions
+questions.ANSWER_TIMEOUT = 0.05
+runpy.run_module("tests.transports.fixtures", run_name="__main__")
+"""
+
+
+def test_the_newest_revision_asks_by_a_result(fixtures: Server) -> None:
+    meta = {f"{META}clientCapabilities": {"elicitation": {}}}
+    asked = fixtures.request("tools/call", {"name": "confirm", "arguments": {}, "_meta": meta})["result"]
+    assert asked["resultType"] == "input_required"
+    answers = {key: {"action": "accept"} for key in asked["inputRequests"]}
+    again = {"name": "confirm", "arguments": {}, "_meta": meta, "inputResponses": answers}
+    assert fixtures.request("tools/call", again)["result"]["content"] == [{"type": "text", "text": "accept"}]
+    assert fixtures.call("confirm")["content"] == [{"type": "text", "text": "not asked"}]

@@ -132,6 +132,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent
+    tells_reasons: bool = False  # in the messages of JSON-RPC errors, not only in their data
     explain_unknown_tool: Callable[[str, Iterable[str]], str] | None = None  # its name, and the tools that there are
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
     resolve_scope: Callable[[Scope, dict[str, Any]], Scope] | None = None

@@ -85,6 +85,7 @@ class Runner:
             capabilities=self._contract.capabilities,
             methods=frozenset(methods),
             instructions=self._contract.instructions(self._contract.tools, user),
+            tells_reasons=self._contract.tells_reasons,
         )
 
     @property

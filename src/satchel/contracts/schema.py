@@ -13,6 +13,7 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
+from satchel.contracts.unknown_names import find_unknown
 from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
@@ -87,10 +88,14 @@ def parse(
 ) -> Struct:
     """Arguments as an input Struct. Unless strict, null counts as absent, and unknown arguments may be ignored.
 
+    Where they are refused, that comes before all other checks: a wrong name is often why another argument is missing.
+
     Raises:
         WrongArgument: the first rule that they break.
     """
     fields = fields_of(model)
+    if refuses_unknown:
+        _refuse_unknown(fields, arguments)
     given = {
         field.name: arguments[field.name]
         for field in fields
@@ -115,12 +120,20 @@ def parse(
             _check_bounds(field.bounds, given[field.name], field.name, field.name)
             if field.hidden.is_blank_refused and not given[field.name].strip():
                 raise WrongArgument(field.name, "minLength", limit=1)
-    if is_strict or refuses_unknown:
+    if is_strict:
         known = [field.name for field in fields]
         for name in arguments:
             if name not in known:
                 raise WrongArgument(name, "additionalProperties", limit=tuple(known))
     return model(**given)
+
+
+def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
+    required = [field.name for field in fields if field.is_required]
+    schema = {"properties": {field.name: field.schema for field in fields}, "required": required}
+    unknown = tuple(find_unknown(schema, arguments))
+    if unknown:
+        raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
 
 
 @lru_cache(maxsize=256)

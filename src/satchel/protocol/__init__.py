@@ -6,14 +6,16 @@ codec            strict JSON decoding, one-line encoding
 revisions        the five revisions as a table: which one a request uses, and what each requires of a result
 questions        questions to the user in the middle of a call
 messages         the form of JSON-RPC messages; errors, error codes
+calls            what a server offers; one request for the application
 connection       the state of one client: handshake, per-request metadata, batches, cancellation
 subscriptions    subscriptions of a client, and the notifications of a change
 streamable_http  one POST: its headers and body, and the status of its response
 cursors          opaque cursors of paged lists
 """
 
+from satchel.protocol.calls import Call, Offer
 from satchel.protocol.codec import MAX_MESSAGE_BYTES
-from satchel.protocol.connection import Call, Connection, Exchange, Offer
+from satchel.protocol.connection import Connection, Exchange
 from satchel.protocol.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

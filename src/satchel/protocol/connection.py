@@ -6,14 +6,12 @@ so that messages are sent in the order in which they were made.
 
 from collections.abc import Callable
 
-from msgspec import Struct, structs
-
+from satchel.protocol.calls import Call, Offer
 from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, decode, encode
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     NO_CLIENT,
     PARSE_ERROR,
-    Client,
     Id,
     Json,
     ProtocolError,
@@ -24,7 +22,9 @@ from satchel.protocol.messages import (
     read_client,
     readable_id,
 )
+from satchel.protocol.questions import INPUT_REQUIRED, Questions, can_ask, read_answers
 from satchel.protocol.revisions import (
+    CAPABILITIES_KEY,
     CLIENT_KEY,
     NEWEST_HANDSHAKE,
     PER_REQUEST_DATES,
@@ -32,49 +32,11 @@ from satchel.protocol.revisions import (
     Revision,
     complete_result,
     find_revision,
+    without_icons,
 )
 from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, parse_subscription
 
 MAX_BATCH = 100  # messages
-
-
-class Offer(Struct, frozen=True, kw_only=True):
-    """What a server is and can do, for every client."""
-
-    server: Json  # name, version, perhaps title
-    capabilities: Json
-    methods: frozenset[str]  # that the application answers; PROTOCOL_METHODS are answered here
-    instructions: str | None = None
-
-    def without_subscriptions(self) -> "Offer":
-        """The same offer for a transport that keeps no subscriptions of a client."""
-        resources = self.capabilities.get("resources", {})
-        if "subscribe" not in resources:
-            return self
-        kept = {name: value for name, value in resources.items() if name != "subscribe"}
-        return structs.replace(self, capabilities={**self.capabilities, "resources": kept})
-
-    def describe(self) -> Json:
-        """The members that the results of `initialize` and `server/discover` share."""
-        shared: Json = {"capabilities": self.capabilities}
-        if self.instructions is not None:
-            shared["instructions"] = self.instructions
-        return shared
-
-
-class Call(Struct, kw_only=True, eq=False):
-    """One request for the application to answer; the parameters that MCP defines are checked."""
-
-    id: Id
-    method: str
-    params: Json
-    revision: Revision
-    progress_token: Id | None = None
-    client: Client = NO_CLIENT
-    session: str = ""  # tells clients of the same name apart; empty where the transport cannot
-    can_ask: bool = False  # the client asks its user, if the result is a question
-    answers: dict[str, str] = {}  # of the user, by the key of the question
-    is_cancelled: bool = False
 
 
 class Exchange:
@@ -109,11 +71,22 @@ class Exchange:
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
         """Set the outcome of one of the calls."""
-        self._connection._waiting.pop(call.id, None)
+        connection = self._connection
+        if isinstance(outcome, dict) and outcome.get("resultType") == INPUT_REQUIRED and call.revision.is_handshake:
+            try:
+                self._settled[call] = connection.questions.ask(self, call, outcome)
+                return
+            except ProtocolError as error:
+                outcome = error
+        connection._waiting.pop(call.id, None)
         if isinstance(outcome, ProtocolError):
-            self._settled[call] = _make_error(outcome, call.id)
+            self._settled[call] = connection._make_error(outcome, call.id)
         else:
-            self._settled[call] = self._connection._make_success(call.id, call.method, call.revision, outcome)
+            self._settled[call] = connection._make_success(call.id, call.method, call.revision, outcome)
+
+    def send_first(self, message: Json) -> None:
+        """Send a message before all others of the output."""
+        self._replies.insert(0, message)
 
     def output(self) -> list[bytes]:
         """The messages to send: one for a request or batch, one for each new subscription, or none."""
@@ -139,6 +112,8 @@ class Connection:
         self.session = session
         self.revision = revision  # agreed on by the handshake; None before it
         self.client = NO_CLIENT  # as it introduced itself in the handshake
+        self.questions = Questions()
+        self._can_ask = False  # as it said in the handshake
         self._waiting: dict[Id, Call] = {}
         self._opening: set[Id] = set()  # subscriptions that are not acknowledged yet
         self._subscriptions: dict[Id, Subscription] = {}
@@ -152,7 +127,10 @@ class Connection:
             return self.reject(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
 
     def receive_value(self, value: object) -> Exchange:
-        """Receive one decoded message or batch."""
+        """Receive one decoded message or batch; for an answer to a question, go on with the exchange that asked."""
+        waiting = self.questions.take_answer(value)
+        if waiting is not None:
+            return waiting
         is_batch = isinstance(value, list)
         if is_batch and (self.revision is None or not self.revision.has_batches):
             return self.reject(invalid_request("batches are not part of this revision"), None)
@@ -213,14 +191,14 @@ class Connection:
             exchange._replies.append(self._make_rejection(error, readable_id(value)))
             return
         if message.method is None:
-            return  # a response; this server sends no requests
+            return  # a response to nothing that was asked
         if message.id is None:
-            self._handle_notification(message.method, message.params)
+            exchange._replies += self._handle_notification(message.method, message.params)
             return
         try:
             reply = self._answer(message.id, message.method, message.params, is_batched=exchange._is_batch)
         except ProtocolError as error:
-            reply = _make_error(error, message.id)
+            reply = self._make_error(error, message.id)
             if message.method == "tools/call":
                 name = message.params.get("name")
                 exchange.refused_tools.append(name if isinstance(name, str) else message.method)
@@ -245,30 +223,36 @@ class Connection:
         token = meta.get("progressToken")
         if not isinstance(token, str | int) or isinstance(token, bool):
             token = None
-        client = self.client if revision.is_handshake else read_client(meta.get(CLIENT_KEY))
         call = Call(
             id=request_id,
             method=method,
             params=params,
             revision=revision,
             progress_token=token,
-            client=client,
+            client=self.client,
             session=self.session,
+            can_ask=self._can_ask,
         )
+        if not revision.is_handshake:
+            call.client = read_client(meta.get(CLIENT_KEY))
+            call.can_ask, call.answers = can_ask(revision, meta.get(CAPABILITIES_KEY)), read_answers(params)
         self._waiting[request_id] = call
         return call
 
-    def _handle_notification(self, method: str, params: Json) -> None:
+    def _handle_notification(self, method: str, params: Json) -> list[Json]:
+        """Act on a notification; the messages that follow from it."""
         if method != "notifications/cancelled":
-            return
+            return []
         request_id = params.get("requestId")
         if not isinstance(request_id, str | int) or isinstance(request_id, bool):
-            return
+            return []
         self._opening.discard(request_id)
         self._subscriptions.pop(request_id, None)
         call = self._waiting.pop(request_id, None)
-        if call is not None:
-            call.is_cancelled = True
+        if call is None:
+            return []
+        call.is_cancelled = True
+        return self.questions.withdraw(call)
 
     # -- methods that the protocol answers itself ----------------------------------------------------------------
 
@@ -282,7 +266,9 @@ class Connection:
         self.client = read_client(params.get("clientInfo"))
         revision = REVISIONS.get(requested, NEWEST_HANDSHAKE)
         self.revision = revision if revision.is_handshake else NEWEST_HANDSHAKE
-        return {"protocolVersion": self.revision.date, **self.offer.describe(), "serverInfo": self.offer.server}
+        self._can_ask = can_ask(self.revision, params.get("capabilities"))
+        server = self.offer.server if self.revision.has_icons else without_icons(self.offer.server)
+        return {"protocolVersion": self.revision.date, **self.offer.describe(), "serverInfo": server}
 
     def _discover(self, request_id: Id, params: Json) -> Json:
         return {"supportedVersions": PER_REQUEST_DATES, **self.offer.describe()}
@@ -326,10 +312,13 @@ class Connection:
 
     def _make_rejection(self, error: ProtocolError, request_id: Id | None) -> Json:
         if request_id is not None:
-            return _make_error(error, request_id)
+            return self._make_error(error, request_id)
         has_null_id = self.revision is not None and self.revision.has_null_ids
         head: Json = {"jsonrpc": "2.0", "id": None} if has_null_id else {"jsonrpc": "2.0"}
-        return {**head, "error": error.body()}
+        return {**head, "error": self.offer.explain(error).body()}
+
+    def _make_error(self, error: ProtocolError, request_id: Id) -> Json:
+        return {"jsonrpc": "2.0", "id": request_id, "error": self.offer.explain(error).body()}
 
     def _list_all_changes(self) -> list[ClientChange]:
         """Changes of everything that this client may have listed or watched."""
@@ -343,10 +332,6 @@ class Connection:
         if change.what == "resource":
             return change.uri in self._watched_uris
         return announces(self.offer.capabilities, change.what)
-
-
-def _make_error(error: ProtocolError, request_id: Id) -> Json:
-    return {"jsonrpc": "2.0", "id": request_id, "error": error.body()}
 
 
 _Method = Callable[[Connection, Id, Json], Json | Subscription]  # answers with a result, or opens a subscription

@@ -36,6 +36,13 @@ class ProtocolError(Exception):
             body["data"] = self.data
         return body
 
+    def with_reason(self) -> "ProtocolError":
+        """The same error with its details in the message too, because many hosts show a model nothing else."""
+        details = self.data.get("details") if isinstance(self.data, dict) else None
+        if not isinstance(details, str):
+            return self
+        return ProtocolError(self.code, f"{self.message}: {details}", self.data)
+
 
 def invalid_params(details: str) -> ProtocolError:
     """The error for a request with wrong parameters."""

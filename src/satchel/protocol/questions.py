@@ -1,16 +1,25 @@
 """Questions to the user in the middle of a call: how they are asked, and how answers come back.
 
 A call that needs an answer is not kept running: it is given up, its result is a question, and it is run again with the
-answer. In the per-request generation the client sends the call again; in the handshake generation the server keeps it.
+answer. In the per-request generation the client sends the call again; in the handshake generation `Questions` keeps it.
 """
+
+from time import monotonic
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from satchel.protocol.messages import Json, invalid_params
+from satchel.protocol.calls import Call
+from satchel.protocol.messages import INTERNAL_ERROR, Id, Json, ProtocolError, invalid_params
 from satchel.protocol.revisions import Revision
+
+if TYPE_CHECKING:
+    from satchel.protocol.connection import Exchange
 
 ACTIONS = ("accept", "decline", "cancel")
 INPUT_REQUIRED = "input_required"
+MAX_OPEN = 100  # questions to one client
+ANSWER_TIMEOUT = 600.0  # seconds for the user to answer
 
 # The user is only asked whether; MCP wants a form all the same.
 _NO_FIELDS: Json = {"type": "object", "properties": {}}
@@ -73,3 +82,71 @@ def read_answers(params: Json) -> dict[str, str]:
             raise invalid_params(f"inputResponses.{key}.action must be one of {', '.join(ACTIONS)}")
         answers[key] = response["action"]
     return answers
+
+
+class _OpenQuestion(Struct, frozen=True):
+    exchange: "Exchange"
+    call: Call
+    key: str
+    deadline: float
+
+
+class Questions:
+    """The calls of one client of the handshake generation that wait for an answer of its user."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _OpenQuestion] = {}
+        self._count = 0
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next question will have waited too long, by the monotonic clock; None where none is open."""
+        return min((one.deadline for one in self._open.values()), default=None)
+
+    def ask(self, exchange: "Exchange", call: Call, result: Json) -> Json:
+        """Keep a call until its question is answered, and give the request that asks it.
+
+        Raises:
+            ProtocolError: too many questions are open.
+        """
+        if len(self._open) >= MAX_OPEN:
+            raise ProtocolError(INTERNAL_ERROR, "Too many questions to the user are open")
+        [(key, request)] = result["inputRequests"].items()
+        self._count += 1
+        id = f"question-{self._count}"
+        self._open[id] = _OpenQuestion(exchange, call, key, monotonic() + ANSWER_TIMEOUT)
+        return {"jsonrpc": "2.0", "id": id, **request}
+
+    def take_answer(self, value: object) -> "Exchange | None":
+        """The exchange to go on with, if a message is the answer to a question; an error counts as no answer."""
+        if not self._open or not isinstance(value, dict) or "method" in value or not isinstance(value.get("id"), str):
+            return None
+        asked = self._open.pop(value["id"], None)
+        if asked is None:
+            return None
+        result = value.get("result")
+        action = result.get("action") if isinstance(result, dict) else None
+        asked.call.answers = {asked.key: action if action in ACTIONS else "cancel"}
+        return asked.exchange
+
+    def withdraw(self, call: Call) -> list[Json]:
+        """The messages that take back the question of a call that its client cancelled."""
+        withdrawn = [id for id, asked in self._open.items() if asked.call is call]
+        for id in withdrawn:
+            del self._open[id]
+        return [_cancel(id) for id in withdrawn]
+
+    def give_up(self, now: float | None = None) -> "list[Exchange]":
+        """The exchanges to go on with without an answer: those that waited too long, or all of them."""
+        overdue = [id for id, asked in self._open.items() if now is None or asked.deadline <= now]
+        return [self._give_up(id) for id in overdue]
+
+    def _give_up(self, id: str) -> "Exchange":
+        asked = self._open.pop(id)
+        asked.call.answers = {asked.key: "cancel"}
+        asked.exchange.send_first(_cancel(id))
+        return asked.exchange
+
+
+def _cancel(id: Id) -> Json:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}

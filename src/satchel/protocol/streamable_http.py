@@ -15,8 +15,9 @@ from operator import eq
 
 from msgspec import structs
 
+from satchel.protocol.calls import Offer
 from satchel.protocol.codec import BadJson, decode, encode
-from satchel.protocol.connection import Connection, Offer
+from satchel.protocol.connection import Connection
 from satchel.protocol.messages import (
     HEADER_MISMATCH,
     INVALID_PARAMS,

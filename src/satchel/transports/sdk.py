@@ -22,14 +22,15 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types import RequestParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from satchel.contracts.contract import Report, Result
 from satchel.protocol import REVISIONS, Call, Client, ClientChange, Offer, ProtocolError
 from satchel.protocol.codec import encode
 from satchel.protocol.messages import Json, check_params, read_client
-from satchel.protocol.revisions import CLIENT_KEY, complete_result
+from satchel.protocol.questions import INPUT_REQUIRED, can_ask, read_answers
+from satchel.protocol.revisions import CAPABILITIES_KEY, CLIENT_KEY, complete_result
 from satchel.protocol.subscriptions import announces
 
 Answer = Callable[[Call, Report], Result]
@@ -92,13 +93,13 @@ def make_server(
         lifespan=lifespan,
     )
     for method in offer.methods:
-        server.add_request_handler(method, RequestParams, partial(_answer, offer.server))
+        server.add_request_handler(method, RequestParams, partial(_answer, offer))
     if any(announces(offer.capabilities, what) for what in (*_LIST_EVENTS, "resource")):
         server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, _listen)
     return server
 
 
-async def _answer(server: Json, context: ServerRequestContext[Session], _: RequestParams) -> Json:
+async def _answer(offer: Offer, context: ServerRequestContext[Session], _: RequestParams) -> Json:
     """Answer a request in a worker thread, from its own parameters: the SDK's models drop what they do not know."""
     call = Call(
         id=context.request_id or 0,
@@ -110,12 +111,39 @@ async def _answer(server: Json, context: ServerRequestContext[Session], _: Reque
     )
     try:
         check_params(call.method, call.params)
+        call.can_ask = can_ask(call.revision, _find_capabilities(context))
+        call.answers = {} if call.revision.is_handshake else read_answers(call.params)
         result = await run_sync(context.lifespan_context.answer, call, partial(_report, context))
+        if result.get("resultType") == INPUT_REQUIRED and call.revision.is_handshake:
+            await _ask(context, call, result)
+            result = await run_sync(context.lifespan_context.answer, call, partial(_report, context))
     except ProtocolError as error:
-        raise MCPError(error.code, error.message, error.data) from None
-    completed = complete_result(call.revision, call.method, result, server)
+        told = offer.explain(error)
+        raise MCPError(told.code, told.message, told.data) from None
+    completed = complete_result(call.revision, call.method, result, offer.server)
     plain: Json = msgspec.json.decode(encode(completed))  # results may hold Structs and encoded JSON
     return plain
+
+
+async def _ask(context: ServerRequestContext[Session], call: Call, result: Result) -> None:
+    """Have the client ask its user, and keep the answer with the call."""
+    [(key, request)] = result["inputRequests"].items()
+    params = request["params"]
+    try:
+        answer = await context.session.elicit_form(params["message"], params["requestedSchema"], context.request_id)
+        call.answers = {key: answer.action}
+    except NoBackChannelError:
+        call.can_ask = False  # a transport without sessions: as if the client could not ask
+    except MCPError:
+        call.answers = {key: "cancel"}
+
+
+def _find_capabilities(context: ServerRequestContext[Session]) -> object:
+    """What the client can do, as it said in the handshake or in this request."""
+    known = context.session.client_params
+    if known is not None:
+        return known.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return ((context.params or {}).get("_meta") or {}).get(CAPABILITIES_KEY)
 
 
 def _find_client(context: ServerRequestContext[Session]) -> Client:

@@ -58,7 +58,8 @@ class StdioServer:
         with suppress(OSError):  # the client closed its end
             with suppress(Stop):
                 while self._handle(self._wait()):
-                    pass
+                    self._give_up_questions(time.monotonic())
+                self._give_up_questions()
             self._write(self._connection.close)
 
     def announce(self, change: ClientChange) -> None:
@@ -87,8 +88,18 @@ class StdioServer:
             start(self.announce)
 
     def _wait(self) -> list[bytes | None]:
+        """Wait for lines; meanwhile, calls whose question stays unanswered are answered."""
+        while (deadline := self._connection.questions.deadline) is not None:
+            with self._shutdown.idle():
+                if self._lines.wait(deadline - time.monotonic()):
+                    break
+            self._give_up_questions(time.monotonic())
         with self._shutdown.idle():
             return self._lines.read()
+
+    def _give_up_questions(self, now: float | None = None) -> None:
+        for exchange in self._connection.questions.give_up(now):
+            self._serve(exchange)
 
     def _receive(self, line: bytes | None) -> Exchange:
         if line is None:
@@ -153,6 +164,10 @@ class LineReader:
                 if self._partial:
                     lines.append(bytes(self._partial))  # the last line needs no newline
         return lines
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until something arrives, or the input ends; False if nothing did in this time."""
+        return bool(select.select([self._file], [], [], max(0.0, seconds))[0])
 
     def _read_chunk(self) -> bytes:
         while True:

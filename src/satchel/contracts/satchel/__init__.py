@@ -14,12 +14,15 @@ history          the tools that read what was, and restore it
 history_answers  what these do
 pages            the pages behind satchel:// URIs
 failures         errors: their codes, sentences and hints
+unknown_arguments  the error for arguments that there are not
+nearest          which argument or tool was meant
+other_names      what models and other servers call them
 cursors          where the next page of a tool that lists begins
 place            tells of a current project that did not exist
 shared           arguments, answers and schemas that several of these use
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.satchel import history, projects, prompts, resources, tasks
@@ -77,6 +80,13 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
     return [ClientChange("resource", quote_prompt_uri(name) if change.what == "prompt" else name)]
 
 
+def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
+    """Which tool was probably meant."""
+    from satchel.contracts.satchel import nearest  # only after a mistake
+
+    return nearest.explain_unknown_tool(name, served)
+
+
 CONTRACT = Contract(
     name="satchel",
     server_name="satchel",
@@ -90,6 +100,9 @@ CONTRACT = Contract(
     reads_libraries=True,
     finds_project=True,
     acts_as_user=True,
+    refuses_unknown=True,
+    explain_unknown_tool=explain_unknown_tool,
+    tells_reasons=True,
     translate_change=translate_change,
     tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
     methods={

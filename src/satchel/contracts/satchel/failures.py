@@ -122,6 +122,15 @@ def error(code: str, message: str, hint: str, **more: Any) -> Body:
 
 
 def explain_wrong_argument(wrong: WrongArgument) -> Body:
+    if wrong.rule == "additionalProperties":
+        from satchel.contracts.satchel.unknown_arguments import (  # only after this mistake
+            describe_unknown,
+            shorten_name,
+        )
+
+        message, hint, near = describe_unknown(wrong.limit)
+        more = {"near": near} if near else {}
+        return error("invalid_argument", message, hint, argument=shorten_name(wrong.field), **more)
     message, hint = describe_wrong_argument(wrong)
     argument = "tags" if wrong.field == "tag" else wrong.field
     return error("invalid_argument", message, hint, argument=argument)
