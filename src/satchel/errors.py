@@ -10,6 +10,8 @@ SatchelError
 │   ├── VersionMissing   history does not have this version
 │   ├── MissingBlocker   a task cannot be restored before another one is
 │   ├── AmbiguousItem    several things have this name
+│   ├── WrongEdit        an edit does not fit the text
+│   ├── MissingPart      a text has no such heading
 │   └── AnswerTooLarge   the answer would be larger than we send
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
@@ -22,6 +24,8 @@ AuthError                who is calling cannot be established; raised over HTTP,
 ├── AuthUnavailable      the keys of the issuer cannot be fetched
 └── AuthUnusable         the settings of OAuth cannot work
 """
+
+from typing import Literal
 
 from satchel.model import Scope
 
@@ -131,6 +135,35 @@ class AmbiguousItem(Refused):
         super().__init__(f"{key!r} is the name of {' and '.join(references)}")
         self.key = key
         self.references = references  # which tell them apart
+
+
+class WrongEdit(Refused):
+    """An edit does not fit the text that it is for."""
+
+    def __init__(
+        self,
+        reason: Literal["empty", "absent", "repeated", "same"],
+        *,
+        index: int,
+        count: int = 0,
+        lines: tuple[int, ...] = (),
+        near: tuple[int, str] | None = None,
+    ) -> None:
+        super().__init__(f"edit {index}: {reason}")
+        self.reason = reason  # of the text to be replaced; same: nothing would change
+        self.index = index  # of the edit, from 0 on
+        self.count = count  # how often the text occurs
+        self.lines = lines  # where it does, the first ones
+        self.near = near  # the line most like a text that is absent: its number and text
+
+
+class MissingPart(Refused):
+    """A text has no heading of this text."""
+
+    def __init__(self, heading: str, near: tuple[str, ...]) -> None:
+        super().__init__(f"there is no heading {heading!r}")
+        self.heading = heading
+        self.near = near  # headings that it has
 
 
 class AnswerTooLarge(Refused):

@@ -103,7 +103,8 @@ class Argument(Struct, frozen=True):
     name: str
     description: str | None
     is_required: bool
-    values: tuple[str, ...] = ()  # suggestions for its value
+    values: tuple[str, ...] = ()  # that it may have
+    is_open: bool = False  # it may have others too
 
 
 def can_be_argument(name: str) -> bool:
