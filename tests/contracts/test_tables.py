@@ -33,6 +33,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     ],
     errors.MissingBlocker: [errors.MissingBlocker(7, "Tea")],
     errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
+    errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
     AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
     UnknownName: [UnknownName(errors.NotFound("prompt", "7", SCOPE), ("8",))],

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.model import Scope, StoreChange
-from satchel.protocol import NO_CLIENT, Client, ClientChange, ProtocolError
+from satchel.protocol import NEWEST, NO_CLIENT, Client, ClientChange, ProtocolError, Question, Revision
 from satchel.storage.database import Tx
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ Row = TypeVar("Row")
 Report = Callable[[float, float | None, str | None], None]  # progress, total, message
 
 
+class NeedsConfirmation(Exception):
+    """The user must be asked before a call goes on; the runner has them asked, and runs the call again."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question.message)
+        self.question = question
+
+
 class Context(Struct, frozen=True):
     """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 
@@ -44,7 +52,21 @@ class Context(Struct, frozen=True):
     prepared: Any = None  # what `prepare` of the tool gave
     client: Client = NO_CLIENT  # as it introduced itself
     session: str = ""  # tells clients of the same name apart; empty where the transport cannot
+    revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
+    ask: Callable[[str], None] = lambda _: None  # see `confirm`
     followups: list[Callable[[Tx], None]] = []
+
+    def confirm(self, message: str) -> None:
+        """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.
+
+        The call is given up with all it did, and run again when the user has answered. So the message depends only on
+        the arguments and the store, and a call confirms once.
+
+        Raises:
+            NeedsConfirmation: the user has not been asked yet.
+            NotConfirmed: the user said no, or did not answer.
+        """
+        self.ask(message)
 
     def after_commit(self, act: Callable[[Tx], None]) -> None:
         """Run something in a transaction of its own once this call has succeeded; a failure there is only logged."""

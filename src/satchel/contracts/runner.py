@@ -3,19 +3,41 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from satchel import __version__
-from satchel.contracts.contract import Body, Context, Contract, Later, Reply, Report, Result, Tool, find_row
+from satchel.contracts.contract import (
+    Body,
+    Context,
+    Contract,
+    Later,
+    NeedsConfirmation,
+    Reply,
+    Report,
+    Result,
+    Tool,
+    find_row,
+)
 from satchel.contracts.schema import fields_of, parse
-from satchel.errors import AnswerTooLarge, SatchelError, StoreConflict, StoreError
+from satchel.errors import AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
-from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, NO_CLIENT, Call, Offer, ProtocolError
+from satchel.protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    NEWEST,
+    NO_CLIENT,
+    Call,
+    Offer,
+    ProtocolError,
+    Revision,
+    fit_result,
+    make_question,
+)
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
 from satchel.storage.database import Database, Tx
@@ -91,7 +113,7 @@ class Runner:
             return self._run_method(call, scope, report)
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
-            return {"tools": self._list_tools(is_read_only=scope.is_read_only)}
+            return {"tools": self._list_tools(call.revision, is_read_only=scope.is_read_only)}
         return self.run_tool(call.params["name"], call.params["arguments"], scope, report, call)
 
     def run_tool(
@@ -114,12 +136,15 @@ class Runner:
         try:
             result = self._try_tool(tool, arguments, scope, report, call)
             outcome = "ok"
+        except NeedsConfirmation as needed:
+            result = needed.question.result
+            outcome = "asked"
         except Exception as error:
             if not isinstance(error, SatchelError):
                 log_surprise(name)
             elif isinstance(error, StoreError):
                 log(f"{name}: {error}")
-            result = self._explain(tool, error)
+            result = self._explain(tool, error, call.revision if call else NEWEST)
             outcome = type(error).__name__ if isinstance(error, SatchelError) else "surprise"
         log_call(name, outcome, started)
         return result
@@ -146,19 +171,19 @@ class Runner:
         def act(context: Context) -> Result | Later:
             # Encoded before the commit: where the answer is refused, nothing of the call remains.
             body = run(context, checked)
-            return body if isinstance(body, Later) else _tool_result(tool, body, is_error=False)
+            return body if isinstance(body, Later) else _tool_result(tool, body, context.revision)
 
         def finish(later: Later) -> Result:
-            return _tool_result(tool, later.finish(), is_error=False)
+            return _tool_result(tool, later.finish(), start.revision)
 
         return self._transact(start, act, finish, writes=tool.writes)
 
-    def _explain(self, tool: Tool, error: Exception) -> Result:
+    def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
         """An error of a tool as its result."""
         try:
-            return _tool_result(tool, self._contract.explain_failure(tool, error), is_error=True)
+            return _tool_result(tool, self._contract.explain_failure(tool, error), revision, is_error=True)
         except AnswerTooLarge as larger:  # it quotes what the client sent
-            return _tool_result(tool, self._contract.explain_failure(tool, larger), is_error=True)
+            return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
         """A scope whose changes history attributes to its user and client."""
@@ -178,10 +203,13 @@ class Runner:
 
         def act(context: Context) -> Result | Later:
             result = method(context, call.params)
-            return result if isinstance(result, Later) else _encode_members(call.method, None, result)
+            return result if isinstance(result, Later) else encode_result(result)
+
+        def encode_result(result: Result) -> Result:
+            return _encode_members(call.method, None, fit_result(call.revision, result))
 
         def finish(later: Later) -> Result:
-            return _encode_members(call.method, None, later.finish())
+            return encode_result(later.finish())
 
         try:
             return self._transact(self._start(scope, report, call), act, finish, writes=False)
@@ -205,6 +233,8 @@ class Runner:
             report=report,
             client=call.client if call else NO_CLIENT,
             session=call.session if call else "",
+            revision=call.revision if call else NEWEST,
+            ask=partial(_check_confirmed, call),
         )
 
     def _transact(
@@ -251,12 +281,25 @@ class Runner:
         except Exception:
             log_surprise("after the answer")  # the call itself has succeeded
 
-    def _describe_tools(self, *, is_read_only: bool) -> Raw:
+    def _describe_tools(self, revision: Revision, *, is_read_only: bool) -> Raw:
         contract = self._contract.narrow((), is_read_only=is_read_only)
-        return Raw(encode([contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]))
+        tools = [contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]
+        return Raw(encode(fit_result(revision, {"tools": tools})["tools"]))
 
 
-def _tool_result(tool: Tool, body: Body, *, is_error: bool) -> Result:
+def _check_confirmed(call: Call | None, message: str) -> None:
+    """Go on only if the user said yes, or cannot be asked."""
+    if call is None or not call.can_ask:
+        return
+    question = make_question(call.params, message)
+    action = call.answers.get(question.key)
+    if action is None:
+        raise NeedsConfirmation(question)
+    if action != "accept":
+        raise NotConfirmed(action)
+
+
+def _tool_result(tool: Tool, body: Body, revision: Revision, *, is_error: bool = False) -> Result:
     result: Result = {"isError": is_error}
     if isinstance(body, str):
         result["content"] = [{"type": "text", "text": body}]
@@ -268,11 +311,13 @@ def _tool_result(tool: Tool, body: Body, *, is_error: bool) -> Result:
         raw = encode(body)
         result["content"] = [{"type": "text", "text": raw.decode()}]
         result["structuredContent"] = Raw(raw)
-    return _encode_members(tool.name, tool.size_argument, result)
+    return _encode_members(tool.name, tool.size_argument, fit_result(revision, result))
 
 
 def _encode_members(what: str, argument: str | None, result: Result) -> Result:
     """A result with its lists and objects encoded, except `_meta`, to which the protocol adds.
+
+    It is fitted to the revision before, because the protocol does not look into what is encoded.
 
     Raises:
         AnswerTooLarge: they are too large together.

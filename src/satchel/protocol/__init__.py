@@ -4,6 +4,7 @@ It imports nothing else of Satchel. A transport feeds it messages, and an applic
 
 codec            strict JSON decoding, one-line encoding
 revisions        the five revisions as a table: which one a request uses, and what each requires of a result
+questions        questions to the user in the middle of a call
 messages         the form of JSON-RPC messages; errors, error codes
 connection       the state of one client: handshake, per-request metadata, batches, cancellation
 subscriptions    subscriptions of a client, and the notifications of a change
@@ -23,7 +24,8 @@ from satchel.protocol.messages import (
     ProtocolError,
     invalid_params,
 )
-from satchel.protocol.revisions import REVISIONS
+from satchel.protocol.questions import Question, make_question
+from satchel.protocol.revisions import NEWEST, REVISIONS, Revision, fit_result
 from satchel.protocol.subscriptions import ClientChange
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "INVALID_REQUEST",
     "MAX_MESSAGE_BYTES",
     "METHOD_NOT_FOUND",
+    "NEWEST",
     "NO_CLIENT",
     "REVISIONS",
     "Call",
@@ -41,5 +44,9 @@ __all__ = [
     "Exchange",
     "Offer",
     "ProtocolError",
+    "Question",
+    "Revision",
+    "fit_result",
     "invalid_params",
+    "make_question",
 ]

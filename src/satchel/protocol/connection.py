@@ -72,6 +72,8 @@ class Call(Struct, kw_only=True, eq=False):
     progress_token: Id | None = None
     client: Client = NO_CLIENT
     session: str = ""  # tells clients of the same name apart; empty where the transport cannot
+    can_ask: bool = False  # the client asks its user, if the result is a question
+    answers: dict[str, str] = {}  # of the user, by the key of the question
     is_cancelled: bool = False
 
 

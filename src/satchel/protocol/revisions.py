@@ -1,6 +1,7 @@
-"""The five revisions of MCP as a table: which one a request uses, and the members that each requires of a result."""
+"""The five revisions of MCP as a table: which one a request uses, and what each requires and allows of a result."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.protocol.messages import UNSUPPORTED_PROTOCOL_VERSION, Json, ProtocolError, invalid_params
 
@@ -13,19 +14,28 @@ class Revision(Struct, frozen=True, kw_only=True):
     has_batches: bool = False
     has_structured_content: bool = False
     has_null_ids: bool = False  # an error response to a message without a valid id has `"id": null`
+    has_audio: bool = False  # as a content block
+    has_resource_links: bool = False  # as a content block
+    has_elicitation: bool = False  # the server may have the user asked something
+    has_icons: bool = False  # of the server, and of entries of lists
 
 
-REVISIONS = {
-    revision.date: revision
-    for revision in (
-        Revision(date="2024-11-05", has_null_ids=True),
-        Revision(date="2025-03-26", has_null_ids=True, has_batches=True),
-        Revision(date="2025-06-18", has_null_ids=True, has_structured_content=True),
-        Revision(date="2025-11-25", has_structured_content=True),
-        Revision(date="2026-07-28", has_structured_content=True, is_handshake=False),
-    )
-}
-NEWEST_HANDSHAKE = REVISIONS["2025-11-25"]
+_2024_11_05 = Revision(date="2024-11-05", has_null_ids=True)
+_2025_03_26 = replace(_2024_11_05, date="2025-03-26", has_audio=True, has_batches=True)
+_2025_06_18 = replace(
+    _2025_03_26,
+    date="2025-06-18",
+    has_batches=False,
+    has_structured_content=True,
+    has_resource_links=True,
+    has_elicitation=True,
+)
+_2025_11_25 = replace(_2025_06_18, date="2025-11-25", has_null_ids=False, has_icons=True)
+_2026_07_28 = replace(_2025_11_25, date="2026-07-28", is_handshake=False)
+
+REVISIONS = {revision.date: revision for revision in (_2024_11_05, _2025_03_26, _2025_06_18, _2025_11_25, _2026_07_28)}
+NEWEST = _2026_07_28
+NEWEST_HANDSHAKE = _2025_11_25
 PER_REQUEST_DATES = [revision.date for revision in REVISIONS.values() if not revision.is_handshake]
 
 CACHEABLE = {
@@ -79,16 +89,48 @@ def _parse_revision(meta: Json) -> Revision:
     return REVISIONS[date]
 
 
+def fit_result(revision: Revision, result: Json) -> Json:
+    """Leave out of a result what a revision does not have; members that are encoded already stay as they are."""
+    fitted = dict(result)
+    if not revision.has_structured_content:
+        fitted.pop("structuredContent", None)
+    if not revision.has_icons:
+        for name in _LISTS:
+            if isinstance(fitted.get(name), list):
+                fitted[name] = [without_icons(one) if isinstance(one, dict) else one for one in fitted[name]]
+    if isinstance(fitted.get("content"), list):
+        fitted["content"] = [block for block in fitted["content"] if _has_block(revision, block)]
+    if isinstance(fitted.get("messages"), list):
+        fitted["messages"] = [one for one in fitted["messages"] if _has_block(revision, one["content"])]
+    return fitted
+
+
+_LISTS = ("tools", "prompts", "resources", "resourceTemplates")
+
+
+def without_icons(entry: Json) -> Json:
+    """An entry of a list, or a server's description of itself, without its icons."""
+    return {name: value for name, value in entry.items() if name != "icons"} if "icons" in entry else entry
+
+
+def _has_block(revision: Revision, block: Json) -> bool:
+    kind = block["type"]
+    return (kind != "audio" or revision.has_audio) and (kind != "resource_link" or revision.has_resource_links)
+
+
 def complete_result(revision: Revision, method: str, result: Json, server: Json) -> Json:
     """Add the members that a revision requires of a result, and remove those it does not have."""
-    if not revision.has_structured_content and "structuredContent" in result:
-        result = {key: value for key, value in result.items() if key != "structuredContent"}
+    result = fit_result(revision, result)
     if revision.is_handshake:
         return result
-    meta = {**result.get("_meta", {}), SERVER_INFO_KEY: server}
+    # Only the answer about the server itself shows its icons: every result carries this member.
+    meta = {**result.get("_meta", {}), SERVER_INFO_KEY: server if method == _ABOUT_SERVER else without_icons(server)}
     completed = {"resultType": "complete", **result, "_meta": meta}
-    if method in CACHEABLE:
+    if method in CACHEABLE and completed["resultType"] == "complete":
         # Another process may change the store at any time, so a result may not be cached.
         completed.setdefault("ttlMs", 0)
         completed.setdefault("cacheScope", "private")
     return completed
+
+
+_ABOUT_SERVER = "server/discover"

@@ -12,6 +12,7 @@ from satchel.errors import (
     AnswerTooLarge,
     Forbidden,
     MissingBlocker,
+    NotConfirmed,
     NotFound,
     Refused,
     StoreError,
@@ -179,6 +180,13 @@ def explain_ambiguous_item(ambiguous: AmbiguousItem) -> Body:
     return error("invalid_argument", message, hint, near=list(ambiguous.references))
 
 
+def explain_not_confirmed(refused: NotConfirmed) -> Body:
+    if refused.action == "decline":
+        return error("forbidden", "The user was asked and said no. Nothing was done.", "Ask the user what they want.")
+    message = "The user was asked and did not answer. Nothing was done."
+    return error("forbidden", message, "Ask the user whether it shall be done before you repeat it.")
+
+
 def explain_too_large(large: AnswerTooLarge) -> Body:
     argument = large.argument or "arguments"
     message, hint = f"The answer has more than {large.limit} bytes.", f"Ask for less with {argument}."
@@ -195,6 +203,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     VersionMissing: explain_missing_version,
     MissingBlocker: explain_missing_blocker,
     AmbiguousItem: explain_ambiguous_item,
+    NotConfirmed: explain_not_confirmed,
     AnswerTooLarge: explain_too_large,
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
