@@ -9,6 +9,7 @@ SatchelError
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
 │   ├── VersionConflict  it was changed after the caller read it
+│   ├── KeyReused        a call with other input had this retry key
 │   ├── VersionMissing   history does not have this version
 │   ├── MissingBlocker   a task cannot be restored before another one is
 │   ├── AmbiguousItem    several things have this name
@@ -136,6 +137,14 @@ class VersionConflict(Refused):
         self.key = key
         self.expected = expected
         self.actual = actual
+
+
+class KeyReused(Refused):
+    """A call with other input had this retry key before."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} was used for other input")
+        self.key = key
 
 
 class VersionMissing(Refused):

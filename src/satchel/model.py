@@ -140,6 +140,13 @@ class PromptDraft(Struct, frozen=True, kw_only=True):
     arguments: Sequence[Argument] = ()
 
 
+class ListChange(Struct, frozen=True, kw_only=True):
+    """What to add to a list and what to remove from it, where an update does not replace all of it."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
 class PromptPatch(Struct, frozen=True, kw_only=True):
     """What is to change in a prompt; UNSET leaves it as it is."""
 

@@ -6,6 +6,8 @@ prompts             add, find, list, search, update and delete prompts
 resources           add, find, list, update and delete resources
 tasks               add, find, list, update, complete and delete tasks
 blockers            which tasks block which, and which of them a scope may see
+retry_keys          keys that make a repeated call the same call
+signed_lists        lists that say what to add and what to remove
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too

@@ -19,6 +19,7 @@ from satchel.model import (
     STATUSES,
     UNSET,
     Argument,
+    ListChange,
     PromptDraft,
     TextQuery,
     can_be_argument,
@@ -169,6 +170,13 @@ def clean_tags(kind: str, tags: Sequence[str]) -> list[str]:
     return sorted({tag.lower() for tag in tags})
 
 
+def clean_tag_changes(kind: str, tags: Sequence[str] | ListChange) -> Sequence[str] | ListChange:
+    """The tags of an update, which may say only what to add and remove."""
+    if not isinstance(tags, ListChange):
+        return clean_tags(kind, tags)
+    return ListChange(added=tuple(clean_tags(kind, tags.added)), removed=tuple(clean_tags(kind, tags.removed)))
+
+
 def clean_query(kind: str, query: Query) -> Query | None:
     """A query as texts and tags are stored; None where nothing can match. A tag may be any text."""
     _check_number_of_tags(kind, query.tags)
@@ -284,7 +292,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
         "title": clean_title,
         "content": clean_prompt_content,
         "description": clean_description,
-        "tags": clean_tags,
+        "tags": clean_tag_changes,
         "arguments": clean_arguments,
     },
     "resource": {
@@ -295,7 +303,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
     "task": {
         "title": clean_title,
         "description": clean_description,
-        "tags": clean_tags,
+        "tags": clean_tag_changes,
         "priority": lambda kind, priority: clean_choice(kind, "priority", priority, PRIORITIES),
         "due": clean_due,
         "blocked_by": clean_blockers,

@@ -26,5 +26,6 @@ history_size        what history and trash cost
 argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
 tokens              queries about tokens
+retry_keys          queries about the keys of repeated calls
 settings            the few facts that a store keeps about itself
 """

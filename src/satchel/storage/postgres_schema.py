@@ -16,8 +16,9 @@ Connection = psycopg.Connection[Any]
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
+    *("task_claims", "retry_keys"),
 )
-APPEND_ONLY = ("authors", "revisions", "revision_states")  # read and inserted, never changed
+APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes")  # read and inserted, never changed
 READ_ONLY = ("settings", "tokens", "satchel_schema")
 
 # What only an application role may call: these functions run as the owner, past row-level security.

@@ -11,6 +11,7 @@ from satchel.errors import (
     AmbiguousItem,
     AnswerTooLarge,
     Forbidden,
+    KeyReused,
     MissingBlocker,
     NotConfirmed,
     NotFound,
@@ -162,6 +163,11 @@ def explain_conflict(clash: VersionConflict) -> Body:
     return error("conflict", message, hint, version=clash.actual)
 
 
+def explain_reused_key(reused: KeyReused) -> Body:
+    message = f"The key '{reused.key}' was used for another input."
+    return error("conflict", message, "Choose another key, or repeat the call as it was.", argument="key")
+
+
 def explain_missing_version(missing: VersionMissing) -> Body:
     kept = ", ".join(map(str, missing.kept))
     hint = f"There are versions {kept}." if kept else "No version of it is kept."
@@ -200,6 +206,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     Forbidden: explain_forbidden,
     Taken: explain_taken,
     VersionConflict: explain_conflict,
+    KeyReused: explain_reused_key,
     VersionMissing: explain_missing_version,
     MissingBlocker: explain_missing_blocker,
     AmbiguousItem: explain_ambiguous_item,
@@ -315,6 +322,10 @@ _SENTENCES = {
     ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
     ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),
     ("expected_version", "maximum"): ("{field} is at most {limit}.", "Give the version that you read."),
+    ("", "signs"): (
+        "{field}: give every entry a + or a -, or none.",
+        "+x adds, -x removes; without signs all are replaced.",
+    ),
     ("", "uniqueItems"): ("{field} has the same name as another.", "Name each once."),
     ("cursor", "format"): (
         "cursor is none that was given out: use next_cursor of the page before.",

@@ -1,6 +1,6 @@
 """What the tools of several nouns share: types of arguments, the form of an answer, pieces of text and of schemas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, UnsetType
@@ -41,11 +41,14 @@ def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:
 # -- answers ----------------------------------------------------------------------------------------------------
 
 
-def reply(text: str, structured: dict[str, Any], facts: str = "") -> Reply:
+def reply(text: str, structured: dict[str, Any], facts: str = "", *, notes: Sequence[str] = ()) -> Reply:
     """An answer as a text for people and a value for programs.
 
-    Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs.
+    Some clients show a model only the texts, so `facts` repeats in a second text what the next call needs. `notes` are
+    sentences about what the caller may not expect.
     """
+    if notes:
+        text, structured = "\n".join([text, *notes]), {**structured, "notes": list(notes)}
     return Reply([{"type": "text", "text": one} for one in (text, facts) if one or one is text], structured)
 
 

@@ -1,0 +1,62 @@
+"""Keys that make a repeated call the same call: the first one's answer is kept, and a repetition gets it again.
+
+A key belongs to one user and one tool. A call asks `recall` first, and calls `remember` in the same transaction as what
+it does.
+"""
+
+from satchel import clock
+from satchel.errors import KeyReused, StoreConflict, WrongArgument
+from satchel.model import Scope
+from satchel.services import rules
+from satchel.services.users import owner
+from satchel.storage import retry_keys as rows
+from satchel.storage.database import Tx, Violation
+
+MAX_KEY = 200  # characters
+KEPT_DAYS = 7
+MOST = 1_000  # of one user
+
+
+def digest(scope: Scope, *parts: bytes) -> str:
+    """What tells the input of a call from that of another; a token that opens other projects makes another input."""
+    import hashlib  # few calls have a key
+
+    opened = ["*"] if scope.projects is None else sorted(scope.projects)
+    sum = hashlib.sha256("\n".join([scope.project, *opened]).encode())
+    for part in parts:
+        sum.update(b"\0%d\0" % len(part) + part)
+    return sum.hexdigest()
+
+
+def recall(tx: Tx, scope: Scope, tool: str, key: str, digest: str) -> bytes | None:
+    """The answer that an earlier call of a tool with this key got; None where this is the first.
+
+    Raises:
+        WrongArgument: the key is empty, too long, or no text that can be stored.
+        KeyReused: the earlier call had other input.
+    """
+    rules.check_text("key", key)
+    if not key.strip():
+        raise WrongArgument("key", "minLength", limit=1)
+    if len(key) > MAX_KEY:
+        raise WrongArgument("key", "maxLength", limit=MAX_KEY)
+    found = rows.find(tx, owner(scope), tool, key, clock.days_before(tx.now, KEPT_DAYS))
+    if found is None:
+        return None
+    if found[0] != digest:
+        raise KeyReused(key)
+    return found[1]
+
+
+def remember(tx: Tx, scope: Scope, tool: str, key: str, digest: str, answer: bytes) -> None:
+    """Keep the answer of the first call with a key.
+
+    Raises:
+        StoreConflict: the same call runs at the same time, and was faster; tried again, it is recalled.
+    """
+    # Before the insert: a key that is too old to be recalled would refuse its successor.
+    rows.remove_oldest(tx, owner(scope), before=clock.days_before(tx.now, KEPT_DAYS), most=MOST - 1)
+    try:
+        rows.add(tx, owner(scope), tool, key, digest=digest, answer=answer)
+    except Violation as violation:
+        raise StoreConflict(f"another call with the key {key!r} was faster") from violation

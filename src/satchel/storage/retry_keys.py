@@ -1,0 +1,37 @@
+"""Queries about the keys by which a repeated call is recognized."""
+
+from satchel.storage.database import Tx
+
+
+def find(tx: Tx, owner: str, tool: str, key: str, since: str) -> tuple[str, bytes] | None:
+    """The digest of the input and the answer of an owner's call with a key, where it is not older than `since`."""
+    sql = """
+        select digest, answer from retry_keys
+        where owner = :owner and tool = :tool and retry_key = :key and at >= :since
+    """
+    row = tx.one(sql, owner=owner, tool=tool, key=key, since=since)
+    return (row[0], bytes(row[1])) if row else None
+
+
+def add(tx: Tx, owner: str, tool: str, key: str, *, digest: str, answer: bytes) -> None:
+    """Keep the answer of a call under its key.
+
+    Raises:
+        Violation: another call with the key was faster.
+    """
+    sql = """
+        insert into retry_keys (owner, tool, retry_key, digest, answer, at)
+        values (:owner, :tool, :key, :digest, :answer, :now)
+    """
+    tx.run(sql, owner=owner, tool=tool, key=key, digest=digest, answer=answer, now=tx.now)
+
+
+def remove_oldest(tx: Tx, owner: str, *, before: str, most: int) -> None:
+    """Remove an owner's keys from before a time, and the oldest of those beyond a number."""
+    sql = """
+        delete from retry_keys where owner = :owner and (
+            at < :before
+            or at <= (select at from retry_keys where owner = :owner order by at desc limit 1 offset :most)
+        )
+    """
+    tx.run(sql, owner=owner, before=before, most=most)
