@@ -15,7 +15,7 @@ MOST_BYTES = 20 * 1024  # of all of it
 def definitions() -> list[dict[str, Any]]:
     """The tools as `tools/list` shows them."""
     contract = load("satchel")
-    return [contract.describe_tool(tool) for tool in contract.tools]
+    return [contract.describe_tool(tool) for tool in contract.tools if tool.is_listed]
 
 
 def cost(tools: list[dict[str, Any]]) -> tuple[int, int]:

@@ -153,7 +153,7 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     title: str | UnsetType = UNSET
     content: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
-    tags: Sequence[str] | UnsetType = UNSET
+    tags: Sequence[str] | ListChange | UnsetType = UNSET
     arguments: Sequence[Argument] | UnsetType = UNSET
 
 

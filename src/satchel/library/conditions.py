@@ -1,4 +1,4 @@
-"""Finds where a template asks whether a variable has a value before it uses it. Only the worker process imports this."""
+"""Finds where a template asks whether a variable has a value before it uses it. Only the worker imports this."""
 
 from collections.abc import Iterator
 

@@ -91,7 +91,7 @@ class Templates:
         tree = self._sandbox.parse(source)
         called = {id(call.node) for call in tree.find_all(nodes.Call)}
         free, assigned = meta.find_undeclared_variables(tree), set(_find_assigned(tree))
-        guarded = set(find_guarded(tree))
+        guarded, renewed = set(find_guarded(tree)), set(_find_renewed(tree))
         variables: dict[str, int] = {}
         functions: dict[str, int] = {}
         needed: set[str] = set()
@@ -106,7 +106,7 @@ class Templates:
             "variables": variables,
             "empty": {name: line for name, line in variables.items() if name not in assigned},
             "functions": {name: line for name, line in functions.items() if name not in FUNCTIONS},
-            "optional": {name: line for name, line in variables.items() if name not in needed},
+            "optional": {name: line for name, line in variables.items() if name not in needed or name in renewed},
         }
 
 
@@ -137,8 +137,14 @@ def _find_assigned(node: nodes.Node) -> Iterator[str]:
             yield from _find_assigned(child)
 
 
+def _find_renewed(tree: nodes.Template) -> Iterator[str]:
+    """The names that a `set` assigns from their own value, as in `set tone = tone or "warm"`."""
+    for one in tree.find_all(nodes.Assign):
+        yield from _names_of(one.target) & _names_of(one.node)
+
+
 def _names_of(target: nodes.Node) -> set[str]:
-    """The names in a target of an assignment, which may be a tuple."""
+    """The names in an expression, or in a target of an assignment, which may be a tuple."""
     return {one.name for one in (target, *target.find_all(nodes.Name)) if isinstance(one, nodes.Name)}
 
 

@@ -1,15 +1,23 @@
 """The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
 
 prompts          the tools for prompts
+prompt_changes   those of them that add, change and delete
 prompt_methods   prompts/list, prompts/get and completion/complete
+prompt_answers   how answers describe a prompt
 rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
+resource_answers how answers describe a document
+texts            the tool that edits a part of a text
+reading          parts of a text that is read, and answers with one
+proofs           templates proved when they are saved
+bulk             calls that add several things
 tasks            the tools for tasks
 projects         the tool for projects
 history          the tools that read what was, and restore it
 history_answers  what these do
 pages            the pages behind satchel:// URIs
 failures         errors: their codes, sentences and hints
+text_failures    those about texts, and about one of several things
 cursors          where the next page of a tool that lists begins
 shared           arguments, answers and schemas that several of these use
 """
@@ -17,10 +25,11 @@ shared           arguments, answers and schemas that several of these use
 from collections.abc import Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import history, projects, prompts, resources, tasks
-from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
+from satchel.contracts.satchel import history, projects, prompts, resources, tasks, texts
+from satchel.contracts.satchel.failures import METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
+from satchel.contracts.satchel.text_failures import TEXT_FAILURES, TEXT_METHOD_FAILURES
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
@@ -85,7 +94,7 @@ CONTRACT = Contract(
     finds_project=True,
     acts_as_user=True,
     translate_change=translate_change,
-    tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
+    tools=(*prompts.TOOLS, *resources.TOOLS, *texts.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
     methods={
         "prompts/list": answer_prompts_list,
         "prompts/get": answer_prompts_get,
@@ -94,6 +103,6 @@ CONTRACT = Contract(
         "resources/read": resources.answer_resources_read,
         "completion/complete": answer_completion,
     },
-    failures=FAILURES,
-    method_failures=METHOD_FAILURES,
+    failures=TEXT_FAILURES,
+    method_failures={**METHOD_FAILURES, **TEXT_METHOD_FAILURES},
 )

@@ -24,6 +24,7 @@ QUERY = hidden(max_length=1000)
 Text = Annotated[str, Meta(extra=LINE)]
 Project = Annotated[str, Meta(description="Default: the current one", extra=NAME)]
 Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
+ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
 Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=2000))]
@@ -149,8 +150,12 @@ def make_tool(
     output_schema: Schema,
     annotations: dict[str, bool] = READS,
     at_least_one: tuple[str, ...] = (),
+    **more: Any,
 ) -> Tool:
-    """A row of a table of tools; the tool has the name of its function, and a title made from it."""
+    """A row of a table of tools; the tool has the name of its function, and a title made from it.
+
+    `more` are further members of the row.
+    """
     return Tool(
         run.__name__,
         description,
@@ -163,4 +168,5 @@ def make_tool(
         at_least_one=at_least_one,
         output_schema=output_schema,
         annotations=annotations,
+        **more,
     )
