@@ -83,7 +83,7 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
         raise WrongEdit("absent", index=index, near=_find_nearest(text, edit.old))
     if count > 1 and not edit.is_everywhere:
         starts = _line_starts(text)
-        lines = [_line_at(starts, place) for place in islice(_places(text, edit.old), _MOST_PLACES)]
+        lines = {_line_at(starts, place): None for place in islice(_places(text, edit.old), _MOST_PLACES)}
         raise WrongEdit("repeated", index=index, count=count, lines=tuple(lines))
     places = list(_places(text, edit.old))
     growth = len(edit.new) - len(edit.old)

@@ -77,7 +77,9 @@ def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, 
         try:
             return run(context, arguments)
         except NotFound as missing:
-            if isinstance(missing, AmbiguousTitle) or (isinstance(missing, UnknownName) and missing.suggestions):
+            if isinstance(missing, AmbiguousTitle) or (
+                isinstance(missing, UnknownName) and (missing.suggestions or missing.hint)
+            ):
                 raise
             if missing.kind != "project":
                 if f"list_{missing.kind}s" in context.tools:

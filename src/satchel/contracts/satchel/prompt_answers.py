@@ -111,6 +111,9 @@ def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
 def describe_prompt(found: FoundPrompt, reading: Reading) -> PromptAnswer:
     """A prompt of the store or of a library, with what is read of its content."""
     stored = found if isinstance(found, Prompt) else None
+    if reading.is_part:
+        version = stored.version if stored else None
+        return PromptAnswer(name=found.name, version=version, content=reading.text, **reading.members)
     return PromptAnswer(
         name=found.name,
         title=stored.title if stored else None,
@@ -132,7 +135,9 @@ def format_facts(prompt: PromptAnswer, reading: Reading) -> str:
     """What the content of a prompt does not say about it."""
     head = [f"prompt {prompt.name}"]
     if prompt.version is not None:
-        head += [f"version {prompt.version}", f"updated {prompt.updated_at}", f"created {prompt.created_at}"]
+        head.append(f"version {prompt.version}")
+    if prompt.updated_at is not None:
+        head += [f"updated {prompt.updated_at}", f"created {prompt.created_at}"]
     lines = [f"[{', '.join(head)}]"]
     if prompt.title is not None and make_name(prompt.title) != prompt.name:
         lines.append(f"title: {join_lines(prompt.title)}")

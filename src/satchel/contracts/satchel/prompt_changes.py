@@ -44,7 +44,7 @@ Content = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank
 Arguments = Annotated[
     list[dict[str, Any]],
     Meta(
-        description="Of the Jinja2 template; [] for plain text",
+        description="[]: plain text",
         extra_json_schema={"items": _ARGUMENT},
         extra=hidden(max_items=100),
     ),
@@ -55,7 +55,7 @@ class AddPrompts(Struct):
     prompts: Annotated[
         list[dict[str, Any]],
         Meta(
-            description="content with {{ x }} is a Jinja2 template; its arguments are found, or declare them",
+            description="{{ x }} in content makes a Jinja2 template",
             extra_json_schema={"items": _NEW_PROMPT},
             extra=hidden(max_items=bulk.MOST_ENTRIES),
         ),

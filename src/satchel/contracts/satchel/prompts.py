@@ -38,7 +38,7 @@ from satchel.services import projects, prompts
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
-Values = Annotated[dict[str, str], Meta(description="Fill in these values", extra=hidden(max_items=100))]
+Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
 
 
 class ListPrompts(Struct):
@@ -55,7 +55,7 @@ class GetPrompt(Struct):
     arguments: Values | UnsetType = UNSET
     lines: reading.Lines | UnsetType = UNSET
     heading: reading.Heading | UnsetType = UNSET
-    whole: reading.Whole = False
+    whole: reading.Whole | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -104,7 +104,7 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
         return _render(context, args.prompt, args.arguments)
     found = find_prompt(context, args.prompt)
     content = read_template(context, found)
-    read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole)
+    read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
     answer = prompt_answers.describe_prompt(found, read)
     structured = {"project": context.scope.project, "prompt": answer}
     link = reading.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
@@ -182,7 +182,7 @@ TOOLS = (
     _tool(
         list_prompts, "Find saved and library prompts, newest first, without their content", ListPrompts, PROMPT_PAGE
     ),
-    _tool(get_prompt, "Read a prompt; with arguments, the filled-in text to follow", GetPrompt, WHOLE_PROMPT),
+    _tool(get_prompt, "Read a prompt; with arguments filled in, to follow it", GetPrompt, WHOLE_PROMPT),
     _tool(add_prompts, "Save prompts, all or none", AddPrompts, ADDED_PROMPTS, shared.ADDS, prepare=prove_added),
     _tool(
         update_prompt,

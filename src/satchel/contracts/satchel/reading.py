@@ -11,10 +11,10 @@ from satchel.errors import MissingPart, WrongArgument
 from satchel.services import text_parts
 
 Lines = Annotated[
-    str, Meta(description="Like 10-40, 10- or 25", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
+    str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
 ]
-Heading = Annotated[str, Meta(description="Markdown section to read", extra=hidden(is_trimmed=True, max_length=1000))]
-Whole = Annotated[bool, Meta(description=f"Even beyond {text_parts.LONGEST_WHOLE} characters")]
+Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
+Whole = Annotated[bool, Meta(extra=hidden())]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -26,6 +26,11 @@ class Reading(Struct, frozen=True, kw_only=True):
     outline: tuple[str, ...] = ()  # headings with their lines, where it is too long to be read whole
     notes: tuple[str, ...] = ()
     is_shortened: bool = False  # because it is too long
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a part was asked for: whoever does that has seen the rest of the item."""
+        return bool(self.lines) and not self.is_shortened
 
     @property
     def members(self) -> dict[str, Any]:

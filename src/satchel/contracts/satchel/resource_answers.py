@@ -13,7 +13,7 @@ from satchel.services import mime_types
 URI = "satchel://resource/"
 
 ROW = {"type": "object", "required": ["name"]}
-WHOLE = {"type": "object", "required": ["name", "mime_type", "size"]}
+WHOLE = {"type": "object", "required": ["name"]}
 
 
 class ResourceRow(Struct, omit_defaults=True):
@@ -31,8 +31,8 @@ class ResourceAnswer(Struct, omit_defaults=True, kw_only=True):
     """A whole document; empty members are left out."""
 
     name: str
-    mime_type: str
-    size: int
+    mime_type: str | None = None  # this and more only where the document is read from its beginning
+    size: int = -1
     version: int = 0
     uri: str | None = None
     description: str | None = None
@@ -116,6 +116,8 @@ def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
 
 
 def _describe(resource: Resource, read: Reading | None) -> ResourceAnswer:
+    if read and read.is_part:
+        return ResourceAnswer(name=resource.name, version=resource.version, text=read.text, **read.members)
     return ResourceAnswer(
         name=resource.name,
         mime_type=resource.mime_type,
@@ -134,7 +136,7 @@ def _format_facts(answer: ResourceAnswer, read: Reading | None) -> str:
     """What the text of a document does not say about it."""
     head = [f"document {answer.name}"]
     head += [f"version {answer.version}"] if answer.version else []
-    head += [f"{shared.format_count(answer.size, 'byte')} of {answer.mime_type}"]
+    head += [f"{shared.format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
     if answer.updated_at:
         head += [f"updated {answer.updated_at}", f"created {answer.created_at}"]
     lines = [f"[{', '.join(head)}]"]

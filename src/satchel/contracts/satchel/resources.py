@@ -77,7 +77,7 @@ class ReadResource(Struct):
     resource: Reference
     lines: reading.Lines | UnsetType = UNSET
     heading: reading.Heading | UnsetType = UNSET
-    whole: reading.Whole = False
+    whole: reading.Whole | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -194,7 +194,7 @@ def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
 
 def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading:
     has_headings = reading.can_have_headings(mime_type)
-    return reading.read_part(text, args.lines, args.heading, is_whole=args.whole, has_headings=has_headings)
+    return reading.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
 def _reply_echo(done: str, context: Context, resource: Resource) -> Body:

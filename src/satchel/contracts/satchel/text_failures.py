@@ -57,8 +57,8 @@ def explain_wrong_edit(wrong: WrongEdit) -> Body:
         hint = "The text may be as you want it already: read it."
         return error("invalid_argument", "Nothing would change.", hint, argument="edits")
     if wrong.reason == "repeated":
-        lines = ", ".join(map(str, wrong.lines)) + (" ..." if wrong.count > len(wrong.lines) else "")
-        message = f"{place}.old occurs {wrong.count} times, in lines {lines}. Nothing was changed."
+        lines = ", ".join(map(str, wrong.lines))
+        message = f"{place}.old occurs {wrong.count} times, first in lines {lines}. Nothing was changed."
         hint = "Give more of the text around it, or all: true."
         return error("invalid_argument", message, hint, argument="edits", count=wrong.count, lines=list(wrong.lines))
     message = f"{place}.old does not occur in the text. Nothing was changed."

@@ -23,11 +23,11 @@ _CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update
 _REFERENCE = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
 _EDIT = shared.object_with(("old", "new"), old=shared.STRING, new=shared.STRING, all=shared.BOOLEAN)
 
-Item_ = Annotated[str, Meta(description="Name, #4 or satchel:// URI", extra=_REFERENCE)]
+Item_ = Annotated[str, Meta(description="Name, #4 or URI", extra=_REFERENCE)]
 Edits = Annotated[
     list[dict[str, Any]],
     Meta(
-        description="old: exact text that occurs once, unless all",
+        description="old must occur once, unless all",
         extra_json_schema={"items": _EDIT},
         extra=hidden(max_items=100),
     ),
@@ -38,8 +38,8 @@ Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
 class EditText(Struct):
     item: Item_
     edits: Edits | UnsetType = UNSET
-    append: Annotated[Added, Meta(description="New last lines")] | UnsetType = UNSET
-    prepend: Annotated[Added, Meta(description="New first lines")] | UnsetType = UNSET
+    append: Added | UnsetType = UNSET
+    prepend: Added | UnsetType = UNSET
     expected_version: shared.Version | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
