@@ -3,6 +3,8 @@
 SatchelError
 ├── Refused              the request cannot be granted as it stands
 │   ├── WrongArgument    an argument is missing, of the wrong type, or out of bounds
+│   ├── WrongEdit        an edit does not fit the text
+│   ├── MissingPart      a text has no such heading
 │   ├── NotFound         there is no such thing in this scope
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
@@ -29,6 +31,8 @@ AuthError                who is calling cannot be established; raised over HTTP,
 ├── AuthUnavailable      the keys of the issuer cannot be fetched
 └── AuthUnusable         the settings of OAuth cannot work
 """
+
+from typing import Literal
 
 from satchel.model import Claim, Scope
 
@@ -66,6 +70,35 @@ class WrongArgument(Refused):
     def is_unstorable(self) -> bool:
         """Whether the value is a text with NUL or half a character in it, which no store keeps."""
         return self.rule == "type" and self.limit == "text"
+
+
+class WrongEdit(Refused):
+    """An edit does not fit the text that it is for."""
+
+    def __init__(
+        self,
+        reason: Literal["empty", "absent", "repeated", "same"],
+        *,
+        index: int,
+        count: int = 0,
+        lines: tuple[int, ...] = (),
+        near: tuple[int, str] | None = None,
+    ) -> None:
+        super().__init__(f"edit {index}: {reason}")
+        self.reason = reason  # of the text to be replaced; same: nothing would change
+        self.index = index  # of the edit, from 0 on
+        self.count = count  # how often the text occurs
+        self.lines = lines  # where it does, the first ones
+        self.near = near  # the line most like a text that is absent: its number and text
+
+
+class MissingPart(Refused):
+    """A text has no heading of this text."""
+
+    def __init__(self, heading: str, near: tuple[str, ...]) -> None:
+        super().__init__(f"there is no heading {heading!r}")
+        self.heading = heading
+        self.near = near  # headings that it has
 
 
 class NotFound(Refused):

@@ -104,7 +104,8 @@ class Argument(Struct, frozen=True):
     name: str
     description: str | None
     is_required: bool
-    values: tuple[str, ...] = ()  # suggestions for its value
+    values: tuple[str, ...] = ()  # that it may have
+    is_open: bool = False  # it may have others too
 
 
 def can_be_argument(name: str) -> bool:
@@ -160,7 +161,7 @@ class PromptPatch(Struct, frozen=True, kw_only=True):
     title: str | UnsetType = UNSET
     content: str | UnsetType = UNSET
     description: str | UnsetType | None = UNSET
-    tags: Sequence[str] | UnsetType = UNSET
+    tags: Sequence[str] | ListChange | UnsetType = UNSET
     arguments: Sequence[Argument] | UnsetType = UNSET
 
 

@@ -97,6 +97,8 @@ class Tool(Struct, frozen=True):
     toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
     is_listed: bool = True  # else it is served, for callers that know it from before, but not in tools/list
+    # Reads what `prepare` needs, in a transaction of its own; `prepare` finds it in `context.prepared`.
+    look: Callable[[Context, Any], Any] | None = None
     # What takes long and needs no store, done before the transaction is opened; its context has no transaction.
     prepare: Callable[[Context, Any], Any] | None = None
 

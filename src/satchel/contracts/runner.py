@@ -166,8 +166,13 @@ class Runner:
             at_least_one=tool.at_least_one,
         )
         start = self._start(scope, report, call)
-        if tool.prepare is not None:
-            start = replace(start, prepared=tool.prepare(start, checked))
+
+        def begin() -> Context:
+            begun = start
+            if tool.look is not None:
+                with self._open(start, writes=False) as context:
+                    begun = replace(start, prepared=tool.look(context, checked))
+            return begun if tool.prepare is None else replace(begun, prepared=tool.prepare(begun, checked))
 
         def act(context: Context) -> Result | Later:
             # Encoded before the commit: where the answer is refused, nothing of the call remains.
@@ -177,7 +182,7 @@ class Runner:
         def finish(later: Later) -> Result:
             return _tool_result(tool, later.finish(), start.revision)
 
-        return self._transact(start, act, finish, writes=tool.writes)
+        return self._transact(begin, act, finish, writes=tool.writes)
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
         """An error of a tool as its result."""
@@ -213,7 +218,7 @@ class Runner:
             return encode_result(later.finish())
 
         try:
-            return self._transact(self._start(scope, report, call), act, finish, writes=False)
+            return self._transact(lambda: self._start(scope, report, call), act, finish, writes=False)
         except ProtocolError:
             raise
         except Exception as error:
@@ -240,7 +245,7 @@ class Runner:
 
     def _transact(
         self,
-        start: Context,
+        begin: Callable[[], Context],
         run: Callable[[Context], Result | Later],
         finish: Callable[[Later], Result],
         *,
@@ -252,7 +257,7 @@ class Runner:
         """
         for attempt in range(1, _TRIES + 1):
             try:
-                with self._open(start, writes=writes) as context:
+                with self._open(begin(), writes=writes) as context:
                     value = run(context)
                 result = finish(value) if isinstance(value, Later) else value
                 self._follow_up(context)

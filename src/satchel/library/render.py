@@ -50,6 +50,7 @@ class TemplateNames(Struct, frozen=True):
     variables: dict[str, int]
     empty: dict[str, int]  # the variables that are not even set under a condition
     functions: dict[str, int]  # that do not exist
+    optional: dict[str, int] = {}  # the variables that are only read where the template asks whether they have a value
 
 
 class _Worker(Struct, kw_only=True):

@@ -8,6 +8,7 @@ from typing import NoReturn
 import jinja2.lexer
 from jinja2 import Template, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
 
+from satchel.library.conditions import find_guarded
 from satchel.library.sandbox import FUNCTIONS, MARK, SELF, Sandbox
 
 MAX_OUTPUT = 1024 * 1024  # bytes
@@ -80,7 +81,8 @@ class Templates:
     def find_names(self, source: str) -> dict[str, dict[str, int]]:
         """The names that a template uses without setting them first, each with its line: variables, unknown functions.
 
-        Of the variables, `empty` are those that are not even set under a condition.
+        Of the variables, `empty` are those that are not even set under a condition, and `optional` those that are only
+        read where the template asks whether they have a value.
 
         Raises:
             TemplateFailed: the template is wrong.
@@ -89,10 +91,14 @@ class Templates:
         tree = self._sandbox.parse(source)
         called = {id(call.node) for call in tree.find_all(nodes.Call)}
         free, assigned = meta.find_undeclared_variables(tree), set(_find_assigned(tree))
+        guarded, renewed = set(find_guarded(tree)), set(_find_renewed(tree))
         variables: dict[str, int] = {}
         functions: dict[str, int] = {}
+        needed: set[str] = set()
         for one in _find_reads(tree, frozenset()):
             if one.name in free:
+                if id(one) not in guarded:
+                    needed.add(one.name.removesuffix(MARK))
                 found = functions if id(one) in called else variables
                 name = one.name.removesuffix(MARK)
                 found[name] = min(one.lineno, found.get(name, one.lineno))
@@ -100,6 +106,7 @@ class Templates:
             "variables": variables,
             "empty": {name: line for name, line in variables.items() if name not in assigned},
             "functions": {name: line for name, line in functions.items() if name not in FUNCTIONS},
+            "optional": {name: line for name, line in variables.items() if name not in needed or name in renewed},
         }
 
 
@@ -130,8 +137,14 @@ def _find_assigned(node: nodes.Node) -> Iterator[str]:
             yield from _find_assigned(child)
 
 
+def _find_renewed(tree: nodes.Template) -> Iterator[str]:
+    """The names that a `set` assigns from their own value, as in `set tone = tone or "warm"`."""
+    for one in tree.find_all(nodes.Assign):
+        yield from _names_of(one.target) & _names_of(one.node)
+
+
 def _names_of(target: nodes.Node) -> set[str]:
-    """The names in a target of an assignment, which may be a tuple."""
+    """The names in an expression, or in a target of an assignment, which may be a tuple."""
     return {one.name for one in (target, *target.find_all(nodes.Name)) if isinstance(one, nodes.Name)}
 
 

@@ -62,7 +62,8 @@ def _list_fields(kind: ItemKind, state: State) -> list[tuple[str, str]]:
 
 def _write_argument(argument: Argument) -> str:
     name = argument.name if argument.is_required else f"{argument.name} (optional)"
-    values = f"one of {', '.join(argument.values)}" if argument.values else ""
+    more = " or another" if argument.is_open else ""
+    values = f"one of {', '.join(argument.values)}{more}" if argument.values else ""
     return ", ".join(filter(None, [name, argument.description, values]))
 
 

@@ -11,6 +11,7 @@ from satchel.errors import NotFound, Taken, VersionConflict
 from satchel.model import (
     UNSET,
     Excerpt,
+    ListChange,
     Page,
     Prompt,
     PromptDraft,
@@ -24,7 +25,7 @@ from satchel.model import (
     TagCount,
     TrashedItem,
 )
-from satchel.services import excerpts, rules
+from satchel.services import excerpts, rules, signed_lists
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_prompt
@@ -126,6 +127,8 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
     """
     patch = rules.clean("prompt", patch)
     before = _find_to_change(tx, scope, id)
+    if isinstance(patch.tags, ListChange):
+        patch = replace(patch, tags=rules.clean_tags("prompt", signed_lists.apply(before.tags, patch.tags)))
     try:
         renewed = rows.update(tx, before, patch, expected_version)
     except Violation as violation:
@@ -133,7 +136,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
     if renewed is None:
         raise VersionConflict("prompt", id, expected=expected_version or 0, actual=before.version)
     given = {name: value for name, value in asdict(patch).items() if value is not UNSET}
-    if patch.tags is not UNSET:
+    if patch.tags is not UNSET and not isinstance(patch.tags, ListChange):
         rows.set_tags(tx, before.project, before.number, patch.tags)
         given["tags"] = tuple(patch.tags)
     if patch.arguments is not UNSET:

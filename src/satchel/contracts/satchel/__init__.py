@@ -1,7 +1,9 @@
 """The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
 
 prompts          the tools for prompts
+prompt_changes   those of them that add, change and delete
 prompt_methods   prompts/list, prompts/get and completion/complete
+prompt_answers   how answers describe a prompt
 rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
 tasks            the tools for tasks; task_adding, task_changes and task_claims have some of them
@@ -9,6 +11,11 @@ task_answers     how answers show tasks
 task_lookups     finds the tasks that arguments name
 task_failures    errors of claims, and of calls with several entries
 retries          calls with a key, which act once
+resource_answers how answers describe a document
+texts            the tool that edits a part of a text
+reading          parts of a text that is read, and answers with one
+proofs           templates proved when they are saved
+bulk             calls that add several things
 projects         the tool for projects
 history          the tools that read what was, and restore it
 history_answers  what these do
@@ -17,6 +24,7 @@ failures         errors: their codes, sentences and hints
 unknown_arguments  the error for arguments that there are not
 nearest          which argument or tool was meant
 other_names      what models and other servers call them
+text_failures    those about texts, and about one of several things
 cursors          where the next page of a tool that lists begins
 place            tells of a current project that did not exist
 shared           arguments, answers and schemas that several of these use
@@ -25,11 +33,12 @@ shared           arguments, answers and schemas that several of these use
 from collections.abc import Iterable, Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import history, projects, prompts, resources, tasks
-from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
+from satchel.contracts.satchel import history, projects, prompts, resources, tasks, texts
+from satchel.contracts.satchel.failures import METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
 from satchel.contracts.satchel.task_failures import TASK_FAILURES
+from satchel.contracts.satchel.text_failures import TEXT_FAILURES, TEXT_METHOD_FAILURES
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
@@ -104,7 +113,7 @@ CONTRACT = Contract(
     explain_unknown_tool=explain_unknown_tool,
     tells_reasons=True,
     translate_change=translate_change,
-    tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
+    tools=(*prompts.TOOLS, *resources.TOOLS, *texts.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
     methods={
         "prompts/list": answer_prompts_list,
         "prompts/get": answer_prompts_get,
@@ -113,6 +122,6 @@ CONTRACT = Contract(
         "resources/read": resources.answer_resources_read,
         "completion/complete": answer_completion,
     },
-    failures={**FAILURES, **TASK_FAILURES},
-    method_failures=METHOD_FAILURES,
+    failures={**TEXT_FAILURES, **TASK_FAILURES},
+    method_failures={**METHOD_FAILURES, **TEXT_METHOD_FAILURES},
 )

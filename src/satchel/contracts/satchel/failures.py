@@ -77,7 +77,9 @@ def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, 
         try:
             return run(context, arguments)
         except NotFound as missing:
-            if isinstance(missing, AmbiguousTitle) or (isinstance(missing, UnknownName) and missing.suggestions):
+            if isinstance(missing, AmbiguousTitle) or (
+                isinstance(missing, UnknownName) and (missing.suggestions or missing.hint)
+            ):
                 raise
             if missing.kind != "project":
                 if f"list_{missing.kind}s" in context.tools:
@@ -266,7 +268,7 @@ def describe_wrong_argument(wrong: WrongArgument) -> tuple[str, str]:
     if rule == "readOnly":
         other = f"The stored prompt of this title is called '{limit}': use that name." if limit else None
         message = f"Prompt '{wrong.value}' is of a library and cannot be changed here."
-        return message, other or "Save a copy with add_prompt."
+        return message, other or "Save a copy with add_prompts."
     if rule == "anyOf" and isinstance(limit, tuple):
         return "There is nothing to update.", f"Give one of {', '.join(limit)}."
     if rule == "type":
@@ -349,6 +351,18 @@ _SENTENCES = {
     ("due", "format"): ("due must be a day like 2026-11-30.", "Leave it out where there is none."),
     ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),
     ("mime_type", "format"): ("mime_type must look like text/markdown.", "Leave it out for text/plain."),
+    ("content", "template"): (
+        "{field} is no template: {value}.",
+        "Mend it, or give arguments: [] to keep it as plain text.",
+    ),
+    ("heading", "not"): ("Give heading or {value}, not both.", "Leave one of them out."),
+    ("arguments", "not"): ("Give arguments or {value}, not both.", "A filled-in prompt is given whole."),
+    ("lines", "contentEncoding"): ("A document of {value} has no lines.", "Read it without lines."),
+    ("heading", "contentEncoding"): ("A document of {value} has no headings.", "Read it without heading."),
+    ("item", "contentEncoding"): ("{value} is no text.", "Replace it with update_resource."),
+    ("", "minItems"): ("{field} needs at least one entry.", "Give one or more."),
+    ("lines", "format"): ("lines must be a range like 10-40, 10- or 25.", "Lines count from 1."),
+    ("lines", "maximum"): ("The text has only {limit} lines.", "Ask for lines that it has."),
     ("content", "contentEncoding"): (
         "content must be base64, which the type {value} needs.",
         "Encode it, or give a mime_type of text.",

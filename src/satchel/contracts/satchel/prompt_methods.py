@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from satchel.contracts.content import encode_arguments, with_description
-from satchel.contracts.contract import Context, Result
+from satchel.contracts.contract import Context, Later, Result
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
-from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, fill_in, find_prompt, history_key
+from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_fill, find_prompt, history_key
 from satchel.contracts.satchel.tasks import find_task
+from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.model import Argument
 from satchel.protocol import invalid_params
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor
@@ -40,15 +41,15 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
     return _list_libraries(context, [], start=int(number))
 
 
-def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result:
+def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result | Later:
     """Answer prompts/get."""
     name, given = params["name"], params["arguments"]
     if name == START_TASK and offers_start_task(context):
         return _start_task(context, given)
     found = find_prompt(context, name)
-    text = fill_in(context, found, given)
+    fill_in = begin_fill(context, found, given)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
-    return with_description({"messages": [_user_message(text)]}, description)
+    return Later(lambda: with_description({"messages": [_user_message(fill_in())]}, description))
 
 
 def offers_start_task(context: Context) -> bool:
@@ -79,7 +80,7 @@ def _list_libraries(context: Context, entries: list[Result], start: int) -> Resu
 
 def _start_task(context: Context, given: dict[str, str]) -> Result:
     if not given.get("task", "").strip():
-        raise invalid_params("Missing required argument: task")
+        raise WrongValue("The prompt needs a value for task.", "Give the number of a task.", "task")
     task = find_task(context, given["task"])
     return {"description": f"Start task #{task.number}", "messages": [_user_message(write_start_page(context, task))]}
 

@@ -1,9 +1,12 @@
 """Finding prompts, in the store and in libraries, and filling them in, for the tools and the methods about prompts."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName
+from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.catalog import ContentMissing, Library
 from satchel.library.manifest import LibraryPrompt
@@ -13,6 +16,8 @@ from satchel.services import argument_history, prompts
 from satchel.services.suggestions import closest_names
 
 _MEND = "Ask the user to mend the file in the library."
+
+_MOST_VALUES = 10  # that an error lists beside its message
 
 START_TASK = "start-task"  # a prompt that this contract adds to those of the user
 
@@ -92,22 +97,38 @@ def history_key(found: FoundPrompt, scope: Scope) -> str:
     return found.name if is_shared else argument_history.key_within(scope.project, found.name)
 
 
-def fill_in(context: Context, found: FoundPrompt, given: dict[str, str]) -> str:
-    """The text of a prompt with its arguments filled in. Undeclared arguments are ignored.
+def begin_fill(context: Context, found: FoundPrompt, given: dict[str, str]) -> Callable[[], str]:
+    """What fills a prompt in, once the transaction is over: it raises TemplateFailed where the template is broken.
 
     Raises:
-        WrongArgument: a required argument is missing.
-        TemplateFailed: the template is broken, or exceeds a limit.
+        WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
     """
-    missing = tuple(one.name for one in found.arguments if one.is_required and one.name not in given)
-    if missing:
-        raise WrongArgument(missing[0], "required", limit=missing, kind="argument")
-    known = {one.name: given[one.name] for one in found.arguments if one.name in given}
-    text = _render(context, found, known)
+    _check_values(found, given)
     key = history_key(found, context.scope)
-    if known and not context.scope.is_read_only and argument_history.has_new(context.tx, context.scope, key, known):
-        context.after_commit(lambda tx: argument_history.remember(tx, context.scope, key, known))
-    return text
+    if given and not context.scope.is_read_only and argument_history.has_new(context.tx, context.scope, key, given):
+        context.after_commit(lambda tx: argument_history.remember(tx, context.scope, key, given))
+    return lambda: _render(context, found, given)
+
+
+def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
+    declared = {one.name: one for one in found.arguments}
+    missing = tuple(one.name for one in found.arguments if one.is_required and one.name not in given)
+    for name in given:
+        if name not in declared:
+            near = closest_names(name, [one for one in declared if one not in given]) or missing
+            takes = ", ".join(one.name if one.is_required else f"{one.name}?" for one in found.arguments)
+            hint = f"Did you mean {' or '.join(near)}? " if near else ""
+            hint += f"It takes {takes}." if takes else "It takes none."
+            raise WrongValue(f"Prompt '{found.name}' has no argument '{name}'.", hint, name, near)
+    if missing:
+        message = f"The prompt needs a value for {' and '.join(missing)}."
+        raise WrongValue(message, "Give it in arguments, by name.", missing[0])
+    for name, value in given.items():
+        one = declared[name]
+        # Clients send an empty text for a field that was left empty.
+        if one.values and not one.is_open and value not in one.values and (value or one.is_required):
+            message = f"{name} must be one of {', '.join(one.values)}."
+            raise WrongValue(message, "Choose one of them.", name, one.values[:_MOST_VALUES])
 
 
 def read_template(context: Context, found: FoundPrompt) -> str:

@@ -1,21 +1,24 @@
-"""Resources: the tools and MCP methods for the documents of a project, and how answers describe one."""
+"""Resources: the tools and MCP methods for the documents of a project."""
 
 from functools import partial
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
 
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
-from satchel.contracts.satchel import shared
+from satchel.contracts.satchel import bulk, reading, resource_answers, shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
-from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
+from satchel.contracts.satchel.pages import TEMPLATES, read_page
+from satchel.contracts.satchel.retries import answer_once
+from satchel.contracts.satchel.text_failures import name_place
 from satchel.contracts.schema import hidden
-from satchel.errors import Forbidden, NotFound
+from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
-from satchel.services import resources
+from satchel.services import mime_types, projects, resources
 
 PAGE = 500  # entries of resources/list
 
@@ -23,15 +26,37 @@ PAGE = 500  # entries of resources/list
 
 _REFERENCE = hidden(max_length=2000, is_blank_refused=True)
 
+_NEW_RESOURCE = shared.object_with(
+    ("name", "content"),
+    name=shared.STRING,
+    content=shared.STRING,
+    uri=shared.STRING,
+    mime_type=shared.STRING,
+    description=shared.STRING,
+)
+
 Reference = Annotated[str, Meta(description="Name or URI", extra=_REFERENCE)]
 Content = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
+
+
+class AddResources(Struct):
+    resources: Annotated[
+        list[dict[str, Any]],
+        Meta(
+            description="content is text, or base64; mime_type defaults by name",
+            extra_json_schema={"items": _NEW_RESOURCE},
+            extra=hidden(max_items=bulk.MOST_ENTRIES),
+        ),
+    ]
+    key: bulk.Key | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class AddResource(Struct):
     name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=shared.LINE)]
     content: Content
     uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=shared.LINE)] | UnsetType = UNSET
-    mime_type: Annotated[str, Meta(description="Default: text/plain", extra=shared.LINE)] | UnsetType = UNSET
+    mime_type: Annotated[str, Meta(description="Default: by the name", extra=shared.LINE)] | UnsetType = UNSET
     description: shared.Text | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
@@ -48,6 +73,14 @@ class OneResource(Struct):
     project: shared.Project | UnsetType = UNSET
 
 
+class ReadResource(Struct):
+    resource: Reference
+    lines: reading.Lines | UnsetType = UNSET
+    heading: reading.Heading | UnsetType = UNSET
+    whole: reading.Whole | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
+
+
 class UpdateResource(Struct):
     resource: Reference
     content: Content | UnsetType = UNSET
@@ -60,21 +93,28 @@ class UpdateResource(Struct):
 # -- tools ------------------------------------------------------------------------------------------------------
 
 
+def add_resources(context: Context, args: AddResources) -> Body:
+    context = context.within(args.project)
+
+    def add_all() -> Reply:
+        bulk.check_number("resources", args.resources)
+        projects.current(context.tx, context.scope)  # before the first document: no place is to blame
+        rows = []
+        for index, entry in enumerate(args.resources):
+            with name_place(f"resources[{index}]"):
+                resource = resources.add(context.tx, context.scope, _read_draft(entry))
+            rows.append(resource_answers.echo_resource(resource))
+            bulk.report_progress(context, index + 1, len(args.resources))
+        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(resource_answers.format_row, rows))
+        return shared.reply(text, {"project": context.scope.project, "resources": rows})
+
+    return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
+
+
 def add_resource(context: Context, args: AddResource) -> Body:
     context = context.within(args.project)
-    resource = resources.add(
-        context.tx,
-        context.scope,
-        ResourceDraft(
-            name=args.name,
-            uri=args.uri or f"satchel://resource/{args.name}",
-            content=args.content,
-            mime_type=args.mime_type or "text/plain",
-            description=args.description or None,
-        ),
-    )
-    text = f"Added resource '{resource.name}' ({resource.uri}) to project '{context.scope.project}'."
-    return shared.reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
+    given = {name: value for name, value in asdict(args).items() if value is not UNSET}
+    return _reply_echo("Added to", context, resources.add(context.tx, context.scope, _read_draft(given)))
 
 
 def list_resources(context: Context, args: ListResources) -> Body:
@@ -83,35 +123,34 @@ def list_resources(context: Context, args: ListResources) -> Body:
     found, has_more = resources.list_page(
         context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
     )
+    rows = [resource_answers.list_resource(one) for one in found]
     return shared.reply_page(
         "resources",
         context.scope.project,
-        [_format_entry(one) for one in found],
-        {"project": context.scope.project, "resources": [describe_resource(one) for one in found]},
+        [resource_answers.format_row(row) for row in rows],
+        {"project": context.scope.project, "resources": rows},
         next_cursor=cursors.encode_cursor("r", found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
         is_continued=last is not None,
     )
 
 
-def read_resource(context: Context, args: OneResource) -> Body:
+def read_resource(context: Context, args: ReadResource) -> Body:
     context = context.within(args.project)
     try:
         resource = find_resource(context, args.resource)
     except UnknownName:
-        found = read_page(context, args.resource.strip())
-        if found is None:
+        uri = args.resource.strip()
+        page = read_page(context, uri)
+        if page is None:
             raise
-        return _reply_page(args.resource.strip(), found)
-    answer = describe_resource(resource)
-    content = encode_resource(resource)
-    answer.text, answer.blob = content.get("text"), content.get("blob")
-    structured = {"project": context.scope.project, "resource": answer}
-    facts = format_facts(answer)
-    if answer.text is not None:
-        return shared.reply(answer.text, structured, facts)
-    # Some clients do not show embedded resources, so a text stands beside it.
-    return Reply([{"type": "text", "text": facts}, {"type": "resource", "resource": content}], structured)
+        return resource_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
+    if isinstance(resource.content, str):
+        read = _read_part(resource.content, resource.mime_type, args)
+        return resource_answers.reply_document(context.scope.project, resource, read)
+    if args.lines or args.heading:
+        raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=resource.mime_type)
+    return resource_answers.reply_binary(context.scope.project, resource)
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:
@@ -125,8 +164,7 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
             ResourcePatch(content=args.content, mime_type=args.mime_type, description=args.description),
             expected_version=None if args.expected_version is UNSET else args.expected_version,
         )
-    text = f"Updated resource '{resource.name}' in project '{context.scope.project}' to version {resource.version}."
-    return shared.reply(text, {"project": context.scope.project, "resource": describe_resource(resource)})
+    return _reply_echo("Updated in", context, resource)
 
 
 def delete_resource(context: Context, args: OneResource) -> Body:
@@ -135,6 +173,34 @@ def delete_resource(context: Context, args: OneResource) -> Body:
     resources.delete(context.tx, context.scope, resource.name)
     text = f"Deleted resource '{resource.name}' from project '{context.scope.project}'."
     return shared.reply(text, {"project": context.scope.project, "deleted": resource.name})
+
+
+# -- parts of tools ---------------------------------------------------------------------------------------------
+
+
+def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
+    for field in ("name", "content"):
+        if entry[field] is None:
+            raise WrongArgument(field, "required")
+    name = entry["name"].strip()
+    return ResourceDraft(
+        name=name,
+        uri=(entry.get("uri") or "").strip() or resource_answers.URI + name,
+        content=entry["content"],
+        mime_type=(entry.get("mime_type") or "").strip() or mime_types.guess(name),
+        description=(entry.get("description") or "").strip() or None,
+    )
+
+
+def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading:
+    has_headings = reading.can_have_headings(mime_type)
+    return reading.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
+
+
+def _reply_echo(done: str, context: Context, resource: Resource) -> Body:
+    row = resource_answers.echo_resource(resource)
+    text = f"{done} project '{context.scope.project}':\n{resource_answers.format_row(row)}"
+    return shared.reply(text, {"project": context.scope.project, "resource": row})
 
 
 # -- methods ----------------------------------------------------------------------------------------------------
@@ -200,64 +266,20 @@ def find_resource(context: Context, reference: str) -> Resource:
         raise UnknownName(missing, resources.suggest(context.tx, context.scope, reference)) from missing
 
 
-# -- answers ----------------------------------------------------------------------------------------------------
-
-RESOURCE = shared.object_with(
-    ("name", "uri", "mime_type", "size", "version"),
-    name=shared.STRING,
-    uri=shared.STRING,
-    version=shared.INTEGER,
-    text=shared.STRING,
-)
-ONE_RESOURCE = shared.answer_with(resource=RESOURCE)
-RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(RESOURCE), next_cursor=shared.STRING)
-DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)
-
-
-class ResourceAnswer(Struct, omit_defaults=True):
-    """A resource in an answer; empty members are left out."""
-
-    name: str
-    uri: str
-    mime_type: str
-    size: int
-    version: int
-    description: str | None = None
-    text: str | None = None
-    blob: str | None = None
-    created_at: str | None = None
-    updated_at: str | None = None
-
-
-def describe_resource(resource: Resource) -> ResourceAnswer:
-    return shared.copy_members(resource, ResourceAnswer)
-
-
-def _format_entry(resource: Resource) -> str:
-    size, about = shared.format_count(resource.size, "byte"), shared.shorten(resource.description or resource.mime_type)
-    return f"- {resource.name} ({resource.uri}, {size}): {about}"
-
-
-def format_facts(resource: ResourceAnswer) -> str:
-    """What the text of a resource does not say about it."""
-    version = f", version {resource.version}" if resource.version else ""
-    return f"[resource {resource.name}{version}, {shared.format_count(resource.size, 'byte')} of {resource.mime_type}]"
-
-
-def _reply_page(uri: str, page: GeneratedPage) -> Body:
-    size = len(page.text.encode())
-    answer = ResourceAnswer(uri, uri, page.mime_type, size, page.version, text=page.text)
-    return shared.reply(page.text, {"project": page.project, "resource": answer}, format_facts(answer))
-
-
 # -- table -----------------------------------------------------------------------------------------------------
+
+ONE_RESOURCE = shared.answer_with(resource=resource_answers.ROW)
+ADDED_RESOURCES = shared.answer_with(resources=shared.array_of(resource_answers.ROW))
+RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(resource_answers.ROW), next_cursor=shared.STRING)
+WHOLE_RESOURCE = shared.answer_with(resource=resource_answers.WHOLE)
+DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)
 
 _tool = partial(shared.make_tool, "resources")
 
 TOOLS = (
-    _tool(add_resource, "Save a document with the project", AddResource, ONE_RESOURCE, shared.ADDS),
     _tool(list_resources, "Find documents of the project", ListResources, RESOURCE_PAGE),
-    _tool(read_resource, "Read a document", OneResource, ONE_RESOURCE),
+    _tool(read_resource, "Read a document, or of a long one its outline and parts", ReadResource, WHOLE_RESOURCE),
+    _tool(add_resources, "Save documents with the project, all or none", AddResources, ADDED_RESOURCES, shared.ADDS),
     _tool(
         update_resource,
         "Change the given fields of a document; empty clears",
@@ -266,5 +288,13 @@ TOOLS = (
         shared.UPDATES,
         at_least_one=("content", "mime_type", "description"),
     ),
-    _tool(delete_resource, "Delete a document; restore brings it back", OneResource, DELETED_RESOURCE, shared.DELETES),
+    _tool(add_resource, "Save a document", AddResource, ONE_RESOURCE, shared.ADDS, is_listed=False),
+    _tool(
+        delete_resource,
+        "Delete a document; restore brings it back",
+        OneResource,
+        DELETED_RESOURCE,
+        shared.DELETES,
+        is_listed=False,
+    ),
 )

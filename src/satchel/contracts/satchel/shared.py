@@ -23,15 +23,16 @@ NAME = hidden(is_trimmed=True, max_length=MAX_NAME)
 QUERY = hidden(max_length=1000)
 
 Text = Annotated[str, Meta(extra=LINE)]
-Project = Annotated[str, Meta(description="Default: the current one", extra=NAME)]
+Project = Annotated[str, Meta(extra=NAME)]  # the current one, if it is left out
 Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
+ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
-Cursor = Annotated[str, Meta(description="next_cursor of the page before", extra=hidden(max_length=2000))]
 Key = Annotated[str, Meta(description="The same key again adds nothing", extra=hidden(max_length=200))]
+Cursor = Annotated[str, Meta(description="next_cursor", extra=hidden(max_length=2000))]
 Version = Annotated[
     int,
-    Meta(description="As you read it; refused if it has another by now", extra=hidden(minimum=1, maximum=2**63 - 1)),
+    Meta(description="Refused if it has another", extra=hidden(minimum=1, maximum=2**63 - 1)),
 ]
 
 
@@ -151,8 +152,12 @@ def make_tool(
     output_schema: Schema,
     annotations: dict[str, bool] = READS,
     at_least_one: tuple[str, ...] = (),
+    **more: Any,
 ) -> Tool:
-    """A row of a table of tools; the tool has the name of its function, and a title made from it."""
+    """A row of a table of tools; the tool has the name of its function, and a title made from it.
+
+    `more` are further members of the row.
+    """
     return Tool(
         run.__name__,
         description,
@@ -165,4 +170,5 @@ def make_tool(
         at_least_one=at_least_one,
         output_schema=output_schema,
         annotations=annotations,
+        **more,
     )

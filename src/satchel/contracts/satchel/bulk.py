@@ -1,0 +1,27 @@
+"""Calls that add several things: how many, a key that makes a repetition harmless, and how far a call has come."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from satchel.contracts.contract import Context
+from satchel.contracts.schema import hidden
+from satchel.errors import WrongArgument
+
+MOST_ENTRIES = 200
+_STEP = 50  # entries between two reports
+
+Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
+
+
+def check_number(field: str, entries: Sequence[Any]) -> None:
+    """Check that a call adds something."""
+    if not entries:
+        raise WrongArgument(field, "minItems", limit=1)
+
+
+def report_progress(context: Context, done: int, total: int) -> None:
+    """Tell the client how far a long call has come, now and then."""
+    if done % _STEP == 0 and done < total:
+        context.report(done, total, None)

@@ -1,0 +1,245 @@
+"""Prompts: the tools that add, change and delete stored ones. Their templates are proved before they are saved."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
+
+from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.satchel import bulk, prompt_answers, proofs, shared
+from satchel.contracts.satchel.failures import name_in_errors
+from satchel.contracts.satchel.rendering import START_TASK, find_stored
+from satchel.contracts.satchel.retries import answer_once
+from satchel.contracts.satchel.text_failures import name_place
+from satchel.contracts.schema import hidden
+from satchel.errors import SatchelError, WrongArgument
+from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch
+from satchel.services import projects, prompts, signed_lists
+from satchel.services.rules import MAX_TITLE
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+_ARGUMENT = shared.object_with(
+    ("name",),
+    name=shared.STRING,
+    description=shared.STRING,
+    required=shared.BOOLEAN,
+    values=shared.array_of(shared.STRING),
+    open=shared.BOOLEAN,
+)
+_NEW_PROMPT = shared.object_with(
+    ("title", "content"),
+    title=shared.STRING,
+    content=shared.STRING,
+    name=shared.STRING,
+    description=shared.STRING,
+    tags=shared.array_of(shared.STRING),
+    arguments=shared.array_of(_ARGUMENT),
+)
+
+Reference = Annotated[str, Meta(description="Name, title or id", extra=hidden(max_length=500, is_blank_refused=True))]
+Title = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
+Content = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
+Arguments = Annotated[
+    list[dict[str, Any]],
+    Meta(
+        description="[]: plain text",
+        extra_json_schema={"items": _ARGUMENT},
+        extra=hidden(max_items=100),
+    ),
+]
+
+
+class AddPrompts(Struct):
+    prompts: Annotated[
+        list[dict[str, Any]],
+        Meta(
+            description="{{ x }} in content makes a Jinja2 template",
+            extra_json_schema={"items": _NEW_PROMPT},
+            extra=hidden(max_items=bulk.MOST_ENTRIES),
+        ),
+    ]
+    key: bulk.Key | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
+
+
+class AddPrompt(Struct):
+    title: Title
+    content: Content
+    name: Annotated[str, Meta(description="Default: from the title", extra=shared.LINE)] | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
+    arguments: Arguments | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
+
+
+class OnePrompt(Struct):
+    prompt: Reference
+    project: shared.Project | UnsetType = UNSET
+
+
+class UpdatePrompt(Struct):
+    prompt: Reference
+    title: Title | UnsetType = UNSET
+    content: Content | UnsetType = UNSET
+    description: shared.Text | UnsetType = UNSET
+    tags: shared.ChangedTags | UnsetType = UNSET
+    arguments: Arguments | UnsetType = UNSET
+    expected_version: shared.Version | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
+
+
+# -- tools --------------------------------------------------------------------------------------------------------
+
+
+def add_prompts(context: Context, args: AddPrompts) -> Body:
+    context = context.within(args.project)
+
+    def add_all() -> Reply:
+        bulk.check_number("prompts", args.prompts)
+        projects.current(context.tx, context.scope)  # before the first prompt: no place is to blame
+        rows, notes = [], []
+        for index, entry in enumerate(args.prompts):
+            with name_place(f"prompts[{index}]"):
+                prompt, about = _add(context, _read_draft(entry), _read_declared(entry.get("arguments")))
+            rows.append(prompt_answers.echo_prompt(prompt))
+            notes += [f"{prompt.name}: {note}" for note in about]
+            bulk.report_progress(context, index + 1, len(args.prompts))
+        text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(prompt_answers.format_row, rows))
+        return shared.reply(text, {"project": context.scope.project, "prompts": rows}, notes=notes)
+
+    return answer_once(context, "add_prompts", args.key, {"prompts": args.prompts}, add_all)
+
+
+def prove_added(context: Context, args: AddPrompts) -> proofs.Proofs:
+    """Prove the templates of new prompts."""
+    contents = (entry["content"] for entry in args.prompts if entry.get("arguments") != [])
+    return proofs.prove(context, (content for content in contents if isinstance(content, str)))
+
+
+def add_prompt(context: Context, args: AddPrompt) -> Body:
+    context = context.within(args.project)
+    draft = PromptDraft(
+        title=args.title,
+        content=args.content,
+        name=args.name or None,
+        description=args.description or None,
+        tags=args.tags or (),
+    )
+    prompt, notes = _add(context, draft, _read_declared(args.arguments))
+    return _reply_echo("Added to", context, prompt, notes)
+
+
+def prove_content(context: Context, args: AddPrompt) -> proofs.Proofs:
+    """Prove the template of a new prompt."""
+    return proofs.prove(context, [] if args.arguments == [] else [args.content])
+
+
+def update_prompt(context: Context, args: UpdatePrompt) -> Body:
+    context = context.within(args.project)
+    seen = find_stored(context, args.prompt)
+    arguments, notes = settle_update(context, seen, args.content, _read_declared(args.arguments))
+    with name_in_errors(seen.name):
+        prompt = prompts.update(
+            context.tx,
+            context.scope,
+            seen.id,
+            PromptPatch(
+                title=args.title,
+                content=args.content,
+                description=shared.none_if_empty(args.description),
+                tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
+                arguments=arguments,
+            ),
+            expected_version=None if args.expected_version is UNSET else args.expected_version,
+        )
+    return _reply_echo("Updated in", context, prompt, notes)
+
+
+def look_at_updated(context: Context, args: UpdatePrompt) -> list[str]:
+    """The content that an update makes a template: the new one, or the stored one where only arguments are given."""
+    if args.content is not UNSET:
+        return [args.content]
+    try:
+        return [] if not args.arguments else [find_stored(context.within(args.project), args.prompt).content]
+    except SatchelError:
+        return []  # the call itself meets the same error, and explains it
+
+
+def prove_looked_at(context: Context, _args: Any) -> proofs.Proofs:
+    """Prove the contents that `look` found."""
+    return proofs.prove(context, context.prepared)
+
+
+def settle_update(
+    context: Context, seen: Prompt, content: str | UnsetType, declared: Sequence[Argument] | None
+) -> tuple[Sequence[Argument] | UnsetType, list[str]]:
+    """The arguments that an update gives a prompt, and notes about its template; see `proofs.settle`."""
+    if content is UNSET and declared is None:
+        return UNSET, []
+    if content is UNSET:
+        content = seen.content
+    kept = declared if declared is not None else seen.arguments or None
+    # What was plain text with braces in it stays so.
+    is_plain = not seen.arguments and proofs.is_template_like(seen.content)
+    settled, notes = proofs.settle(context.prepared, content, kept, is_plain=is_plain)
+    return UNSET if declared is None and settled == seen.arguments else settled, notes
+
+
+def delete_prompt(context: Context, args: OnePrompt) -> Body:
+    context = context.within(args.project)
+    prompt = find_stored(context, args.prompt)
+    prompts.delete(context.tx, context.scope, prompt.id)
+    text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
+    return shared.reply(text, {"project": context.scope.project, "deleted": prompt.name})
+
+
+# -- parts of tools ---------------------------------------------------------------------------------------------
+
+
+def _add(context: Context, draft: PromptDraft, declared: Sequence[Argument] | None) -> tuple[Prompt, list[str]]:
+    """Add a prompt whose template was proved, and notes about it."""
+    if draft.name == START_TASK:
+        raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
+    arguments, notes = proofs.settle(context.prepared, draft.content, declared)
+    draft = replace(draft, arguments=arguments)
+    return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), notes
+
+
+def _read_draft(entry: dict[str, Any]) -> PromptDraft:
+    for field in ("title", "content"):
+        if entry[field] is None:
+            raise WrongArgument(field, "required")
+    return PromptDraft(
+        title=entry["title"],
+        content=entry["content"],
+        name=(entry.get("name") or "").strip() or None,
+        description=entry.get("description") or None,
+        tags=entry.get("tags") or (),
+    )
+
+
+def _read_declared(given: list[dict[str, Any]] | UnsetType | None) -> tuple[Argument, ...] | None:
+    """The arguments that a call declares for a prompt; None where it says nothing about them."""
+    if given is UNSET or given is None:
+        return None
+    for index, one in enumerate(given):
+        if one["name"] is None:
+            raise WrongArgument("arguments", "type", limit="object with name", place=f"arguments[{index}]")
+    return tuple(
+        Argument(
+            one["name"],
+            one.get("description"),
+            bool(one.get("required")),
+            tuple(one.get("values") or ()),
+            bool(one.get("open")),
+        )
+        for one in given
+    )
+
+
+def _reply_echo(done: str, context: Context, prompt: Prompt, notes: list[str]) -> Body:
+    row = prompt_answers.echo_prompt(prompt)
+    text = f"{done} project '{context.scope.project}':\n{prompt_answers.format_row(row)}"
+    return shared.reply(text, {"project": context.scope.project, "prompt": row}, notes=notes)

@@ -1,0 +1,123 @@
+"""Reading a part of a text: the arguments for it, and what prompts and documents answer of a long one."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Reply
+from satchel.contracts.schema import hidden
+from satchel.errors import MissingPart, WrongArgument
+from satchel.services import text_parts
+
+Lines = Annotated[
+    str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
+]
+Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
+Whole = Annotated[bool, Meta(extra=hidden())]
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What is read of a text."""
+
+    text: str
+    lines: str = ""  # the range that it is; empty for all of the text
+    of: int = 0  # lines of the whole text, where it is a part
+    outline: tuple[str, ...] = ()  # headings with their lines, where it is too long to be read whole
+    notes: tuple[str, ...] = ()
+    is_shortened: bool = False  # because it is too long
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a part was asked for: whoever does that has seen the rest of the item."""
+        return bool(self.lines) and not self.is_shortened
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """What an answer says beside the text."""
+        return {"lines": self.lines, "of": self.of, "outline": self.outline}
+
+    @property
+    def facts(self) -> list[str]:
+        """The same in lines, for clients that show a model only the texts."""
+        part = [f"lines {self.lines} of {self.of}"] if self.lines else []
+        return [*part, *(["outline:", *self.outline] if self.outline else []), *self.notes]
+
+
+def read_part(
+    text: str,
+    lines: str | UnsetType,
+    heading: str | UnsetType,
+    *,
+    is_whole: bool = False,
+    has_headings: bool = True,
+) -> Reading:
+    """The part of a text that a call asks for; without a wish, all of a short text and the beginning of a long one.
+
+    Raises:
+        WrongArgument: lines is no range, or both lines and a heading are given.
+        MissingPart: there is no such heading.
+    """
+    if lines and heading:
+        raise WrongArgument("heading", "not", value="lines")
+    if lines:
+        return _show(text_parts.take_lines(text, lines))
+    if heading:
+        if not has_headings:
+            raise MissingPart(heading, ())
+        part, others = text_parts.take_section(text, heading)
+        also = ", ".join(map(str, others))
+        return _show(part, (f"Other headings of this text: in lines {also}.",) if others else ())
+    if is_whole or len(text) <= text_parts.LONGEST_WHOLE:
+        return Reading(text=text)
+    return _show_beginning(text, has_headings=has_headings)
+
+
+def can_have_headings(mime_type: str) -> bool:
+    """Whether # at the beginning of a line makes a heading: elsewhere it begins a comment."""
+    return mime_type.partition(";")[0].strip().lower() in ("text/plain", "text/markdown")
+
+
+def _show(part: text_parts.TextPart, notes: tuple[str, ...] = ()) -> Reading:
+    if part.is_whole:
+        return Reading(text=part.text, notes=notes)
+    lines = str(part.first) if part.first == part.last else f"{part.first}-{part.last}"
+    return Reading(text=part.text, lines=lines, of=part.total, notes=notes)
+
+
+def _show_beginning(text: str, *, has_headings: bool) -> Reading:
+    part = text_parts.take_beginning(text)
+    outline = text_parts.make_outline(text) if has_headings else text_parts.Outline(())
+    headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline.headings)
+    more = f" Its outline leaves out {outline.more} headings." if outline.more else ""
+    ways = 'lines (like "40-90"), a heading,' if headings else 'lines (like "40-90")'
+    note = f"It has {len(text)} characters in {part.total} lines.{more} Read on with {ways} or whole: true."
+    lines = "1" if part.last == 1 else f"1-{part.last}"
+    return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+
+def reply_text(reading: Reading, structured: dict[str, Any], facts: str, link: dict[str, Any]) -> Reply:
+    """An answer with a text as it is, what the text does not say, and for a long one a link to all of it."""
+    content = [{"type": "text", "text": reading.text}, {"type": "text", "text": facts}]
+    if reading.notes:
+        structured = {**structured, "notes": list(reading.notes)}
+    return Reply([*content, link] if reading.is_shortened else content, structured)
+
+
+def make_link(uri: str, name: str, mime_type: str, size: int) -> dict[str, Any]:
+    """A link to a text, as clients read it by resources/read; revisions without links do not get it."""
+    return {"type": "resource_link", "uri": uri, "name": name, "mimeType": mime_type, "size": size}
+
+
+def format_time(time: str) -> str:
+    """A time to the minute."""
+    return f"{time[:16]}Z"
+
+
+def format_links(links: Sequence[str], linked_from: Sequence[str]) -> list[str]:
+    """The links of an item, from both sides, in lines."""
+    lines = [f"links: {', '.join(links)}"] if links else []
+    return [*lines, f"linked from: {', '.join(linked_from)}"] if linked_from else lines

@@ -1,0 +1,146 @@
+"""How answers describe a document: a short row in lists and echoes, and the whole where one is read."""
+
+from msgspec import Struct
+
+from satchel.contracts.content import encode_resource
+from satchel.contracts.contract import Reply
+from satchel.contracts.satchel import reading, shared
+from satchel.contracts.satchel.pages import GeneratedPage
+from satchel.contracts.satchel.reading import Reading
+from satchel.model import Resource
+from satchel.services import mime_types
+
+URI = "satchel://resource/"
+
+ROW = {"type": "object", "required": ["name"]}
+WHOLE = {"type": "object", "required": ["name"]}
+
+
+class ResourceRow(Struct, omit_defaults=True):
+    """A document in a list, or as the echo of a change; what is empty or follows from the name is left out."""
+
+    name: str
+    size: int = -1
+    version: int | None = None  # in echoes
+    uri: str | None = None
+    mime_type: str | None = None
+    description: str | None = None
+
+
+class ResourceAnswer(Struct, omit_defaults=True, kw_only=True):
+    """A whole document; empty members are left out."""
+
+    name: str
+    mime_type: str | None = None  # this and more only where the document is read from its beginning
+    size: int = -1
+    version: int = 0
+    uri: str | None = None
+    description: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    lines: str = ""
+    of: int = 0
+    outline: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    linked_from: tuple[str, ...] = ()
+    text: str | None = None
+
+
+# -- rows -------------------------------------------------------------------------------------------------------
+
+
+def echo_resource(resource: Resource) -> ResourceRow:
+    """A document that was just written."""
+    return ResourceRow(resource.name, resource.size, resource.version, _other_uri(resource), _other_type(resource))
+
+
+def list_resource(resource: Resource) -> ResourceRow:
+    """A document in a list."""
+    about = shared.shorten(resource.description) if resource.description else None
+    return ResourceRow(
+        resource.name, resource.size, uri=_other_uri(resource), mime_type=_other_type(resource), description=about
+    )
+
+
+def format_row(row: ResourceRow) -> str:
+    """A row as a line."""
+    facts = [row.uri, shared.format_count(row.size, "byte"), row.mime_type]
+    facts.append(f"version {row.version}" if row.version else None)
+    about = f": {row.description}" if row.description else ""
+    return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
+
+
+def _other_uri(resource: Resource) -> str | None:
+    return None if resource.uri == URI + resource.name else resource.uri
+
+
+def _other_type(resource: Resource) -> str | None:
+    return None if resource.mime_type == mime_types.guess(resource.name) else resource.mime_type
+
+
+# -- whole documents --------------------------------------------------------------------------------------------
+
+
+def reply_document(project: str, resource: Resource, read: Reading) -> Reply:
+    """A document of text."""
+    answer = _describe(resource, read)
+    link = reading.make_link(resource.uri, resource.name, resource.mime_type, resource.size)
+    return reading.reply_text(read, {"project": project, "resource": answer}, _format_facts(answer, read), link)
+
+
+def reply_binary(project: str, resource: Resource) -> Reply:
+    """A document of bytes: images and sound so that clients show them, anything else embedded.
+
+    The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
+    """
+    answer = _describe(resource, None)
+    encoded = encode_resource(resource)
+    kind = resource.mime_type.partition("/")[0].lower()
+    if kind in ("image", "audio"):
+        block = {"type": kind, "data": encoded["blob"], "mimeType": resource.mime_type}
+    else:
+        block = {"type": "resource", "resource": encoded}
+    # Some clients show neither, so a text stands beside it.
+    facts = {"type": "text", "text": _format_facts(answer, None)}
+    return Reply([facts, block], {"project": project, "resource": answer})
+
+
+def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
+    """A page behind a satchel:// URI."""
+    size = len(page.text.encode())
+    answer = ResourceAnswer(
+        name=uri, mime_type=page.mime_type, size=size, version=page.version, text=read.text, **read.members
+    )
+    link = reading.make_link(uri, uri, page.mime_type, size)
+    return reading.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
+
+
+def _describe(resource: Resource, read: Reading | None) -> ResourceAnswer:
+    if read and read.is_part:
+        return ResourceAnswer(name=resource.name, version=resource.version, text=read.text, **read.members)
+    return ResourceAnswer(
+        name=resource.name,
+        mime_type=resource.mime_type,
+        size=resource.size,
+        version=resource.version,
+        uri=_other_uri(resource),
+        description=resource.description,
+        created_at=reading.format_time(resource.created_at),
+        updated_at=reading.format_time(resource.updated_at),
+        text=read.text if read else None,
+        **(read.members if read else {}),
+    )
+
+
+def _format_facts(answer: ResourceAnswer, read: Reading | None) -> str:
+    """What the text of a document does not say about it."""
+    head = [f"document {answer.name}"]
+    head += [f"version {answer.version}"] if answer.version else []
+    head += [f"{shared.format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
+    if answer.updated_at:
+        head += [f"updated {answer.updated_at}", f"created {answer.created_at}"]
+    lines = [f"[{', '.join(head)}]"]
+    lines += [f"uri: {answer.uri}"] if answer.uri else []
+    lines += [f"description: {answer.description}"] if answer.description else []
+    lines += reading.format_links(answer.links, answer.linked_from)
+    return "\n".join([*lines, *(read.facts if read else [])])

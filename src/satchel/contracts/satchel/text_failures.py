@@ -1,0 +1,112 @@
+"""Errors about texts: values that a prompt does not take, edits that do not fit, parts that are not there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from satchel.contracts.contract import Body, Reply, find_row
+from satchel.contracts.satchel.failures import FAILURES, TemplateFailed, error
+from satchel.errors import MissingPart, Refused, WrongArgument, WrongEdit
+from satchel.protocol import INVALID_PARAMS, ProtocolError
+
+
+class WrongValue(Refused):
+    """A prompt does not take the values that it was given, or lacks one."""
+
+    def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.argument = argument  # its name
+        self.near = near  # names, or values, that it may have
+
+
+class WrongEntry(Refused):
+    """One of several things that a call adds is refused, and so all are."""
+
+    def __init__(self, place: str, error: Refused) -> None:
+        super().__init__(f"{place}: {error}")
+        self.place = place
+        self.error = error
+
+
+@contextmanager
+def name_place(place: str) -> Iterator[None]:
+    """Make errors about one of several things say which."""
+    try:
+        yield
+    except Refused as error:
+        raise WrongEntry(place, error) from error
+
+
+# -- words ------------------------------------------------------------------------------------------------------
+
+
+def explain_wrong_value(wrong: WrongValue) -> Body:
+    near = {"near": list(wrong.near)} if wrong.near else {}
+    return error("invalid_argument", wrong.message, wrong.hint, argument=wrong.argument, **near)
+
+
+def explain_wrong_edit(wrong: WrongEdit) -> Body:
+    place = f"edits[{wrong.index}]"
+    if wrong.reason == "empty":
+        return error(
+            "invalid_argument", f"{place}.old is empty.", "Use append or prepend to add text.", argument="edits"
+        )
+    if wrong.reason == "same":
+        hint = "The text may be as you want it already: read it."
+        return error("invalid_argument", "Nothing would change.", hint, argument="edits")
+    if wrong.reason == "repeated":
+        lines = ", ".join(map(str, wrong.lines))
+        message = f"{place}.old occurs {wrong.count} times, first in lines {lines}. Nothing was changed."
+        hint = "Give more of the text around it, or all: true."
+        return error("invalid_argument", message, hint, argument="edits", count=wrong.count, lines=list(wrong.lines))
+    message = f"{place}.old does not occur in the text. Nothing was changed."
+    if wrong.near is None:
+        return error("invalid_argument", message, "Read the text again and copy from it.", argument="edits")
+    line, text = wrong.near
+    near = {"line": line, "text": text}
+    return error("invalid_argument", message, f"Line {line} is the nearest: {text}.", argument="edits", near=near)
+
+
+def explain_missing_part(missing: MissingPart) -> Body:
+    message = f"The text has no heading '{missing.heading}'."
+    if not missing.near:
+        return error("not_found", message, "It has no headings: ask for lines.", argument="heading")
+    hint = f"Did you mean {' or '.join(missing.near)}?"
+    return error("not_found", message, hint, argument="heading", near=list(missing.near))
+
+
+def explain_wrong_entry(wrong: WrongEntry) -> Body:
+    inner = wrong.error
+    if isinstance(inner, WrongArgument):
+        place = f"{wrong.place}.{inner.place}"
+        inner = WrongArgument(
+            inner.field, inner.rule, limit=inner.limit, value=inner.value, kind=inner.kind, place=place
+        )
+    explain = find_row(TEXT_FAILURES, inner)
+    assert explain is not None, "the table has a row for every error"
+    body = explain(inner)
+    assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure has this form"
+    facts = dict(body.structured["error"])
+    code, message, hint = facts.pop("code"), facts.pop("message"), facts.pop("hint")
+    place = inner.place if isinstance(inner, WrongArgument) else wrong.place
+    message = message if place in message else f"{place}: {message}"
+    return error(code, message, hint, **{**facts, "argument": wrong.place.partition("[")[0]})
+
+
+TEXT_FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
+    **FAILURES,
+    WrongValue: explain_wrong_value,
+    WrongEdit: explain_wrong_edit,
+    MissingPart: explain_missing_part,
+    WrongEntry: explain_wrong_entry,
+}
+
+# MCP has no hint in an error of prompts/get, and many clients show no more than its message.
+TEXT_METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+    WrongValue: lambda wrong: ProtocolError(
+        INVALID_PARAMS, f"{wrong.message} {wrong.hint}", {"argument": wrong.argument}
+    ),
+    TemplateFailed: lambda failed: ProtocolError(INVALID_PARAMS, f"{failed.message} {failed.hint}"),
+}

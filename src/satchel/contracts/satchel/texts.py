@@ -1,0 +1,155 @@
+"""Editing a part of a text: of a prompt, of a document, of the description of a task."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Body, Context
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.failures import UnknownName, name_in_errors
+from satchel.contracts.satchel.prompt_changes import prove_looked_at, settle_update
+from satchel.contracts.satchel.rendering import find_in_libraries
+from satchel.contracts.schema import hidden
+from satchel.errors import NotFound, SatchelError, VersionConflict, WrongArgument
+from satchel.model import MAX_CONTENT_BYTES, Item, ItemKind, PromptPatch, ResourcePatch, TaskPatch
+from satchel.services import prompts, references, resources, tasks, text_edits
+from satchel.services.text_edits import Edit, EditedText
+
+# By kind: the tool that a caller must be able to use to edit it.
+_CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update_resource", "task": "update_task"}
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+_REFERENCE = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
+_EDIT = shared.object_with(("old", "new"), old=shared.STRING, new=shared.STRING, all=shared.BOOLEAN)
+
+Item_ = Annotated[str, Meta(description="Name, #4 or URI", extra=_REFERENCE)]
+Edits = Annotated[
+    list[dict[str, Any]],
+    Meta(
+        description="old must occur once, unless all",
+        extra_json_schema={"items": _EDIT},
+        extra=hidden(max_items=100),
+    ),
+]
+Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
+
+
+class EditText(Struct):
+    item: Item_
+    edits: Edits | UnsetType = UNSET
+    append: Added | UnsetType = UNSET
+    prepend: Added | UnsetType = UNSET
+    expected_version: shared.Version | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
+
+
+# -- tool -------------------------------------------------------------------------------------------------------
+
+
+def edit_text(context: Context, args: EditText) -> Body:
+    context = context.within(args.project)
+    item = _find(context, args.item)
+    key = f"#{item.number}" if item.kind == "task" else item.name
+    if args.expected_version is not UNSET and args.expected_version != item.version:
+        raise VersionConflict(item.kind, key, expected=args.expected_version, actual=item.version)
+    edited = _apply(item, args)
+    with name_in_errors(key):
+        version, notes = _save(context, item, edited.text)
+    changed = [{"line": one.line, "text": one.text} for one in edited.changed]
+    structured: dict[str, Any] = {"project": context.scope.project, "item": key, "version": version, "changed": changed}
+    lines = [f"{one.line}: {one.text}" for one in edited.changed]
+    if edited.more:
+        structured["more"] = edited.more
+        lines.append(f"and {shared.format_count(edited.more, 'more line')}")
+    return shared.reply("\n".join([f"Edited {key}, version {version}:", *lines]), structured, notes=notes)
+
+
+def look_at_edited(context: Context, args: EditText) -> list[str]:
+    """The new content of a prompt, which may be a template."""
+    context = context.within(args.project)
+    try:
+        item = _find(context, args.item)
+        return [_apply(item, args).text] if item.kind == "prompt" else []
+    except SatchelError:
+        return []  # the call itself meets the same error, and explains it
+
+
+# -- parts of the tool ------------------------------------------------------------------------------------------
+
+
+def _find(context: Context, reference: str) -> Item:
+    """The item whose text is edited.
+
+    Raises:
+        NotFound: there is none that the caller may change.
+        WrongArgument: it is a prompt of a library, or a document that is no text.
+        AmbiguousItem: a prompt and a document have this name.
+    """
+    in_library = find_in_libraries(context, reference)
+    if in_library is not None:
+        raise WrongArgument("prompt", "readOnly", value=in_library.name)
+    try:
+        found = references.find(context.tx, context.scope, reference)
+    except NotFound as missing:
+        if missing.kind == "project":
+            raise
+        raise UnknownName(missing, _suggest(context, reference), hint=_LOOK) from missing
+    item = found.live
+    if item is None or _CHANGING.get(item.kind) not in context.tools:
+        raise UnknownName(NotFound("item", reference, context.scope), (), hint=_LOOK)
+    if isinstance(item.content, bytes):
+        raise WrongArgument("item", "contentEncoding", value=found.key)
+    return item
+
+
+_LOOK = "Look for it with search or a list tool; deleted ones come back with restore."
+
+
+def _suggest(context: Context, reference: str) -> tuple[str, ...]:
+    """Names that a mistyped one may stand for, of the kinds that the caller may change."""
+    near: list[str] = []
+    for kind, suggest in (("prompt", prompts.suggest), ("resource", resources.suggest)):
+        if _CHANGING[kind] in context.tools:  # type: ignore[index]
+            near += suggest(context.tx, context.scope, reference)
+    return tuple(dict.fromkeys(near))[:3]
+
+
+def _apply(item: Item, args: EditText) -> EditedText:
+    edits = [Edit(one["old"] or "", one["new"] or "", bool(one.get("all"))) for one in args.edits or []]
+    if not edits and not args.append and not args.prepend:
+        raise WrongArgument("edits", "anyOf", limit=("edits", "append", "prepend"))
+    assert isinstance(item.content, str), "bytes are refused before"
+    return text_edits.apply(item.content, edits, prepend=args.prepend or "", append=args.append or "")
+
+
+def _save(context: Context, item: Item, text: str) -> tuple[int, list[str]]:
+    """Store a new text; its version, and notes about it."""
+    tx, scope, version = context.tx, context.scope, item.version
+    if item.kind == "task":
+        return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
+    if item.kind == "resource":
+        return resources.update(tx, scope, item.name, ResourcePatch(content=text), version).version, []
+    arguments, notes = settle_update(context, prompts.get(tx, scope, item.id), text, None)
+    return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+EDITED = shared.answer_with(
+    item=shared.STRING, version=shared.INTEGER, changed={"type": "array", "items": {"required": ["line", "text"]}}
+)
+
+TOOLS = (
+    shared.make_tool(
+        "",
+        edit_text,
+        "Replace parts of a prompt, document or task description, all or none",
+        EditText,
+        EDITED,
+        shared.UPDATES,
+        at_least_one=("edits", "append", "prepend"),
+        look=look_at_edited,
+        prepare=prove_looked_at,
+    ),
+)
