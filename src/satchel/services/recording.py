@@ -1,9 +1,13 @@
-"""Records every change in the transaction that makes it: who did what, and the state that it replaced."""
+"""Records every change in the transaction that makes it: who did what, and the state that it replaced.
+
+The index of words follows, so that every way to change an item keeps it in step.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from satchel.model import Item
+from satchel.services import indexing
 from satchel.services.states import encode
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
@@ -13,12 +17,14 @@ from satchel.storage.deltas import make_delta
 def record_add(tx: Tx, item: Item) -> None:
     """Record that an item was added, or brought back."""
     revisions.add(tx, item, "add" if tx.restores is None else "restore", item.version)
+    indexing.index_item(tx, item)
 
 
 def record_update(tx: Tx, before: Item, after: Item) -> None:
     """Record that an item was changed."""
     revisions.keep_state(tx, before, make_delta(encode(before), encode(after)))
     revisions.add(tx, after, "update" if tx.restores is None else "restore", after.version)
+    indexing.index_item(tx, after, before)
 
 
 def record_delete(tx: Tx, item: Item, blocks: Sequence[int] = ()) -> None:
@@ -26,6 +32,7 @@ def record_delete(tx: Tx, item: Item, blocks: Sequence[int] = ()) -> None:
     revisions.keep_state(tx, item, make_delta(encode(item), b""))
     revisions.add(tx, item, "delete", item.version + 1)
     trash.add(tx, item, blocks)
+    indexing.forget_item(tx, item)
 
 
 @contextmanager
