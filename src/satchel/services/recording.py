@@ -1,10 +1,13 @@
-"""Records every change in the transaction that makes it: who did what, the state that it replaced, and new links."""
+"""Records every change in the transaction that makes it: who did what, and the state that it replaced.
+
+The index of words and the links follow, so that every way to change an item keeps them in step.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from satchel.model import Item
-from satchel.services import links
+from satchel.services import indexing, links
 from satchel.services.states import encode
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
@@ -15,6 +18,7 @@ def record_add(tx: Tx, item: Item) -> None:
     """Record that an item was added, or brought back."""
     revisions.add(tx, item, "add" if tx.restores is None else "restore", item.version)
     links.record(tx, item)
+    indexing.index_item(tx, item)
 
 
 def record_update(tx: Tx, before: Item, after: Item) -> None:
@@ -22,6 +26,7 @@ def record_update(tx: Tx, before: Item, after: Item) -> None:
     revisions.keep_state(tx, before, make_delta(encode(before), encode(after)))
     revisions.add(tx, after, "update" if tx.restores is None else "restore", after.version)
     links.record(tx, after, before)
+    indexing.index_item(tx, after, before)
 
 
 def record_delete(tx: Tx, item: Item, blocks: Sequence[int] = ()) -> None:
@@ -29,6 +34,7 @@ def record_delete(tx: Tx, item: Item, blocks: Sequence[int] = ()) -> None:
     revisions.keep_state(tx, item, make_delta(encode(item), b""))
     revisions.add(tx, item, "delete", item.version + 1)
     trash.add(tx, item, blocks)
+    indexing.forget_item(tx, item)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ Listener = Callable[[list[StoreChange]], None]
 # What to do about a statement that the database refuses, because tables or columns are missing.
 ALTERED = "Another program changed the store: restore a backup of it"
 
+WordList = tuple[str, str, bool]  # the items with a word: its level, the word, and whether longer ones count as well
+
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
 
@@ -149,6 +151,22 @@ class Tx:
 
         The total does not depend on the position that the page starts after.
         """
+        raise NotImplementedError
+
+    def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
+        """For each list, the numbers in the index of words of the items in it, at most so many, and about how many."""
+        raise NotImplementedError
+
+    def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
+        """The numbers in the index of items with all of some words; True: the word, or a longer one that begins so."""
+        raise NotImplementedError
+
+    def add_words(self, space: int, words: Sequence[str]) -> None:
+        """Keep words for the mending of mistyped ones."""
+        raise NotImplementedError
+
+    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
+        """Those of some words that no item of a space has."""
         raise NotImplementedError
 
 

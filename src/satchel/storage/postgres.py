@@ -22,8 +22,8 @@ except ImportError as error:
 
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
-from satchel.storage import changes, postgres_schema
-from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
+from satchel.storage import changes, postgres_schema, search_postgres
+from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
@@ -94,6 +94,18 @@ class PostgresTx(Tx):
             # Not prepared: the plan depends on how common the text is.
             row = self._connection.execute(_to_psycopg(sql), values, prepare=False).fetchone()
         return (row[1], row[0]) if row else ([], 0)
+
+    def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
+        return search_postgres.find_words(self, spaces, lists, most)
+
+    def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
+        return search_postgres.find_together(self, spaces, words, most)
+
+    def add_words(self, space: int, words: Sequence[str]) -> None:
+        search_postgres.add_words(self, space, words)
+
+    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
+        return search_postgres.words_of_none(self, space, words)
 
 
 _SEARCH = """

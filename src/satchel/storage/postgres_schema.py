@@ -17,6 +17,7 @@ DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
     *("task_claims", "retry_keys", "links"),
+    *("search_spaces", "search_items", "search_words"),
 )
 APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes")  # read and inserted, never changed
 READ_ONLY = ("settings", "tokens", "satchel_schema")
@@ -25,6 +26,10 @@ READ_ONLY = ("settings", "tokens", "satchel_schema")
 FUNCTIONS = (
     "satchel_is_task(text)",
     "satchel_prompts_containing(bigint, text)",
+    "satchel_open_spaces(bigint[])",
+    "satchel_find_words(bigint[], text[], text[], boolean[], bigint)",
+    "satchel_find_together(bigint[], text[], text[], boolean[], bigint)",
+    "satchel_words_of_none(bigint, text[], text[])",
     "satchel_prune(text, bigint, text, bigint, bigint)",
 )
 

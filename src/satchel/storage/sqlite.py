@@ -14,8 +14,8 @@ import apsw
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes
-from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation
+from satchel.storage import changes, search_sqlite
+from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.write_lock import WriteLock
 
@@ -74,6 +74,19 @@ class SqliteTx(Tx):
         moment, last = after or NEWEST
         numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
         return numbers[offset : offset + limit], len(hits)
+
+    def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
+        return [search_sqlite.find_list(self, spaces, one, most) for one in lists]
+
+    def find_together(self, spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
+        return search_sqlite.find_together(self, spaces, words, most)
+
+    def add_words(self, space: int, words: Sequence[str]) -> None:
+        sql = "insert into search_words (space, word) values (:space, :word) on conflict do nothing"
+        self.many(sql, [{"space": space, "word": word} for word in words])
+
+    def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
+        return search_sqlite.words_of_none(self, space, words)
 
     def _search_texts(self, folded: str) -> list[int]:
         """The numbers of prompts with a text in title or content, of all projects, in no particular order."""

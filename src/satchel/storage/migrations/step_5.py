@@ -1,5 +1,224 @@
 """Schema 5: the words by which items are found."""
 
+from satchel.storage.database import Tx
 from satchel.storage.migrations.migration import Migration
 
-STEP = Migration(both="")
+
+def _index_all(tx: Tx) -> None:
+    """Index the items that are there already."""
+    from satchel.storage import search_filling  # which a start without a migration does not need
+
+    search_filling.index_all(tx)
+
+
+# A space is what one search can be confined to: the prompts or the resources of a project, or the tasks of a user in a
+# project. Its number is part of every indexed word, so that a search never reads what the index keeps of other spaces.
+STEP = Migration(
+    both="""
+create table search_spaces (
+    number {number},
+    kind {text} not null,
+    project {integer} references projects (number) on delete cascade,
+    owner {text},
+    -- Of tasks: the number of their project, 0 for none. Not a reference, because tasks outlive their project.
+    within {integer},
+    constraint search_spaces_project unique (project, kind),
+    constraint search_spaces_within unique (owner, within)
+) {strict};
+
+create table search_items (
+    number {number},
+    space {integer} not null references search_spaces (number) on delete cascade,
+    prompt {integer} constraint search_items_prompt unique references prompts (number) on delete cascade,
+    resource {integer} constraint search_items_resource unique references resources (number) on delete cascade,
+    task {integer} constraint search_items_task unique references tasks (number) on delete cascade,
+    name_key {text} not null,
+    title_key {text} not null,
+    words {text} not null
+) {strict};
+create index search_items_by_name on search_items (space, name_key);
+create index search_items_by_title on search_items (space, title_key);
+""",
+    sqlite="""
+-- The words that items of a space have, for mistyped ones.
+create table search_words (
+    space integer not null references search_spaces (number) on delete cascade,
+    word text not null,
+    primary key (space, word)
+) strict, without rowid;
+
+-- Only whether a word is in an item: how often and where is its level. Contentless, with the words of search_items.
+create virtual table search_index using fts5 (
+    words, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '.'"
+);
+create trigger search_items_added after insert on search_items begin
+    insert into search_index (rowid, words) values (new.number, replace(new.words, ' ', ' ' || new.space || '.'));
+end;
+create trigger search_items_changed after update of space, words on search_items begin
+    insert into search_index (search_index, rowid, words)
+        values ('delete', old.number, replace(old.words, ' ', ' ' || old.space || '.'));
+    insert into search_index (rowid, words) values (new.number, replace(new.words, ' ', ' ' || new.space || '.'));
+end;
+create trigger search_items_gone after delete on search_items begin
+    insert into search_index (search_index, rowid, words)
+        values ('delete', old.number, replace(old.words, ' ', ' ' || old.space || '.'));
+end;
+""",
+    postgres=r"""
+create table search_words (
+    space bigint not null references search_spaces (number) on delete cascade,
+    word text collate "C" not null,
+    primary key (space, word)
+);
+
+-- The words with their space, as in the index of SQLite.
+create function satchel_search_vector(space bigint, words text) returns tsvector language sql immutable parallel safe
+    return array_to_tsvector(
+        string_to_array(space || '.' || replace(btrim(words, ' '), ' ', ' ' || space || '.'), ' ')
+    );
+create index search_items_words on search_items using gin (satchel_search_vector(space, words))
+    with (gin_pending_list_limit = 512);
+-- One item in 64, by which the number of items with a common word is estimated: counting all of them takes long.
+create index search_items_sample on search_items using gin (satchel_search_vector(space, words))
+    with (gin_pending_list_limit = 512) where number % 64 = 0;
+
+alter table search_spaces enable row level security;
+create policy search_spaces_visible on search_spaces using (
+    case when kind = 'task' then owner = (select nullif(current_setting('satchel.user', true), ''))
+    else (select current_setting('satchel.projects', true)) = '*'
+        or exists (select from projects where projects.number = search_spaces.project) end
+);
+alter table search_items enable row level security;
+create policy search_items_visible on search_items
+    using (exists (select from search_spaces where search_spaces.number = space))
+    with check (exists (
+        select from search_spaces s where s.number = space and case s.kind
+            when 'prompt' then exists (select from prompts where number = prompt and prompts.project = s.project)
+            when 'resource' then exists (select from resources where number = resource and resources.project = s.project)
+            else exists (select from tasks where number = task and tasks.owner = s.owner) end
+    ));
+alter table search_words enable row level security;
+create policy search_words_visible on search_words
+    using (exists (select from search_spaces where search_spaces.number = space));
+
+-- The spaces of a list that a caller may search: those that the policies show, and of tasks only those in projects that
+-- are open to the caller. Policies do not apply to the owner, and neither does this.
+create function satchel_open_spaces(wanted bigint[]) returns bigint[] language plpgsql stable security definer as $$
+declare
+    allowed constant text := current_setting('satchel.projects', true);
+begin
+    if pg_has_role(session_user, current_user, 'MEMBER') then
+        return wanted;
+    end if;
+    return array(
+        select s.number from search_spaces s where s.number = any (wanted) and case
+            when s.kind <> 'task' then allowed = '*' or exists (
+                select from projects p where p.number = s.project and p.name = any (string_to_array(allowed, ','))
+            )
+            else s.owner = nullif(current_setting('satchel.user', true), '') and (
+                allowed = '*' or not exists (select from projects p where p.number = s.within)
+                or exists (
+                    select from projects p where p.number = s.within and p.name = any (string_to_array(allowed, ','))
+                )
+            ) end
+    );
+end
+$$;
+
+-- Under row-level security `@@` uses no index, so that searches run as the owner, on spaces that the caller may search.
+-- Each list is the items with a word at a level: their numbers, at most so many, and how many there are about.
+create function satchel_find_words(wanted bigint[], levels text[], words text[], is_prefix boolean[], most bigint)
+    returns table (place bigint, numbers bigint[], total bigint) language plpgsql stable security definer
+    set enable_seqscan = off set plan_cache_mode = force_custom_plan set jit = off
+    as $$
+declare
+    spaces constant bigint[] := satchel_open_spaces(wanted);
+    query tsquery;
+begin
+    for each in 1 .. coalesce(cardinality(words), 0) loop
+        place := each;
+        query := satchel_word_query(spaces, levels[each:each], words[each], is_prefix[each]);
+        continue when query is null;
+        numbers := array(
+            select i.number from search_items i where satchel_search_vector(i.space, i.words) @@ query limit most
+        );
+        total := cardinality(numbers);
+        if total = most then
+            select greatest(most, 64 * count(*)) into total from search_items i
+                where satchel_search_vector(i.space, i.words) @@ query and i.number % 64 = 0;
+        end if;
+        return next;
+    end loop;
+end
+$$;
+
+-- The items with all of some words, each exactly or as the beginning of a longer one, at any of the levels.
+create function satchel_find_together(wanted bigint[], levels text[], words text[], is_prefix boolean[], most bigint)
+    returns bigint[] language plpgsql stable security definer
+    set enable_seqscan = off set plan_cache_mode = force_custom_plan set jit = off
+    as $$
+declare
+    spaces constant bigint[] := satchel_open_spaces(wanted);
+    one tsquery;
+    query tsquery;
+begin
+    for each in 1 .. coalesce(cardinality(words), 0) loop
+        one := satchel_word_query(spaces, levels, words[each], is_prefix[each]);
+        query := coalesce(query && one, one);
+    end loop;
+    return array(
+        select i.number from search_items i where satchel_search_vector(i.space, i.words) @@ query limit most
+    );
+end
+$$;
+
+-- A word at one of some levels in one of some spaces; null where there is no space.
+create function satchel_word_query(spaces bigint[], levels text[], word text, is_prefix boolean) returns tsquery
+    language sql immutable
+    return (
+        select string_agg(
+            '''' || space || '.' || replace(replace(level || '.' || word, '\', '\\'), '''', '''''')
+                || case when is_prefix then ''':*' else '''' end,
+            ' | '
+        )::tsquery
+        from unnest(spaces) as space, unnest(levels) as level
+    );
+-- Those of some words that no item of a space has; none where the caller may not search it.
+create function satchel_words_of_none(wanted bigint, levels text[], words text[]) returns text[]
+    language plpgsql stable security definer
+    set enable_seqscan = off set plan_cache_mode = force_custom_plan set jit = off
+    as $$
+declare
+    spaces constant bigint[] := satchel_open_spaces(array[wanted]);
+    gone text[] := '{}';
+    query tsquery;
+    word text;
+begin
+    foreach word in array words loop
+        query := satchel_word_query(spaces, levels, word, false);
+        if query is not null and not exists (
+            select from search_items i where satchel_search_vector(i.space, i.words) @@ query
+        ) then
+            gone := gone || word;
+        end if;
+    end loop;
+    return gone;
+end
+$$;
+do $$
+declare
+    ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
+    name text;
+begin
+    foreach name in array array[
+        'satchel_open_spaces', 'satchel_find_words', 'satchel_find_together', 'satchel_words_of_none'
+    ] loop
+        execute format('alter function %I set search_path = pg_catalog, %s, pg_temp', name, ours);
+    end loop;
+end
+$$;
+revoke execute on function
+    satchel_open_spaces, satchel_find_words, satchel_find_together, satchel_words_of_none from public;
+""",
+    finish=_index_all,
+)

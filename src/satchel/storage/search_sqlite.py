@@ -1,0 +1,49 @@
+"""The index of words on SQLite: FTS5 without positions, whose every word begins with the number of its space."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from satchel.storage.search_words import LEVELS
+
+if TYPE_CHECKING:
+    from satchel.storage.database import Tx, WordList
+
+_FIND = "select rowid from search_index where search_index match :words order by rowid desc limit :most"
+_COUNT = "select count(*) from search_index where search_index match :words"
+_COMMON_FIRST = "ghfedcba"  # levels, in the order of how many words of a text have them
+
+
+def find_list(tx: "Tx", spaces: Sequence[int], wanted: "WordList", most: int) -> tuple[list[int], int]:
+    """The items with a word at a level, the newest first, at most so many, and how many there are."""
+    level, word, is_prefix = wanted
+    words = _write(spaces, level, word, is_prefix)
+    if not words:
+        return [], 0
+    numbers = [number for (number,) in tx.all(_FIND, words=words, most=most)]
+    if len(numbers) < most:
+        return numbers, len(numbers)
+    [[total]] = tx.all(_COUNT, words=words)
+    return numbers, total
+
+
+def find_together(tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bool]], most: int) -> list[int]:
+    """The items with all of some words, the newest first, at most so many."""
+    if not spaces or not words:
+        return []
+    each = (f"({_write(spaces, LEVELS, word, is_prefix)})" for word, is_prefix in words)
+    return [number for (number,) in tx.all(_FIND, words=" AND ".join(each), most=most)]
+
+
+def words_of_none(tx: "Tx", space: int, words: Iterable[str]) -> list[str]:
+    """Those of some words that no item of a space has."""
+    return [word for word in words if not _is_used(tx, space, word)]
+
+
+def _is_used(tx: "Tx", space: int, word: str) -> bool:
+    return any(tx.all(_FIND, words=_write([space], level, word, is_prefix=False), most=1) for level in _COMMON_FIRST)
+
+
+def _write(spaces: Sequence[int], levels: str, word: str, is_prefix: bool) -> str:
+    """A word at one of some levels in one of some spaces, in the language of FTS5."""
+    end = '" *' if is_prefix else '"'
+    return " OR ".join(f'"{space}.{level}.{word}{end}' for space in spaces for level in levels)
