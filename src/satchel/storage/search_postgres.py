@@ -20,9 +20,7 @@ _ADD = """
 """
 
 
-def find_words(
-    tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
-) -> list[tuple[list[int], int]]:
+def find_words(tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int) -> list[tuple[list[int], int]]:
     """For each list, its items, at most so many, and about how many there are."""
     found: list[tuple[list[int], int]] = [([], 0)] * len(lists)
     levels, words, prefixes = ([one[part] for one in lists] for part in range(3))
