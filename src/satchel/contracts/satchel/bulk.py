@@ -1,18 +1,13 @@
-"""Calls that add several things: how many, a key that makes a repetition harmless, and how far a call has come."""
+"""Calls that add several things: how many, and how far a call has come."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-from msgspec import Meta
+from typing import Any
 
 from satchel.contracts.contract import Context
-from satchel.contracts.schema import hidden
 from satchel.errors import WrongArgument
 
 MOST_ENTRIES = 200
 _STEP = 50  # entries between two reports
-
-Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
 
 
 def check_number(field: str, entries: Sequence[Any]) -> None:
@@ -24,4 +19,4 @@ def check_number(field: str, entries: Sequence[Any]) -> None:
 def report_progress(context: Context, done: int, total: int) -> None:
     """Tell the client how far a long call has come, now and then."""
     if done % _STEP == 0 and done < total:
-        context.report(done, total, None)
+        context.report(done, total, f"{done} of {total}")

@@ -3,8 +3,9 @@
 from msgspec import Struct
 
 from satchel.contracts.content import join_lines
+from satchel.contracts.contract import Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.reading import Reading, format_links, format_time
+from satchel.contracts.satchel.reading import Reading, find_links, format_links, format_time
 from satchel.contracts.satchel.rendering import FoundPrompt
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptSummary
@@ -108,12 +109,13 @@ def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:
 # -- whole prompts ----------------------------------------------------------------------------------------------
 
 
-def describe_prompt(found: FoundPrompt, reading: Reading) -> PromptAnswer:
+def describe_prompt(context: Context, found: FoundPrompt, reading: Reading) -> PromptAnswer:
     """A prompt of the store or of a library, with what is read of its content."""
     stored = found if isinstance(found, Prompt) else None
     if reading.is_part:
         version = stored.version if stored else None
         return PromptAnswer(name=found.name, version=version, content=reading.text, **reading.members)
+    linked, linked_from = find_links(context, "prompt", stored) if stored else ((), ())
     return PromptAnswer(
         name=found.name,
         title=stored.title if stored else None,
@@ -126,6 +128,8 @@ def describe_prompt(found: FoundPrompt, reading: Reading) -> PromptAnswer:
         ),
         created_at=format_time(stored.created_at) if stored else None,
         updated_at=format_time(stored.updated_at) if stored else None,
+        links=linked,
+        linked_from=linked_from,
         content=reading.text,
         **reading.members,
     )

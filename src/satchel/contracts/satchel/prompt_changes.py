@@ -60,7 +60,7 @@ class AddPrompts(Struct):
             extra=hidden(max_items=bulk.MOST_ENTRIES),
         ),
     ]
-    key: bulk.Key | UnsetType = UNSET
+    key: shared.Key | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 

@@ -105,7 +105,7 @@ def get_prompt(context: Context, args: GetPrompt) -> Body:
     found = find_prompt(context, args.prompt)
     content = read_template(context, found)
     read = reading.read_part(content, args.lines, args.heading, is_whole=args.whole is True)
-    answer = prompt_answers.describe_prompt(found, read)
+    answer = prompt_answers.describe_prompt(context, found, read)
     structured = {"project": context.scope.project, "prompt": answer}
     link = reading.make_link(quote_prompt_uri(found.name), found.name, MARKDOWN, len(content.encode()))
     return reading.reply_text(read, structured, prompt_answers.format_facts(answer, read), link)

@@ -5,10 +5,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, UnsetType
 
-from satchel.contracts.contract import Reply
+from satchel.contracts.content import join_lines
+from satchel.contracts.contract import Context, Reply
 from satchel.contracts.schema import hidden
 from satchel.errors import MissingPart, WrongArgument
-from satchel.services import text_parts
+from satchel.model import ItemKind, Prompt, Resource
+from satchel.services import links, text_parts
 
 Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
@@ -117,7 +119,17 @@ def format_time(time: str) -> str:
     return f"{time[:16]}Z"
 
 
-def format_links(links: Sequence[str], linked_from: Sequence[str]) -> list[str]:
+def find_links(context: Context, kind: ItemKind, item: Prompt | Resource) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What an item links to, and what links to it, each as a reference and a title."""
+    to, back = links.of(context.tx, context.scope, kind, item)
+    return tuple(map(_format_link, to)), tuple(map(_format_link, back))
+
+
+def _format_link(link: links.Link) -> str:
+    return " ".join(filter(None, [link.reference, join_lines(link.title), f"@{link.project}" if link.project else ""]))
+
+
+def format_links(linked: Sequence[str], linked_from: Sequence[str]) -> list[str]:
     """The links of an item, from both sides, in lines."""
-    lines = [f"links: {', '.join(links)}"] if links else []
+    lines = [f"links: {', '.join(linked)}"] if linked else []
     return [*lines, f"linked from: {', '.join(linked_from)}"] if linked_from else lines

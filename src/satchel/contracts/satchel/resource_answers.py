@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from satchel.contracts.content import encode_resource
-from satchel.contracts.contract import Reply
+from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import reading, shared
 from satchel.contracts.satchel.pages import GeneratedPage
 from satchel.contracts.satchel.reading import Reading
@@ -81,19 +81,21 @@ def _other_type(resource: Resource) -> str | None:
 # -- whole documents --------------------------------------------------------------------------------------------
 
 
-def reply_document(project: str, resource: Resource, read: Reading) -> Reply:
+def reply_document(context: Context, resource: Resource, read: Reading) -> Reply:
     """A document of text."""
-    answer = _describe(resource, read)
+    answer = _describe(context, resource, read)
     link = reading.make_link(resource.uri, resource.name, resource.mime_type, resource.size)
-    return reading.reply_text(read, {"project": project, "resource": answer}, _format_facts(answer, read), link)
+    return reading.reply_text(
+        read, {"project": context.scope.project, "resource": answer}, _format_facts(answer, read), link
+    )
 
 
-def reply_binary(project: str, resource: Resource) -> Reply:
+def reply_binary(context: Context, resource: Resource) -> Reply:
     """A document of bytes: images and sound so that clients show them, anything else embedded.
 
     The bytes are in the content only: a model that is shown the structured answer cannot see them in base64.
     """
-    answer = _describe(resource, None)
+    answer = _describe(context, resource, None)
     encoded = encode_resource(resource)
     kind = resource.mime_type.partition("/")[0].lower()
     if kind in ("image", "audio"):
@@ -102,7 +104,7 @@ def reply_binary(project: str, resource: Resource) -> Reply:
         block = {"type": "resource", "resource": encoded}
     # Some clients show neither, so a text stands beside it.
     facts = {"type": "text", "text": _format_facts(answer, None)}
-    return Reply([facts, block], {"project": project, "resource": answer})
+    return Reply([facts, block], {"project": context.scope.project, "resource": answer})
 
 
 def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
@@ -115,9 +117,10 @@ def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
     return reading.reply_text(read, {"project": page.project, "resource": answer}, _format_facts(answer, read), link)
 
 
-def _describe(resource: Resource, read: Reading | None) -> ResourceAnswer:
+def _describe(context: Context, resource: Resource, read: Reading | None) -> ResourceAnswer:
     if read and read.is_part:
         return ResourceAnswer(name=resource.name, version=resource.version, text=read.text, **read.members)
+    linked, linked_from = reading.find_links(context, "resource", resource)
     return ResourceAnswer(
         name=resource.name,
         mime_type=resource.mime_type,
@@ -127,6 +130,8 @@ def _describe(resource: Resource, read: Reading | None) -> ResourceAnswer:
         description=resource.description,
         created_at=reading.format_time(resource.created_at),
         updated_at=reading.format_time(resource.updated_at),
+        links=linked,
+        linked_from=linked_from,
         text=read.text if read else None,
         **(read.members if read else {}),
     )

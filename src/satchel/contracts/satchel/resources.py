@@ -48,7 +48,7 @@ class AddResources(Struct):
             extra=hidden(max_items=bulk.MOST_ENTRIES),
         ),
     ]
-    key: bulk.Key | UnsetType = UNSET
+    key: shared.Key | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -147,10 +147,10 @@ def read_resource(context: Context, args: ReadResource) -> Body:
         return resource_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
     if isinstance(resource.content, str):
         read = _read_part(resource.content, resource.mime_type, args)
-        return resource_answers.reply_document(context.scope.project, resource, read)
+        return resource_answers.reply_document(context, resource, read)
     if args.lines or args.heading:
         raise WrongArgument("lines" if args.lines else "heading", "contentEncoding", value=resource.mime_type)
-    return resource_answers.reply_binary(context.scope.project, resource)
+    return resource_answers.reply_binary(context, resource)
 
 
 def update_resource(context: Context, args: UpdateResource) -> Body:

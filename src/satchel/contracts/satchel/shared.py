@@ -28,7 +28,7 @@ Tags = Annotated[list[str], Meta(extra=hidden(max_items=100))]
 ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=hidden(max_items=100))]
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
-Key = Annotated[str, Meta(description="The same key again adds nothing", extra=hidden(max_length=200))]
+Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
 Cursor = Annotated[str, Meta(description="next_cursor", extra=hidden(max_length=2000))]
 Version = Annotated[
     int,

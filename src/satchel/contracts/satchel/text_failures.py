@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from satchel.contracts.contract import Body, Reply, find_row
-from satchel.contracts.satchel.failures import FAILURES, TemplateFailed, error
-from satchel.errors import MissingPart, Refused, WrongArgument, WrongEdit
-from satchel.protocol import INVALID_PARAMS, ProtocolError
+from satchel.contracts.contract import Body
+from satchel.contracts.satchel.failures import FAILURES, error
+from satchel.errors import EntryRefused, MissingPart, Refused, WrongArgument, WrongEdit
+from satchel.protocol import ProtocolError, invalid_params
 
 
 class WrongValue(Refused):
@@ -21,22 +21,14 @@ class WrongValue(Refused):
         self.near = near  # names, or values, that it may have
 
 
-class WrongEntry(Refused):
-    """One of several things that a call adds is refused, and so all are."""
-
-    def __init__(self, place: str, error: Refused) -> None:
-        super().__init__(f"{place}: {error}")
-        self.place = place
-        self.error = error
-
-
 @contextmanager
 def name_place(place: str) -> Iterator[None]:
     """Make errors about one of several things say which."""
     try:
         yield
     except Refused as error:
-        raise WrongEntry(place, error) from error
+        within = f".{error.place}" if isinstance(error, WrongArgument) else ""
+        raise EntryRefused(f"{place}{within}", error) from error
 
 
 # -- words ------------------------------------------------------------------------------------------------------
@@ -77,36 +69,14 @@ def explain_missing_part(missing: MissingPart) -> Body:
     return error("not_found", message, hint, argument="heading", near=list(missing.near))
 
 
-def explain_wrong_entry(wrong: WrongEntry) -> Body:
-    inner = wrong.error
-    if isinstance(inner, WrongArgument):
-        place = f"{wrong.place}.{inner.place}"
-        inner = WrongArgument(
-            inner.field, inner.rule, limit=inner.limit, value=inner.value, kind=inner.kind, place=place
-        )
-    explain = find_row(TEXT_FAILURES, inner)
-    assert explain is not None, "the table has a row for every error"
-    body = explain(inner)
-    assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure has this form"
-    facts = dict(body.structured["error"])
-    code, message, hint = facts.pop("code"), facts.pop("message"), facts.pop("hint")
-    place = inner.place if isinstance(inner, WrongArgument) else wrong.place
-    message = message if place in message else f"{place}: {message}"
-    return error(code, message, hint, **{**facts, "argument": wrong.place.partition("[")[0]})
-
-
 TEXT_FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     **FAILURES,
     WrongValue: explain_wrong_value,
     WrongEdit: explain_wrong_edit,
     MissingPart: explain_missing_part,
-    WrongEntry: explain_wrong_entry,
 }
 
 # MCP has no hint in an error of prompts/get, and many clients show no more than its message.
 TEXT_METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
-    WrongValue: lambda wrong: ProtocolError(
-        INVALID_PARAMS, f"{wrong.message} {wrong.hint}", {"argument": wrong.argument}
-    ),
-    TemplateFailed: lambda failed: ProtocolError(INVALID_PARAMS, f"{failed.message} {failed.hint}"),
+    WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
 }
