@@ -1,20 +1,21 @@
 """The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
 
-prompts          the tools for prompts
-prompt_methods   prompts/list, prompts/get and completion/complete
-rendering        finds prompts, stored and of libraries, and fills them in
-resources        the tools and methods for documents
-tasks            the tools for tasks
-projects         the tool for projects
-history          the tools that read what was, and restore it
-history_answers  what these do
-pages            the pages behind satchel:// URIs
-failures         errors: their codes, sentences and hints
-unknown_arguments  the error for arguments that there are not
-nearest          which argument or tool was meant
-other_names      what models and other servers call them
-cursors          where the next page of a tool that lists begins
-shared           arguments, answers and schemas that several of these use
+prompts            the tools for prompts
+prompt_methods     prompts/list, prompts/get and completion/complete
+rendering          finds prompts, stored and of libraries, and fills them in
+resources          the tools and methods for documents
+tasks              the tools for tasks
+projects           the tool for projects
+history            the tools that read what was, and restore it
+history_answers    what these do
+pages              the pages behind satchel:// URIs
+failures           errors: their codes, sentences and hints
+unknown_arguments  the error for arguments that a tool does not take
+nearest            which argument or tool was meant by one that there is not
+other_names        what models and other servers call our arguments and tools
+cursors            where the next page of a tool that lists begins
+shared             arguments, answers and schemas that several of these use
+icons              the icons of the server and of its tools
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.satchel import history, projects, prompts, resources, tasks
 from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
+from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
 from satchel.model import Scope, StoreChange
@@ -97,6 +99,7 @@ CONTRACT = Contract(
     refuses_unknown=True,
     explain_unknown_tool=explain_unknown_tool,
     tells_reasons=True,
+    icons=ICONS,
     translate_change=translate_change,
     tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
     methods={
