@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import __version__
+from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
 from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks
@@ -102,7 +103,7 @@ def test_it_introduces_itself(store: str, serve: Callable[..., Server]) -> None:
     assert greeted == {
         "protocolVersion": "2025-11-25",
         "capabilities": CAPABILITIES,
-        "serverInfo": {"name": "satchel", "version": __version__},
+        "serverInfo": {"name": "satchel", "version": __version__, "icons": [{"src": ICONS[""]}]},
         "instructions": INSTRUCTIONS,
     }
     found = serve("satchel", store).request("server/discover")["result"]

@@ -16,11 +16,12 @@ import jsonschema
 import pytest
 
 from satchel.contracts import load
+from satchel.protocol.revisions import without_icons
 
 FOLDER = Path(__file__).parent / "own"
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = load("satchel")
-TOOLS = {tool.name: CONTRACT.describe_tool(tool) for tool in CONTRACT.tools}
+TOOLS = {tool.name: without_icons(CONTRACT.describe_tool(tool)) for tool in CONTRACT.tools}
 
 NAMES = [
     *("add_prompt", "list_prompts", "get_prompt", "render_prompt", "update_prompt", "delete_prompt", "list_tags"),

@@ -165,6 +165,8 @@ def explain_forbidden(forbidden: Forbidden) -> Body:
 def explain_taken(clash: Taken) -> Body:
     holder = f" (resource '{clash.holder}')" if clash.holder else ""
     message = f"A {clash.kind} with the {clash.field} '{clash.key}' already exists{_where(clash)}{holder}."
+    if clash.kind == "project":
+        return error("already_exists", message, "Name it in project to work there, or choose another name.")
     return error("already_exists", message, f"Choose another {clash.field}, or update the {clash.kind}.")
 
 
