@@ -4,7 +4,10 @@ prompts          the tools for prompts
 prompt_methods   prompts/list, prompts/get and completion/complete
 rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
-tasks            the tools for tasks; task_adding, task_changes and task_claims have some of them
+tasks            the tools for tasks
+task_adding      the tool that adds many
+task_changes     the tools that update and complete them
+task_claims      the tool that claims them
 task_answers     how answers show tasks
 task_lookups     finds the tasks that arguments name
 task_failures    errors of claims, and of calls with several entries
