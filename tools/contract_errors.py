@@ -18,8 +18,8 @@ from satchel.contracts import load
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
-from satchel.errors import AnswerTooLarge, Forbidden, NotConfirmed, StoreFailed, StoreGone
-from satchel.model import Scope
+from satchel.errors import AnswerTooLarge, Forbidden, NotConfirmed, NothingReady, StoreFailed, StoreGone, TaskHeld
+from satchel.model import Claim, Scope
 from satchel.protocol import INTERNAL_ERROR, ProtocolError
 
 USER, OTHER = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
@@ -158,6 +158,24 @@ CASES: dict[str, list[Case]] = {
         Case("", "add_task", {"title": "A"}),
         Case("several tasks have this title", "complete_task", {"task": "A"}),
         Case("a task would wait for itself", "update_task", {"task": 1, "blocked_by": [1]}),
+        Case("some entries of a list have signs, others not", "update_task", {"task": 1, "tags": ["+a", "b"]}),
+        Case("a task is set in progress without a claim", "update_task", {"task": 1, "status": "in_progress"}),
+        Case("a line has a value that breaks a rule", "add_tasks", {"lines": ["A", "B due:soon"]}),
+        Case("a line waits for what is no task", "add_tasks", {"lines": ["A after:lunch"]}),
+        Case("a line waits for a line that is not there", "add_tasks", {"lines": ["A after:7"]}),
+        Case("lines wait for each other", "add_tasks", {"lines": ["A after:2", "B after:1"]}),
+        Case("a line says something twice", "add_tasks", {"lines": ["A !low !high"]}),
+        Case("a line is in progress", "add_tasks", {"lines": ["[~] A"]}),
+        Case("two lines have one label", "add_tasks", {"lines": ["#1 A", "#1 B"]}),
+        Case("`lines` has no task", "add_tasks", {"lines": []}),
+        Case("`lines` has more than 200 tasks", "add_tasks", {"lines": ["x"] * 201}),
+        Case("", "add_tasks", {"lines": ["B"], "key": "KEY"}),
+        Case("another input had this `key`", "add_tasks", {"lines": ["C"], "key": "KEY"}),
+        Case("the task was never claimed", "complete_task", {"task": 1, "fence": 1}),
+        Case("", "claim_task", {"task": 1}),
+        Case("`fence` is not that of the newest claim", "complete_task", {"task": 1, "fence": 7}),
+        Case("", "complete_task", {"task": 1}),
+        Case("a closed task is claimed", "claim_task", {"task": 1}),
         Case("`cursor` was not given out for this list", "list_tasks", {"cursor": "x"}),
         Case("no prompt has this name", "prompts/get", {"name": "MISSING"}),
         Case("a required argument is missing", "prompts/get", {"name": "u"}),
@@ -230,9 +248,8 @@ def _sample(schema: dict[str, Any]) -> Any:
 def _wrong_types(field: Field) -> list[tuple[str, Any]]:
     kind = _kind(field)
     names = {"string": "a string", "integer": "an integer", "boolean": "a boolean", "array": "an array"}
-    wrong: list[tuple[str, Any]] = [
-        (f"an argument is not {names.get(kind, 'an object')}", {} if kind == "string" else "x")
-    ]
+    other: Any = {} if kind == "string" or field.hidden.takes_text else "x"
+    wrong: list[tuple[str, Any]] = [(f"an argument is not {names.get(kind, 'an object')}", other)]
     if kind == "string" and "format" not in field.schema and "enum" not in field.schema:
         wrong.append(("a text has a NUL or half a character", "\0"))
     if kind == "array":
@@ -354,6 +371,10 @@ def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
                 "the token is not for this project",
                 contract.explain_failure(tool, Forbidden("project", "NAME", Scope())),
             )
+            claim = Claim(holder="claude-code 3f2a", holder_key="", until="2026-11-17T14:30:00.000000Z", fence=2)
+            yield "somebody else has claimed the task", contract.explain_failure(tool, TaskHeld(7, claim))
+            nothing = NothingReady("default", blocked=2, held=1)
+            yield "there is no task that could be claimed", contract.explain_failure(tool, nothing)
 
 
 def _of_methods(contract: Contract) -> Iterator[tuple[str, ProtocolError]]:

@@ -192,6 +192,7 @@ def _habits(field: Field) -> list[str]:
         "surrounding white space is removed": rule.is_trimmed,
         "not empty or blank": rule.is_blank_refused,
         "an integer is taken as its digits": rule.takes_numbers,
+        "a text is taken as a list of one": rule.takes_text,
     }
     return [text for text, holds in habits.items() if holds]
 

@@ -176,7 +176,7 @@ mostly
 
 ## To be done first
 
-- #1 Dig !high due 2026-12-01 @garden [soil]
+- #1 Dig !high due:2026-12-01 +soil @garden
 
 ## Documents of project garden
 
@@ -349,7 +349,7 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
     assert read("satchel://project/garden") == (
         "application/json",
         '{"name":"garden","prompts":0,"resources":1,"documents":[{"name":"beds","uri":"doc:beds"}],'
-        '"open_tasks":["#1 Dig !high due 2026-12-01 @garden [soil]","#2 Plant @garden blocked by #1"],'
+        '"open_tasks":["#1 Dig !high due:2026-12-01 +soil @garden","#2 Plant @garden after:#1"],'
         '"has_more_tasks":false}',
     )
     for uri in (

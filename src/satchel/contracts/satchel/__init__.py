@@ -10,7 +10,10 @@ resources          the tools and methods for documents
 resource_answers   how answers describe a document
 texts              the tool that edits a part of a text
 reading            parts of a text that is read, and answers with one
-tasks              the tools for tasks; task_adding, task_changes and task_claims have some of them
+tasks              the tools for tasks
+task_adding        the tool that adds many
+task_changes       the tools that update and complete them
+task_claims        the tool that claims them
 task_answers       how answers show tasks
 task_lookups       finds the tasks that arguments name
 task_failures      errors of claims, and of calls with several entries
