@@ -27,6 +27,7 @@ class Like(str):
 
 ID = Like("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HINT = Like(r"(?s)[A-Z].{5,}[.?]")
+MINUTE = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\dZ")
 TIME = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
@@ -82,6 +83,33 @@ def task_id(store: str, number: int) -> str:
         [[id]] = tx.all("select id from tasks where number = :number", number=number)
     database.close()
     return str(id)
+
+
+def wrong(message: str, argument: str | None = None, hint: str = HINT) -> dict[str, Any]:
+    """The error of an argument."""
+    error = {"code": "invalid_argument", "message": message, "hint": hint}
+    return error if argument is None else {**error, "argument": argument}
+
+
+def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
+    """The error of something that does not exist, with what may have been meant."""
+    error: dict[str, Any] = {"code": "not_found", "message": message, "hint": hint}
+    return {**error, "near": list(near)} if near else error
+
+
+def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
+    """Every page of a list to its end, with the text beside each looked at."""
+    found: list[list[Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        result = result_of(client, tool, {**arguments, **cursor})
+        structured = result["structuredContent"]
+        found.append(structured[key])
+        if "next_cursor" not in structured:
+            assert "More with cursor" not in result["content"][0]["text"]
+            return found
+        cursor = {"cursor": structured["next_cursor"]}
+        assert result["content"][0]["text"].endswith(f"More with cursor {structured['next_cursor']}")
 
 
 def answered(client: Server, method: str, params: dict[str, Any] | None = None) -> Any:

@@ -45,8 +45,8 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[ArgumentAnswer, ...] = ()
-    created_at: str | None = None
-    updated_at: str | None = None
+    created: str | None = None
+    updated: str | None = None
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
@@ -126,8 +126,8 @@ def describe_prompt(context: Context, found: FoundPrompt, reading: Reading) -> P
             ArgumentAnswer(one.name, one.description, one.is_required, one.values, one.is_open)
             for one in found.arguments
         ),
-        created_at=format_time(stored.created_at) if stored else None,
-        updated_at=format_time(stored.updated_at) if stored else None,
+        created=format_time(stored.created_at) if stored else None,
+        updated=format_time(stored.updated_at) if stored else None,
         links=linked,
         linked_from=linked_from,
         content=reading.text,
@@ -140,8 +140,8 @@ def format_facts(prompt: PromptAnswer, reading: Reading) -> str:
     head = [f"prompt {prompt.name}"]
     if prompt.version is not None:
         head.append(f"version {prompt.version}")
-    if prompt.updated_at is not None:
-        head += [f"updated {prompt.updated_at}", f"created {prompt.created_at}"]
+    if prompt.updated is not None:
+        head += [f"updated {prompt.updated}", f"created {prompt.created}"]
     lines = [f"[{', '.join(head)}]"]
     if prompt.title is not None and make_name(prompt.title) != prompt.name:
         lines.append(f"title: {join_lines(prompt.title)}")

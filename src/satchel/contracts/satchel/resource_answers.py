@@ -36,8 +36,8 @@ class ResourceAnswer(Struct, omit_defaults=True, kw_only=True):
     version: int = 0
     uri: str | None = None
     description: str | None = None
-    created_at: str | None = None
-    updated_at: str | None = None
+    created: str | None = None
+    updated: str | None = None
     lines: str = ""
     of: int = 0
     outline: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def reply_binary(context: Context, resource: Resource) -> Reply:
     answer = _describe(context, resource, None)
     encoded = encode_resource(resource)
     kind = resource.mime_type.partition("/")[0].lower()
-    if kind in ("image", "audio"):
+    if kind == "image" or (kind == "audio" and context.revision.has_audio):
         block = {"type": kind, "data": encoded["blob"], "mimeType": resource.mime_type}
     else:
         block = {"type": "resource", "resource": encoded}
@@ -128,8 +128,8 @@ def _describe(context: Context, resource: Resource, read: Reading | None) -> Res
         version=resource.version,
         uri=_other_uri(resource),
         description=resource.description,
-        created_at=reading.format_time(resource.created_at),
-        updated_at=reading.format_time(resource.updated_at),
+        created=reading.format_time(resource.created_at),
+        updated=reading.format_time(resource.updated_at),
         links=linked,
         linked_from=linked_from,
         text=read.text if read else None,
@@ -142,8 +142,8 @@ def _format_facts(answer: ResourceAnswer, read: Reading | None) -> str:
     head = [f"document {answer.name}"]
     head += [f"version {answer.version}"] if answer.version else []
     head += [f"{shared.format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
-    if answer.updated_at:
-        head += [f"updated {answer.updated_at}", f"created {answer.created_at}"]
+    if answer.updated:
+        head += [f"updated {answer.updated}", f"created {answer.created}"]
     lines = [f"[{', '.join(head)}]"]
     lines += [f"uri: {answer.uri}"] if answer.uri else []
     lines += [f"description: {answer.description}"] if answer.description else []

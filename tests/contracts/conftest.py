@@ -1,0 +1,29 @@
+"""Fixtures of the contract satchel: a folder of libraries, and a client of a store with two projects."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.satchel import make_library
+from tests.support.stdio import NEWEST, Server
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """A folder of libraries."""
+    root = tmp_path / "libraries"
+    make_library(root, "desk", {"letter": ("Dear {{ to }}, {{ news }}", ["to!", "news"]), "plain": ("Just so.", [])})
+    return root
+
+
+@pytest.fixture
+def client(store: str, shelf: Path, serve: Callable[..., Server]) -> Server:
+    """A client of a store with the projects default and garden, and the library desk."""
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "garden")
+    database.close()
+    return serve("satchel", store, NEWEST, "--libraries", str(shelf))

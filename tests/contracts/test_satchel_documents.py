@@ -1,0 +1,197 @@
+"""The tools for documents of the contract satchel, on both engines: each success and each failure, replies whole."""
+
+import base64
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.satchel import MINUTE, Like, answered, missing, ok, pages, refusal, result_of, text, wrong
+from tests.support.stdio import NEWEST, REVISIONS, Server, plain
+
+
+def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
+    given = {"name": "notes.md", "content": "# Grüß", "description": "Of the day"}
+    row = {"name": "notes.md", "size": 8, "version": 1}
+    assert result_of(client, "add_resource", given) == {
+        "content": [{"type": "text", "text": "Added to project 'default':\n- notes.md (8 bytes, version 1)"}],
+        "structuredContent": {"project": "default", "resource": row},
+        "isError": False,
+    }
+    whole = {**row, "mime_type": "text/markdown", "created": MINUTE, "updated": MINUTE}
+    for reference in ("notes.md", " notes.md ", "satchel://resource/notes.md"):
+        read = result_of(client, "read_resource", {"resource": reference})
+        assert read["structuredContent"] == {
+            "project": "default",
+            "resource": {**whole, "description": "Of the day", "text": "# Grüß"},
+        }
+        times = f"updated {MINUTE}, created {MINUTE}"
+        assert [one["text"] for one in read["content"]] == [
+            "# Grüß",
+            Like(rf"\[document notes.md, version 1, 8 bytes of text/markdown, {times}\]\ndescription: Of the day"),
+        ]
+    assert text(client, "list_resources") == "- notes.md (8 bytes): Of the day"
+    listed = {"name": "notes.md", "size": 8, "description": "Of the day"}
+    assert ok(client, "list_resources") == {"project": "default", "resources": [listed]}
+    changed = result_of(client, "update_resource", {"resource": "notes.md", "description": "", "content": ""})
+    assert changed == {
+        "content": [{"type": "text", "text": "Updated in project 'default':\n- notes.md (0 bytes, version 2)"}],
+        "structuredContent": {"project": "default", "resource": {**row, "size": 0, "version": 2}},
+        "isError": False,
+    }
+    assert ok(client, "read_resource", resource="notes.md")["resource"] == {
+        **whole,
+        "size": 0,
+        "version": 2,
+        "text": "",
+    }
+    assert ok(client, "delete_resource", resource="satchel://resource/notes.md") == {
+        "project": "default",
+        "deleted": "notes.md",
+    }
+    gone = missing(
+        "Resource 'notes.md' does not exist in project 'default'.", "Use list_resources to see what there is."
+    )
+    for tool in ("read_resource", "delete_resource"):
+        assert refusal(client, tool, resource="notes.md") == gone
+    assert refusal(client, "update_resource", resource="notes.md", content="x") == gone
+
+
+def test_an_image_is_read_as_an_image(client: Server) -> None:
+    data = bytes(range(256))
+    blob = base64.b64encode(data).decode()
+    added = ok(client, "add_resource", name="logo", content=blob, mime_type="image/png", uri="file:///logo.png")
+    row = {"name": "logo", "size": 256, "version": 1, "uri": "file:///logo.png", "mime_type": "image/png"}
+    assert added["resource"] == row
+    read = result_of(client, "read_resource", {"resource": "logo"})
+    assert read["structuredContent"]["resource"] == {**row, "created": MINUTE, "updated": MINUTE}
+    times = f"updated {MINUTE}, created {MINUTE}"
+    assert read["content"] == [
+        {
+            "type": "text",
+            "text": Like(rf"\[document logo, version 1, 256 bytes of image/png, {times}\]\nuri: file:///logo.png"),
+        },
+        {"type": "image", "data": blob, "mimeType": "image/png"},
+    ]
+    encoded = wrong("content must be base64, which the type image/png needs.", "content")
+    for content in ("not base64", "QUJD\n", "QQ", "QR==", "Ä"):
+        assert refusal(client, "add_resource", name="x", content=content, mime_type="image/png") == encoded
+        assert refusal(client, "update_resource", resource="logo", content=content) == encoded
+    assert refusal(client, "update_resource", resource="logo", mime_type="text/plain") == wrong(
+        "Changing the MIME type from binary to text needs new content.", "content", "Give content too."
+    )
+    assert ok(client, "update_resource", resource="logo", mime_type="text/plain", content="hi")["resource"]["size"] == 2
+
+
+def test_other_bytes_are_embedded_and_have_no_lines(client: Server) -> None:
+    ok(client, "add_resource", name="paper.pdf", content="QUJD")
+    uri = "satchel://resource/paper.pdf"
+    _, block = result_of(client, "read_resource", {"resource": "paper.pdf"})["content"]
+    assert block == {"type": "resource", "resource": {"uri": uri, "mimeType": "application/pdf", "blob": "QUJD"}}
+    assert refusal(client, "read_resource", resource="paper.pdf", lines="1") == wrong(
+        "A document of application/pdf has no lines.", "lines", "Read it without lines."
+    )
+    assert refusal(client, "read_resource", resource="paper.pdf", heading="x")["argument"] == "heading"
+
+
+@pytest.mark.parametrize("revision", [*REVISIONS, NEWEST])
+def test_sound_is_sound_where_the_revision_has_it(store: str, serve: Callable[..., Server], revision: str) -> None:
+    client = serve("satchel", store, revision)
+    added = {"name": "add_resource", "arguments": {"name": "ping.mp3", "content": "QUJD"}}
+    assert answered(client, "tools/call", added)["result"]["isError"] is False
+    read = {"name": "read_resource", "arguments": {"resource": "ping.mp3"}}
+    _, *blocks = answered(client, "tools/call", read)["result"]["content"]
+    resource = {"uri": "satchel://resource/ping.mp3", "mimeType": "audio/mpeg", "blob": "QUJD"}
+    embedded = {"type": "resource", "resource": resource}
+    sound = {"type": "audio", "data": "QUJD", "mimeType": "audio/mpeg"}
+    assert blocks == [embedded if revision == "2024-11-05" else sound]
+
+
+@pytest.mark.parametrize(
+    ("name", "mime_type"),
+    [("a.md", "text/markdown"), ("a.py", "text/x-python"), ("a.json", "application/json"), ("a", "text/plain")],
+)
+def test_the_type_is_taken_from_the_name(client: Server, name: str, mime_type: str) -> None:
+    assert "mime_type" not in ok(client, "add_resource", name=name, content="{}")["resource"]
+    assert ok(client, "read_resource", resource=name)["resource"]["mime_type"] == mime_type
+    other = ok(client, "add_resource", name=f"x-{name}", content="{}", mime_type="text/csv")["resource"]
+    assert other["mime_type"] == "text/csv"
+
+
+def test_names_and_uris_of_documents_are_their_own(client: Server) -> None:
+    ok(client, "add_resource", name="a", content="x", uri="doc:a")
+    assert refusal(client, "add_resource", name="a", content="x") == {
+        "code": "already_exists",
+        "message": "A resource with the name 'a' already exists in project 'default'.",
+        "hint": "Choose another name, or update the resource.",
+    }
+    assert refusal(client, "add_resource", name="b", content="x", uri="doc:a") == {
+        "code": "already_exists",
+        "message": "A resource with the uri 'doc:a' already exists in project 'default' (resource 'a').",
+        "hint": "Choose another uri, or update the resource.",
+    }
+    ok(client, "add_resource", name="a", content="y", uri="doc:a", project="garden")
+    assert ok(client, "read_resource", resource="a", project="garden")["resource"]["text"] == "y"
+    assert ok(client, "read_resource", resource="a")["resource"]["text"] == "x"
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 200])
+def test_pages_of_documents(client: Server, limit: int) -> None:
+    for number in range(7):
+        more = {"description": "odd one"} if number % 2 else {}
+        ok(client, "add_resource", name=f"n{number}", content="x", **more)
+    names = [one["name"] for page in pages(client, "list_resources", "resources", limit=limit) for one in page]
+    assert names == [f"n{number}" for number in range(7)]
+    odd = [
+        one["name"] for page in pages(client, "list_resources", "resources", limit=limit, query="ODD") for one in page
+    ]
+    assert odd == ["n1", "n3", "n5"]
+    assert text(client, "list_resources", query="resource/n4") == "- n4 (1 byte)"
+    assert text(client, "list_resources", query="zzz") == "No resources in project 'default' match."
+
+
+def test_what_the_server_makes_itself_is_read_too(client: Server) -> None:
+    ok(client, "add_prompt", title="Hello", content="Wörld")
+    ok(client, "add_task", title="Dig", project="garden")
+    for uri, project, version in [
+        ("satchel://prompt/hello", "default", 1),
+        ("satchel://prompt/desk:plain", "default", 0),
+        ("satchel://task/1", "garden", 1),
+        ("satchel://project/garden", "garden", 0),
+    ]:
+        [page] = plain(client.request("resources/read", {"uri": uri})["result"])["contents"]
+        size = len(page["text"].encode())
+        about = f", version {version}" if version else ""
+        resource = {"name": uri, "mime_type": page["mimeType"], "size": size}
+        resource |= {"version": version} if version else {}
+        assert result_of(client, "read_resource", {"resource": f" {uri} "}) == {
+            "content": [
+                {"type": "text", "text": page["text"]},
+                {"type": "text", "text": f"[document {uri}{about}, {size} bytes of {page['mimeType']}]"},
+            ],
+            "structuredContent": {"project": project, "resource": {**resource, "text": page["text"]}},
+            "isError": False,
+        }
+    ok(client, "add_prompt", title="There", content="x", project="garden")
+    there = ok(client, "read_resource", resource="satchel://prompt/there", project="garden")
+    assert (there["project"], there["resource"]["text"]) == ("garden", "x")
+
+
+def test_what_the_server_cannot_make_is_told(client: Server) -> None:
+    ok(client, "add_prompt", title="Hello", content="x")
+    everything = "Use list_tasks with status all to see what there is."
+    assert refusal(client, "read_resource", resource="satchel://prompt/helo") == missing(
+        "Prompt 'helo' does not exist in project 'default'.", "Did you mean hello?", "hello"
+    )
+    assert refusal(client, "read_resource", resource="satchel://task/9") == missing(
+        "Task 9 does not exist.", everything
+    )
+    assert refusal(client, "read_resource", resource="satchel://project/gardn") == missing(
+        "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
+    )
+    for uri in ("satchel://task/", "satchel://prompt/%20", "satchel://project/%00", "satchel://nothing/1"):
+        assert refusal(client, "read_resource", resource=uri) == missing(
+            f"Resource '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
+        )
+    ok(client, "add_task", title="Dig")
+    ok(client, "add_resource", name="mine", uri="satchel://task/1", content="goes first")
+    assert ok(client, "read_resource", resource="satchel://task/1")["resource"]["text"] == "goes first"

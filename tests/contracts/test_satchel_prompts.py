@@ -1,0 +1,311 @@
+"""The tools for prompts of the contract satchel, on both engines: each success and each failure, replies whole."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.storage.database import open_database
+from tests.support.satchel import (
+    MINUTE,
+    Like,
+    missing,
+    ok,
+    pages,
+    refusal,
+    result_of,
+    text,
+    wrong,
+)
+from tests.support.stdio import Server
+
+MEND = "Ask the user to mend the file in the library."
+
+
+def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
+    arguments: list[dict[str, Any]] = [
+        {"name": "tone", "description": "How", "required": True, "values": ["warm", "dry"]},
+        {"name": "to", "values": None, "open": False},
+    ]
+    content = "Thanks, {{ to }}! ({{ tone }})"
+    more = {"description": "A note", "tags": ["people", "Mail"], "arguments": arguments}
+    added = result_of(client, "add_prompt", {"title": " Thank you ", "content": content, **more})
+    row = {"name": "thank-you", "version": 1, "tags": ["mail", "people"], "arguments": ["tone", "to?"]}
+    assert added == {
+        "content": [
+            {"type": "text", "text": "Added to project 'default':\n- thank-you [mail, people] (tone, to?) version 1"}
+        ],
+        "structuredContent": {"project": "default", "prompt": row},
+        "isError": False,
+    }
+    prompt = {
+        "name": "thank-you",
+        "title": "Thank you",
+        "version": 1,
+        "description": "A note",
+        "tags": ["mail", "people"],
+        "arguments": [arguments[0], {"name": "to"}],
+        "created": MINUTE,
+        "updated": MINUTE,
+        "content": content,
+    }
+    for reference in ("thank-you", " thank-you ", "Thank you", " Thank you "):
+        got = result_of(client, "get_prompt", {"prompt": reference})
+        assert got["structuredContent"] == {"project": "default", "prompt": prompt}
+        assert [one["text"] for one in got["content"]] == [
+            content,
+            Like(
+                rf"\[prompt thank-you, version 1, updated {MINUTE}, created {MINUTE}\]\ndescription: A note\n"
+                r"tags: mail, people\narguments: tone = warm \| dry \(How\); to\?"
+            ),
+        ]
+
+    changed = result_of(client, "update_prompt", {"prompt": "thank-you", "title": "Thanks", "expected_version": 1})
+    line = "- thank-you: Thanks [mail, people] (tone, to?) version 2"
+    assert changed == {
+        "content": [{"type": "text", "text": f"Updated in project 'default':\n{line}"}],
+        "structuredContent": {"project": "default", "prompt": {**row, "title": "Thanks", "version": 2}},
+        "isError": False,
+    }
+    cleared = ok(client, "update_prompt", prompt="Thanks", description="", tags=[], arguments=[])["prompt"]
+    assert cleared == {"name": "thank-you", "title": "Thanks", "version": 3}
+    # Without arguments it is no template any more.
+    assert ok(client, "render_prompt", prompt="thank-you")["text"] == content
+
+    deleted = result_of(client, "delete_prompt", {"prompt": "Thanks"})
+    assert deleted == {
+        "content": [{"type": "text", "text": "Deleted prompt 'thank-you' from project 'default'."}],
+        "structuredContent": {"project": "default", "deleted": "thank-you"},
+        "isError": False,
+    }
+    gone = missing("Prompt 'Thanks' does not exist in project 'default'.", "Use list_prompts to see what there is.")
+    assert refusal(client, "get_prompt", prompt="Thanks") == gone
+    assert refusal(client, "delete_prompt", prompt="Thanks") == gone
+    assert refusal(client, "update_prompt", prompt="Thanks", title="x") == gone
+
+
+def test_names_come_from_titles_and_can_be_chosen(client: Server) -> None:
+    names = [
+        ok(client, "add_prompt", title=title, content="x", **more)["prompt"]["name"]
+        for title, more in [("Ä  b!", {}), ("a b", {}), ("A B", {}), ("Any", {"name": "My.Own_name-1"}), ("日本", {})]
+    ]
+    assert names[:4] == ["a-b", "a-b-2", "a-b-3", "My.Own_name-1"]
+    assert names[4].startswith("prompt-")
+    clash = {"code": "already_exists", "hint": "Choose another name, or update the prompt."}
+    assert refusal(client, "add_prompt", title="New", content="x", name="a-b") == {
+        **clash,
+        "message": "A prompt with the name 'a-b' already exists in project 'default'.",
+    }
+    assert refusal(client, "add_prompt", title="Any", content="x") == {
+        "code": "already_exists",
+        "message": "A prompt with the title 'Any' already exists in project 'default'.",
+        "hint": "Choose another title, or update the prompt.",
+    }
+    assert refusal(client, "update_prompt", prompt="a-b", title="Any")["code"] == "already_exists"
+
+
+def test_a_name_goes_before_a_title(client: Server) -> None:
+    ok(client, "add_prompt", title="first", content="1", name="one")
+    ok(client, "add_prompt", title="one", content="2", name="two")
+    assert ok(client, "get_prompt", prompt="one")["prompt"]["content"] == "1"
+
+
+@pytest.mark.parametrize("tool", ["render_prompt", "get_prompt"])
+def test_prompts_are_filled_in(client: Server, tool: str) -> None:
+    literal = "{{ stays }} {% as is %}"
+    ok(client, "add_prompt", title="Literal", content=literal, arguments=[])
+    ok(client, "add_prompt", title="Filled", content="Hi {{ a }}{{ b }}", arguments=[{"name": "a", "required": True}])
+    assert result_of(client, tool, {"prompt": "Literal", "arguments": {}}) == {
+        "content": [{"type": "text", "text": literal}],
+        "structuredContent": {"project": "default", "name": "literal", "text": literal},
+        "isError": False,
+    }
+    assert ok(client, tool, prompt="filled", arguments={"a": "{{ b }}"})["text"] == "Hi {{ b }}"
+    assert ok(client, tool, prompt="filled", arguments={"a": ""})["text"] == "Hi "
+    assert ok(client, tool, prompt="desk:letter", arguments={"to": "Ann", "news": None}) == {
+        "project": "default",
+        "name": "desk:letter",
+        "text": "Dear Ann, ",
+    }
+    needs = "Give it in arguments, by name."
+    assert refusal(client, tool, prompt="desk:letter", arguments={}) == wrong(
+        "The prompt needs a value for to.", "to", needs
+    )
+    assert refusal(client, tool, prompt="filled", arguments={"a": None})["argument"] == "a"
+    assert refusal(client, tool, prompt="filled", arguments={"a": 1}) == wrong(
+        "arguments.a must be a text.", "arguments", "Put it into quotes."
+    )
+
+
+def test_values_that_a_prompt_does_not_take_are_refused(client: Server) -> None:
+    ok(client, "add_prompt", title="Plain", content="x")
+    tones = {"name": "tone", "values": ["warm", "dry"]}
+    mood = {"name": "mood", "values": ["good"], "open": True}
+    size = {"name": "size", "required": True, "values": ["s", "m"]}
+    content = "{{ tone }} {{ mood }} {{ size }}"
+    ok(client, "add_prompt", title="Choice", content=content, arguments=[tones, mood, size])
+    assert refusal(client, "get_prompt", prompt="choice", arguments={"size": "m", "tome": "dry"}) == {
+        **wrong("Prompt 'choice' has no argument 'tome'.", "tome", "Did you mean tone? It takes tone?, mood?, size."),
+        "near": ["tone"],
+    }
+    assert refusal(client, "get_prompt", prompt="choice", arguments={"zzzz": "m"}) == {
+        **wrong("Prompt 'choice' has no argument 'zzzz'.", "zzzz", "Did you mean size? It takes tone?, mood?, size."),
+        "near": ["size"],
+    }
+    assert refusal(client, "get_prompt", prompt="plain", arguments={"x": "y"}) == wrong(
+        "Prompt 'plain' has no argument 'x'.", "x", "It takes none."
+    )
+    assert refusal(client, "render_prompt", prompt="choice", arguments={"size": "m", "tone": "cold"}) == {
+        **wrong("tone must be one of warm, dry.", "tone", "Choose one of them."),
+        "near": ["warm", "dry"],
+    }
+    assert refusal(client, "render_prompt", prompt="choice", arguments={"size": ""})["near"] == ["s", "m"]
+    given = {"size": "m", "tone": "", "mood": "any"}  # an optional one that was left empty, and an open one
+    assert ok(client, "get_prompt", prompt="choice", arguments=given)["text"] == " any m"
+    assert ok(client, "get_prompt", prompt="choice")["prompt"]["arguments"] == [tones, mood, size]
+    [_, facts] = result_of(client, "get_prompt", {"prompt": "choice"})["content"]
+    assert facts["text"].endswith("arguments: tone? = warm | dry; mood? = good | ...; size = s | m")
+
+
+def test_an_argument_has_any_name_that_a_template_can_use(client: Server) -> None:
+    names = ["A", "_", "userName", "a1", "from", "context", "class", "items", "self", "range", "n" * 255]
+    content = "".join(f"{{{{ {name} }}}}," for name in names)
+    ok(client, "add_prompt", title="Names", content=content, arguments=[{"name": name} for name in names])
+    assert [one["name"] for one in ok(client, "get_prompt", prompt="names")["prompt"]["arguments"]] == names
+    values = {name: f"<{number}>" for number, name in enumerate(names)}
+    filled_in = "".join(f"{value}," for value in values.values())
+    assert ok(client, "render_prompt", prompt="names", arguments=values)["text"] == filled_in
+
+
+def test_an_argument_of_an_older_version_stays_usable_whatever_its_name(client: Server, store: str) -> None:
+    ok(client, "add_prompt", title="Old", content="Hi {{ a }}", arguments=[{"name": "digit"}, {"name": "word"}])
+    database = open_database(store)
+    with database.write() as tx:
+        older = "replace(replace(arguments, '\"digit\"', '\"1st\"'), '\"word\"', '\"not\"')"
+        tx.run(f"update prompts set arguments = {older}")
+    database.close()
+    arguments = [{"name": "1st"}, {"name": "not"}]
+    assert ok(client, "get_prompt", prompt="old")["prompt"]["arguments"] == arguments
+    assert ok(client, "render_prompt", prompt="old", arguments={"1st": "x", "not": "y"})["text"] == "Hi "
+    assert ok(client, "update_prompt", prompt="old", content="Ho {{ a }}")["prompt"]["arguments"] == ["1st?", "not?"]
+    assert refusal(client, "update_prompt", prompt="old", arguments=arguments)["argument"] == "arguments"
+
+
+def test_what_cannot_be_filled_in_is_said(client: Server, shelf: Path, store: str) -> None:
+    ok(client, "add_prompt", title="Broken", content="one\n{% if a %}{% endif %}", arguments=[{"name": "a"}])
+    database = open_database(store)
+    with database.write() as tx:  # as an older version kept it
+        tx.run("update prompts set content = :content", content="one\n{% if %}")
+    database.close()
+    ok(
+        client,
+        "add_prompt",
+        title="Endless",
+        content="{% for i in range(99999) %}{% for j in range(99999) %}{{ a }}{% endfor %}{% endfor %}",
+        arguments=[{"name": "a"}],
+    )
+    broken = refusal(client, "render_prompt", prompt="broken")
+    assert broken["message"].startswith("Prompt 'broken' cannot be filled in at line 2: ")
+    assert (broken["code"], broken["hint"]) == ("invalid_argument", "Mend its content with update_prompt.")
+    assert refusal(client, "render_prompt", prompt="endless", arguments={"a": "x"})["code"] == "invalid_argument"
+    # Reading is another matter.
+    assert ok(client, "get_prompt", prompt="broken")["prompt"]["content"] == "one\n{% if %}"
+
+    letter = shelf / "desk" / "prompts" / "letter.md"
+    letter.write_text("x" * 70_000)
+    reason = "The file of prompt 'desk:letter' cannot be read: it is larger than 65536 bytes."
+    for tool in ("get_prompt", "render_prompt"):
+        more = {"arguments": {"to": "x"}} if tool == "render_prompt" else {}
+        assert refusal(client, tool, prompt="desk:letter", **more) == wrong(reason, None, MEND)
+    letter.write_bytes(b"\xff\xfe")
+    assert refusal(client, "get_prompt", prompt="desk:letter")["message"].endswith("it is not UTF-8.")
+    letter.unlink()
+    assert refusal(client, "get_prompt", prompt="desk:letter") == wrong(
+        "The file of prompt 'desk:letter' is missing.", None, MEND
+    )
+
+
+def test_a_template_is_shorter_than_a_text(client: Server) -> None:
+    long = "x" * (64 * 1024 + 1)
+    ok(client, "add_prompt", title="Long", content=long)
+    hint = "A template is shorter than other texts: shorten it, or declare no arguments."
+    too_long = wrong("content has at most 65536 bytes.", "content", hint)
+    assert refusal(client, "add_prompt", title="T", content=long, arguments=[{"name": "a"}]) == too_long
+    assert refusal(client, "update_prompt", prompt="long", arguments=[{"name": "a"}]) == too_long
+    assert ok(client, "get_prompt", prompt="long")["prompt"]["version"] == 1
+
+
+def test_prompts_of_libraries_are_read_but_not_changed(client: Server) -> None:
+    assert ok(client, "get_prompt", prompt="desk:letter")["prompt"] == {
+        "name": "desk:letter",
+        "description": "About letter",
+        "arguments": [{"name": "to", "required": True}, {"name": "news"}],
+        "content": "Dear {{ to }}, {{ news }}",
+    }
+    no = wrong(
+        "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompts."
+    )
+    assert refusal(client, "update_prompt", prompt="desk:letter", title="x") == no
+    assert refusal(client, "delete_prompt", prompt="desk:letter") == no
+
+
+def test_reading_and_changing_mean_the_same_prompt(client: Server) -> None:
+    ok(client, "add_prompt", title="desk:plain", content="mine")
+    for reference in ("desk:plain", " desk:plain "):
+        assert ok(client, "get_prompt", prompt=reference)["prompt"]["content"] == "Just so."
+        assert ok(client, "render_prompt", prompt=reference)["name"] == "desk:plain"
+        no = wrong(
+            "Prompt 'desk:plain' is of a library and cannot be changed here.",
+            "prompt",
+            "The stored prompt of this title is called 'desk-plain': use that name.",
+        )
+        assert refusal(client, "update_prompt", prompt=reference, content="x") == no
+        assert refusal(client, "delete_prompt", prompt=reference) == no
+    assert ok(client, "get_prompt", prompt="desk-plain")["prompt"]["content"] == "mine"
+    assert ok(client, "update_prompt", prompt="desk-plain", content="x")["prompt"]["version"] == 2
+    assert ok(client, "delete_prompt", prompt="desk-plain")["deleted"] == "desk-plain"
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 7, 8, 200])
+def test_pages_of_prompts_lead_to_the_end_without_repeats_or_gaps(client: Server, limit: int) -> None:
+    for number in range(5):
+        ok(client, "add_prompt", title=f"Number {number}", content="x" if number % 2 else "just")
+    expected = ["number-4", "number-3", "number-2", "number-1", "number-0", "desk:letter", "desk:plain"]
+    found = pages(client, "list_prompts", "prompts", limit=limit)
+    assert [one["name"] for page in found for one in page] == expected
+    assert all(len(page) == limit for page in found[:-1]) and 0 < len(found[-1]) <= limit
+    hits = pages(client, "list_prompts", "prompts", limit=limit, query="PLAIN")
+    assert [one["name"] for page in hits for one in page] == ["desk:plain"]
+
+
+def test_prompts_are_found_by_text_and_tags(client: Server) -> None:
+    for title, content, tags in [
+        ("Straße", "Long " + "word " * 100 + "Needle", ["a", "b"]),
+        ("Other", "a needle in hay", ["B"]),
+        ("Third", "100% _sure_", ["c"]),
+    ]:
+        ok(client, "add_prompt", title=title, content=content, tags=tags)
+
+    def found(**arguments: Any) -> list[str]:
+        return [one["name"] for one in ok(client, "list_prompts", **arguments)["prompts"]]
+
+    assert found(query="NEEDLE") == ["other", "strasse"]
+    assert found(query="strasse") == ["strasse"]
+    assert found(query="0% _s") == ["third"]
+    assert found(query="%") == ["third"]
+    assert found(tags=["A", "c"]) == ["third", "strasse"]
+    assert found(tags=["a", "b"], match="all") == ["strasse"]
+    assert found(tags=["a", "c"], match="all") == found(tags=["nope"]) == found(tags=["K"]) == []
+    assert found(tags=["b"], query="hay") == ["other"]
+    assert found(query="", tags=[]) == ["third", "other", "strasse", "desk:letter", "desk:plain"]
+    assert ok(client, "list_prompts", query="needle", tags=["a"])["prompts"] == [
+        {"name": "strasse", "tags": ["a", "b"]}
+    ]
+    assert text(client, "list_prompts", query="zzz") == "No prompts in project 'default' match."
+    assert text(client, "list_prompts", query="hay") == "- other [b]"
+    assert ok(client, "list_tags") == {
+        "project": "default",
+        "tags": [{"name": "a", "prompts": 1}, {"name": "b", "prompts": 2}, {"name": "c", "prompts": 1}],
+    }
+    assert text(client, "list_tags") == "a (1), b (2), c (1)"
+    assert text(client, "list_tags", project="garden") == "No tags in project 'garden'."

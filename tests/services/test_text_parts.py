@@ -1,0 +1,125 @@
+"""Parts of texts: ranges of lines, sections below headings, outlines."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.errors import MissingPart, WrongArgument
+from satchel.services import text_parts
+from satchel.services.text_parts import Heading, Outline, TextPart
+
+PAGE = """---
+title: # not a heading
+---
+# Guide
+
+Intro
+
+## Set up ##
+
+```sh
+# a comment
+```
+
+### On *Linux*
+
+apt
+
+## Use
+
+run
+
+# Set up
+
+again
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "part"),
+    [
+        ("2", TextPart("b\n", 2, 2, 3)),
+        ("1-2", TextPart("a\nb\n", 1, 2, 3)),
+        (" 2 - 3 ", TextPart("b\nc", 2, 3, 3)),
+        ("2-", TextPart("b\nc", 2, 3, 3)),
+        ("1-99", TextPart("a\nb\nc", 1, 3, 3)),
+    ],
+)
+def test_a_range_names_lines(wanted: str, part: TextPart) -> None:
+    assert text_parts.take_lines("a\nb\nc", wanted) == part
+
+
+@pytest.mark.parametrize("wanted", ["", "0", "-3", "3-2", "a", "1,2", "1-2-3", "9999999999", "²"])
+def test_what_is_no_range_is_refused(wanted: str) -> None:
+    with pytest.raises(WrongArgument) as refused:
+        text_parts.take_lines("a\nb\nc", wanted)
+    assert (refused.value.field, refused.value.rule) == ("lines", "format")
+
+
+@pytest.mark.parametrize(("text", "total"), [("a\nb\nc", 3), ("a\n", 1), ("", 0)])
+def test_lines_behind_the_last_are_refused_with_their_number(text: str, total: int) -> None:
+    with pytest.raises(WrongArgument) as refused:
+        text_parts.take_lines(text, "4-5")
+    assert (refused.value.rule, refused.value.limit) == ("maximum", total)
+
+
+@given(st.text(alphabet="ab\n\r\u2028", max_size=20))
+def test_all_lines_together_are_the_text(text: str) -> None:
+    total = text_parts.count_lines(text)
+    lines = [text_parts.take_lines(text, str(number)).text for number in range(1, total + 1)]
+    assert "".join(lines) == text == text_parts.take_whole(text).text
+    assert text_parts.take_whole(text).is_whole
+
+
+def test_headings_are_those_of_markdown() -> None:
+    assert list(text_parts.find_headings(PAGE)) == [
+        Heading(4, 1, "Guide"),
+        Heading(8, 2, "Set up"),
+        Heading(14, 3, "On *Linux*"),
+        Heading(18, 2, "Use"),
+        Heading(22, 1, "Set up"),
+    ]
+    assert list(text_parts.find_headings("#no\n#######no\n    # no\n# \n   ## yes\r\n")) == [Heading(5, 2, "yes")]
+
+
+@pytest.mark.parametrize(
+    ("heading", "first", "last", "others"),
+    [
+        ("guide", 4, 21, ()),
+        (" SET  UP ", 8, 17, (22,)),
+        ("## Set up", 8, 17, ()),
+        ("# set up", 22, 24, ()),
+        ("On Linux", 14, 17, ()),
+        ("use", 18, 21, ()),
+    ],
+)
+def test_a_section_goes_to_the_next_heading_of_its_level(
+    heading: str, first: int, last: int, others: tuple[int, ...]
+) -> None:
+    part, also = text_parts.take_section(PAGE, heading)
+    assert (part.first, part.last, also) == (first, last, others)
+    assert part == text_parts.take_lines(PAGE, f"{first}-{last}")
+
+
+@pytest.mark.parametrize(
+    ("heading", "near"), [("Setup", ("Set up",)), ("zzz", ("Guide", "Set up", "On *Linux*")), ("### Use", ("Use",))]
+)
+def test_an_unknown_heading_is_refused_with_those_that_there_are(heading: str, near: tuple[str, ...]) -> None:
+    with pytest.raises(MissingPart) as missing:
+        text_parts.take_section(PAGE, heading)
+    assert missing.value.near == near
+
+
+def test_an_outline_keeps_the_upper_levels() -> None:
+    text = "".join(f"# {one}\n" + "".join(f"## {one}.{two}\n" for two in range(9)) for one in range(10))
+    outline = text_parts.make_outline(text)
+    assert [one.text for one in outline.headings] == [str(one) for one in range(10)]
+    assert outline.more == 90
+    many = text_parts.make_outline("# x\n" * 100)
+    assert (len(many.headings), many.more) == (60, 40)
+    assert text_parts.make_outline("plain") == Outline(())
+
+
+def test_the_beginning_of_a_long_text_ends_with_a_line_if_it_can() -> None:
+    assert text_parts.take_beginning("line\n" * 1000) == TextPart("line\n" * 300, 1, 300, 1000)
+    assert text_parts.take_beginning("x" * 9000) == TextPart("x" * 1500, 1, 1, 1)
