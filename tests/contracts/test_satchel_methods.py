@@ -150,7 +150,7 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
     unknown = ask("prompts/get", name="greating")["error"]
     assert unknown == {
         "code": -32602,
-        "message": "Prompt 'greating' not found",
+        "message": "Prompt 'greating' not found. Did you mean greeting?",
         "data": {"name": "greating", "near": ["greeting"]},
     }
     assert ask("prompts/get", name="zzzz")["error"]["data"] == {"name": "zzzz"}
@@ -209,7 +209,7 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
     assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong("Missing required argument: task")
     assert ask("prompts/get", name="start-task", arguments={"task": "plan"})["error"] == {
         "code": -32602,
-        "message": "Task 'plan' not found",
+        "message": "Task 'plan' not found. Did you mean #2?",
         "data": {"name": "plan", "near": ["#2"]},
     }
     for other in ("3", "Secret", "99"):

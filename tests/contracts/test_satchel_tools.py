@@ -105,7 +105,7 @@ def test_more_than_the_budget_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
     finally:
         sys.path.pop(0)
     tools = budget.definitions()
-    assert tools == [TOOLS[tool.name] for tool in CONTRACT.tools if tool.is_listed]
+    assert [without_icons(tool) for tool in tools] == [TOOLS[tool.name] for tool in CONTRACT.tools if tool.is_listed]
     tokens, size = budget.cost(tools)
     wordier = [{**tools[0], "description": "word " * 800}, *tools[1:]]
     assert budget.cost(wordier)[0] > tokens + 790

@@ -99,6 +99,8 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     message, data = f"{what} not found", {"name": missing.key}
     if isinstance(missing, AmbiguousTitle):
         message = _describe_ambiguity(missing)
+    elif isinstance(missing, UnknownName) and missing.suggestions:
+        message += f". Did you mean {' or '.join(missing.suggestions)}?"
     if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
         return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
     return ProtocolError(INVALID_PARAMS, message, data)
