@@ -46,9 +46,7 @@ def _of_task(row: Row) -> tuple[Place, ItemText]:
 
 def _text(row: Row, name: str) -> ItemText:
     _, _, title, _, tags, description, text = row
-    return ItemText(
-        title=title, name=name, tags=(tags or "").split(), description=description or "", text=text or ""
-    )
+    return ItemText(title=title, name=name, tags=(tags or "").split(), description=description or "", text=text or "")
 
 
 def _read(tx: Tx, sql: str) -> Iterator[Row]:
@@ -56,5 +54,3 @@ def _read(tx: Tx, sql: str) -> Iterator[Row]:
     while rows := tx.all(sql, after=after, batch=_BATCH, longest=MAX_INDEXED):
         yield from rows
         after = rows[-1][0]
-
-

@@ -16,13 +16,12 @@ _TOGETHER = """
     select satchel_find_together(:spaces::bigint[], :levels::text[], :words::text[], :prefixes::boolean[], :most)
 """
 _ADD = """
-    insert into search_words (space, word) select :space, word from unnest(:words::text[]) as word on conflict do nothing
+    insert into search_words (space, word) select :space, word from unnest(:words::text[]) as word
+    on conflict do nothing
 """
 
 
-def find_words(
-    tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int
-) -> list[tuple[list[int], int]]:
+def find_words(tx: "Tx", spaces: Sequence[int], lists: Sequence["WordList"], most: int) -> list[tuple[list[int], int]]:
     """For each list, its items, at most so many, and about how many there are."""
     found: list[tuple[list[int], int]] = [([], 0)] * len(lists)
     levels, words, prefixes = ([one[part] for one in lists] for part in range(3))

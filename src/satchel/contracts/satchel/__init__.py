@@ -6,6 +6,8 @@ rendering        finds prompts, stored and of libraries, and fills them in
 resources        the tools and methods for documents
 tasks            the tools for tasks
 projects         the tool for projects
+search           the tool that finds items by words
+search_answers   what it does
 history          the tools that read what was, and restore it
 history_answers  what these do
 pages            the pages behind satchel:// URIs
@@ -17,7 +19,7 @@ shared           arguments, answers and schemas that several of these use
 from collections.abc import Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import history, projects, prompts, resources, tasks
+from satchel.contracts.satchel import history, projects, prompts, resources, search, tasks
 from satchel.contracts.satchel.failures import FAILURES, METHOD_FAILURES
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
@@ -85,7 +87,7 @@ CONTRACT = Contract(
     finds_project=True,
     acts_as_user=True,
     translate_change=translate_change,
-    tools=(*prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
+    tools=(*search.TOOLS, *prompts.TOOLS, *resources.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
     methods={
         "prompts/list": answer_prompts_list,
         "prompts/get": answer_prompts_get,
