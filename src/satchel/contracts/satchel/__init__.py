@@ -17,6 +17,8 @@ task_claims        the tool that claims them
 task_answers       how answers show tasks
 task_lookups       finds the tasks that arguments name
 task_failures      errors of claims, and of calls with several entries
+search             the tool that finds items by words
+search_answers     what it does
 items              the tools that change or delete several items of any kind
 item_lookups       finds the items that arguments name
 deleting           deletes items, and tells what referred to them
@@ -42,7 +44,7 @@ shared             arguments, answers and schemas that several of these use
 from collections.abc import Iterable, Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, tasks, texts
+from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, search, tasks, texts
 from satchel.contracts.satchel.failures import METHOD_FAILURES
 from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
@@ -128,6 +130,7 @@ CONTRACT = Contract(
     icons=ICONS,
     translate_change=translate_change,
     tools=(
+        *search.TOOLS,
         *catch_up.TOOLS,
         *projects.TOOLS,
         *prompts.TOOLS,

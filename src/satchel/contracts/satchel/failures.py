@@ -335,6 +335,10 @@ _SENTENCES = {
     ("", "maxItems"): ("{field} has at most {limit} entries.", "Leave some out."),
     ("", "minimum"): ("{field} is at least {limit}.", "Give a larger number."),
     ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
+    ("query", "minLength"): (
+        "query must not be empty.",
+        "Give words; list_prompts, list_resources and list_tasks show everything.",
+    ),
     ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
     ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
     ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),
