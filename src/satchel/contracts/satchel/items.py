@@ -26,12 +26,12 @@ class Delete(Struct):
 
 class UpdateItems(Struct):
     items: Items
-    tags: shared.ChangedTags | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     status: (
         Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})] | UnsetType
     ) = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=shared.NAME)] | UnsetType = UNSET
-    copy: Annotated[bool, Meta(description="Copy there instead")] = False
+    to: Annotated[str, Meta(description="Project", extra=shared.NAME)] | UnsetType = UNSET
+    copy: bool | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -211,7 +211,7 @@ TOOLS = (
     shared.make_tool(
         "",
         update_items,
-        "Tag, complete, cancel, reopen, move or copy many items, all or none",
+        "Tag (+x, -x), close, reopen, move or copy items",
         UpdateItems,
         shared.answer_with(items=_ROWS),
         shared.UPDATES,
@@ -220,7 +220,7 @@ TOOLS = (
     shared.make_tool(
         "",
         delete,
-        "Delete prompts, documents, tasks, all or none; restore brings back",
+        "Delete items; restore brings them back",
         Delete,
         shared.answer_with(deleted=_ROWS),
         shared.DELETES,
