@@ -12,7 +12,7 @@ from satchel.contracts.satchel.item_lookups import Items, find_items, format_ite
 from satchel.contracts.satchel.text_failures import WrongValue, name_place
 from satchel.errors import WrongArgument
 from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
-from satchel.services import copying, projects, prompts, resources, signed_lists, tasks
+from satchel.services import copying, projects, prompts, resources, rules, signed_lists, tasks
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -55,8 +55,10 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     context = context.within(args.project)
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
+    if args.tags is not UNSET:  # this and the project before the first item, which is not to blame
+        rules.clean_tag_changes("item", signed_lists.read("tags", args.tags))
     if args.to:
-        projects.get(context.tx, context.scope, args.to)  # before the first item: no place is to blame
+        projects.get(context.tx, context.scope, args.to)
     found = find_items(context, args.items)
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
