@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Serve
 from tests.support.http import HttpServer
 from tests.support.satchel import ok
 from tests.support.soak import amount
-from tests.support.stdio import NEWEST
+from tests.support.stdio import NEWEST, Server
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 AGENTS = amount(6, 20)
@@ -59,7 +58,7 @@ def race(callers: list[Call]) -> None:
     assert len(added["tasks"]) == TASKS
 
 
-def test_processes_on_one_store_do_each_task_once(store: str, serve_process: Serve) -> None:
+def test_processes_on_one_store_do_each_task_once(store: str, serve_process: Callable[..., Server]) -> None:
     clients = [serve_process("satchel", store, NEWEST, "--user", ADA) for _ in range(AGENTS)]
     race([client.call for client in clients])
     assert len(ok(clients[0], "list_tasks", status="completed", limit=200)["tasks"]) == TASKS
