@@ -5,7 +5,6 @@ fence never overlap. Claims are no versions of a task, and are not in history.
 """
 
 from binascii import crc32
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -109,12 +108,9 @@ def check_fence(tx: Tx, user: str, number: int, fence: int | None) -> None:
 
 def fill_in(tx: Tx, user: str, found: list[TaskDetails]) -> list[TaskDetails]:
     """Tasks with the claims that they have now."""
-    active = rows.active(tx, user, _open_numbers(found))
+    is_open = [task.number for task in found if not task.is_completed]
+    active = rows.active(tx, user, is_open) if is_open else {}
     return [replace(task, claim=active[task.number]) if task.number in active else task for task in found]
-
-
-def _open_numbers(found: Sequence[TaskDetails]) -> list[int]:
-    return [task.number for task in found if not task.is_completed]
 
 
 def _check_minutes(minutes: int) -> None:
