@@ -36,7 +36,7 @@ def take(tx: Tx, scope: Scope, number: int, holder: Holder, minutes: int) -> Cla
 
     Raises:
         NotFound: the user has no such task.
-        TaskHeld: somebody else has claimed it.
+        TaskHeld: another agent has claimed it.
         TaskClosed: it is completed or cancelled.
         WrongArgument: the minutes are out of bounds.
     """
@@ -49,7 +49,7 @@ def take(tx: Tx, scope: Scope, number: int, holder: Holder, minutes: int) -> Cla
 
 
 def take_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes: int) -> tuple[int, Claim]:
-    """Claim the most urgent task that is ready and that nobody holds; its number, and the claim.
+    """Claim the most urgent task that is ready and that is not held; its number, and the claim.
 
     Raises:
         NotFound, Forbidden: as `projects.get`, about the project.
@@ -77,7 +77,7 @@ def give_back(tx: Tx, scope: Scope, number: int, holder: Holder) -> bool:
 
     Raises:
         NotFound: the user has no such task.
-        TaskHeld: somebody else has claimed it.
+        TaskHeld: another agent has claimed it.
     """
     task = _lock(tx, scope, number)
     _check_held(tx, task, holder)
