@@ -199,7 +199,7 @@ class PostgresDatabase(Database):
         return (
             "The rows are gone; their bytes stay in the files of PostgreSQL until it vacuums these tables, in its log "
             "and in backups for as long as you keep them. To free them now: vacuum full prompts, prompt_texts, "
-            "resources, tasks, task_texts, revisions, revision_states, trash"
+            "resources, tasks, task_texts, task_notes, retry_keys, revisions, revision_states, trash"
         )
 
     @property
