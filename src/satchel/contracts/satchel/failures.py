@@ -337,7 +337,7 @@ _SENTENCES = {
     ("expected_version", "maximum"): ("{field} is at most {limit}.", "Give the version that you read."),
     ("", "signs"): (
         "{field}: give every entry a + or a -, or none.",
-        "+x adds, -x removes; without signs all are replaced.",
+        "Write +x to add, -x to remove; entries without signs replace all.",
     ),
     ("", "uniqueItems"): ("{field} has the same name as another.", "Name each once."),
     ("cursor", "format"): (
