@@ -163,7 +163,7 @@ def test_tags_are_replaced_or_changed(client: Server) -> None:
     ok(client, "add_prompt", title="P", content="x", tags=["a", "b"])
 
     def tags(*given: str) -> list[str]:
-        return ok(client, "update_prompt", prompt="p", tags=list(given))["prompt"].get("tags", [])  # type: ignore[no-any-return]
+        return ok(client, "update_prompt", prompt="p", tags=list(given))["prompt"].get("tags", [])
 
     assert tags("+C", "-a") == ["b", "c"]
     assert tags("-zzz") == ["b", "c"]
