@@ -8,8 +8,9 @@ from rs_bpe.bpe import openai
 
 from satchel.contracts import load
 
-MOST_TOKENS = 2_400  # of o200k, in compact JSON without output schemas and annotations, which no model is shown
-MOST_BYTES = 20 * 1024  # of all of it
+HIDDEN = ("outputSchema", "annotations", "icons")  # which no model is shown
+MOST_TOKENS = 2_400  # of o200k, in compact JSON without these
+MOST_BYTES = 20 * 1024  # of all of it but the icons, which older clients are not sent
 
 
 def definitions() -> list[dict[str, Any]]:
@@ -20,9 +21,10 @@ def definitions() -> list[dict[str, Any]]:
 
 def cost(tools: list[dict[str, Any]]) -> tuple[int, int]:
     """Tokens that a model pays for tools, and bytes that a client is sent."""
-    shown = [{key: tool[key] for key in tool if key not in ("outputSchema", "annotations")} for tool in tools]
+    shown = [{key: tool[key] for key in tool if key not in HIDDEN} for tool in tools]
     text = msgspec.json.encode({"tools": shown}).decode()
-    return len(openai.o200k_base().encode(text)), len(msgspec.json.encode({"tools": tools}))
+    sent = [{key: tool[key] for key in tool if key != "icons"} for tool in tools]
+    return len(openai.o200k_base().encode(text)), len(msgspec.json.encode({"tools": sent}))
 
 
 def main() -> int:

@@ -18,8 +18,8 @@ from satchel.contracts import load
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
-from satchel.errors import AnswerTooLarge, Forbidden, StoreFailed, StoreGone
-from satchel.model import Scope
+from satchel.errors import AnswerTooLarge, Forbidden, NotConfirmed, NothingReady, StoreFailed, StoreGone, TaskHeld
+from satchel.model import Claim, Scope
 from satchel.protocol import INTERNAL_ERROR, ProtocolError
 
 USER, OTHER = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
@@ -151,11 +151,31 @@ CASES: dict[str, list[Case]] = {
             {"resource": "NAME", "mime_type": "image/png"},
         ),
         Case("another resource has this `uri`", "add_resource", {"name": "b", "content": "x", "uri": "a:b"}),
+        Case("an argument has another name", "list_tasks", {"tag": "docs"}),
+        Case("the tool takes no such argument", "complete_task", {"task": 1, "mood": "good"}),
         Case("`due` is not a date", "add_task", {"title": "A", "due": "soon"}),
         Case("", "add_task", {"title": "A"}),
         Case("", "add_task", {"title": "A"}),
         Case("several tasks have this title", "complete_task", {"task": "A"}),
         Case("a task would wait for itself", "update_task", {"task": 1, "blocked_by": [1]}),
+        Case("some entries of a list have signs, others not", "update_task", {"task": 1, "tags": ["+a", "b"]}),
+        Case("a task is set in progress without a claim", "update_task", {"task": 1, "status": "in_progress"}),
+        Case("a line has a value that breaks a rule", "add_tasks", {"lines": ["A", "B due:soon"]}),
+        Case("a line waits for what is no task", "add_tasks", {"lines": ["A after:lunch"]}),
+        Case("a line waits for a line that is not there", "add_tasks", {"lines": ["A after:7"]}),
+        Case("lines wait for each other", "add_tasks", {"lines": ["A after:2", "B after:1"]}),
+        Case("a line says something twice", "add_tasks", {"lines": ["A !low !high"]}),
+        Case("a line is in progress", "add_tasks", {"lines": ["[~] A"]}),
+        Case("two lines have one label", "add_tasks", {"lines": ["#1 A", "#1 B"]}),
+        Case("`lines` has no task", "add_tasks", {"lines": []}),
+        Case("`lines` has more than 200 tasks", "add_tasks", {"lines": ["x"] * 201}),
+        Case("", "add_tasks", {"lines": ["B"], "key": "KEY"}),
+        Case("another input had this `key`", "add_tasks", {"lines": ["C"], "key": "KEY"}),
+        Case("the task was never claimed", "complete_task", {"task": 1, "fence": 1}),
+        Case("", "claim_task", {"task": 1}),
+        Case("`fence` is not that of the newest claim", "complete_task", {"task": 1, "fence": 7}),
+        Case("", "complete_task", {"task": 1}),
+        Case("a closed task is claimed", "claim_task", {"task": 1}),
         Case("`cursor` was not given out for this list", "list_tasks", {"cursor": "x"}),
         Case("no prompt has this name", "prompts/get", {"name": "MISSING"}),
         Case("a required argument is missing", "prompts/get", {"name": "u"}),
@@ -209,20 +229,27 @@ def _kind(field: Field) -> str:
 
 
 def _valid(field: Field) -> Any:
-    if "enum" in field.schema:
-        return field.schema["enum"][0]
     if field.schema.get("format") == "uuid":
         return USER if field.name == "user_id" else ABSENT
-    values = {"string": "x", "integer": 1, "boolean": True, "array": ["x"], "object": {}}
-    return values[_kind(field)]
+    return _sample({**field.schema, "type": _kind(field)})
+
+
+def _sample(schema: dict[str, Any]) -> Any:
+    """A value that satisfies a schema."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "array":
+        return [_sample(schema["items"])]
+    if schema["type"] == "object":
+        return {name: _sample(schema["properties"][name]) for name in schema.get("required", ())}
+    return {"string": "x", "integer": 1, "boolean": True}[schema["type"]]
 
 
 def _wrong_types(field: Field) -> list[tuple[str, Any]]:
     kind = _kind(field)
     names = {"string": "a string", "integer": "an integer", "boolean": "a boolean", "array": "an array"}
-    wrong: list[tuple[str, Any]] = [
-        (f"an argument is not {names.get(kind, 'an object')}", {} if kind == "string" else "x")
-    ]
+    other: Any = {} if kind == "string" or field.hidden.takes_text else "x"
+    wrong: list[tuple[str, Any]] = [(f"an argument is not {names.get(kind, 'an object')}", other)]
     if kind == "string" and "format" not in field.schema and "enum" not in field.schema:
         wrong.append(("a text has a NUL or half a character", "\0"))
     if kind == "array":
@@ -244,8 +271,9 @@ def _out_of_bounds(field: Field) -> Iterator[tuple[str, Any]]:
 
 def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]:
     """What is wrong with a value beyond a bound, and such a value."""
-    item = {"name": "x"} if schema.get("items", {}).get("type") == "object" else "x"
-    many: Any = {f"x{number}": "x" for number in range(101)} if schema["type"] == "object" else [item] * 101
+    most = limit + 1 if keyword == "maxItems" else 0
+    item = _sample(schema["items"]) if "items" in schema else "x"
+    many: Any = {f"x{number}": "x" for number in range(most)} if schema["type"] == "object" else [item] * most
     beyond: dict[str, tuple[str, Any]] = {
         "minLength": ("is empty", ""),
         "maxLength": (f"is longer than {limit} characters", lambda: "x" * (limit + 1)),
@@ -269,11 +297,14 @@ def _beyond(keyword: str, limit: Any, schema: dict[str, Any]) -> tuple[str, Any]
 def failures(contract_name: str) -> tuple[list[Failure], list[Failure]]:
     """The errors of the tools of a contract, and those of its methods."""
     contract = load(contract_name)
-    cases = [*wrong_arguments(contract), *CASES[contract.name]]
-    replies = ask(contract, cases)
     of_tools: dict[tuple[str, str], Failure] = {}
     of_methods: dict[tuple[str, str], Failure] = {}
-    for case, reply in zip(cases, replies, strict=True):
+    made_up = list(wrong_arguments(contract))
+    for case, reply in zip(made_up, ask(contract, made_up), strict=True):
+        if "error" in reply or reply["result"]["isError"]:  # else the tool takes more than its schema says
+            _note(of_tools, case.reason, *_said(reply, case))
+    cases = CASES[contract.name]
+    for case, reply in zip(cases, ask(contract, cases), strict=True):
         if not case.reason:
             assert "error" not in reply and not reply["result"].get("isError"), (case, reply)
             continue
@@ -282,7 +313,8 @@ def failures(contract_name: str) -> tuple[list[Failure], list[Failure]]:
     for reason, body in _of_the_server(contract):
         _note(of_tools, reason, *_code_and_text(body))
     for reason, error in _of_methods(contract):
-        _note(of_methods, reason, *_said({"error": error.body()}, Case(reason, "", {})))
+        told = error.with_reason() if contract.tells_reasons else error
+        _note(of_methods, reason, *_said({"error": told.body()}, Case(reason, "", {})))
     return list(of_tools.values()), list(of_methods.values())
 
 
@@ -331,11 +363,18 @@ def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
         yield "an unexpected error, which is logged", contract.explain_failure(tool, RuntimeError("a bug"))
         if StoreGone in contract.failures:
             yield "the file of the store is gone", contract.explain_failure(tool, StoreGone("gone"))
+        if NotConfirmed in contract.failures:
+            yield "the user was asked and said no", contract.explain_failure(tool, NotConfirmed("decline"))
+            yield "the user was asked and did not answer", contract.explain_failure(tool, NotConfirmed("cancel"))
         if contract.name == "satchel":  # the others have no argument that names a project
             yield (
                 "the token is not for this project",
                 contract.explain_failure(tool, Forbidden("project", "NAME", Scope())),
             )
+            claim = Claim(holder="claude-code 3f2a", holder_key="", until="2026-11-17T14:30:00.000000Z", fence=2)
+            yield "somebody else has claimed the task", contract.explain_failure(tool, TaskHeld(7, claim))
+            nothing = NothingReady("default", blocked=2, held=1)
+            yield "there is no task that could be claimed", contract.explain_failure(tool, nothing)
 
 
 def _of_methods(contract: Contract) -> Iterator[tuple[str, ProtocolError]]:

@@ -12,10 +12,12 @@ from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.runner import MAX_ANSWER_BYTES
 from satchel.contracts.schema import Field, fields_of
+from satchel.errors import NotConfirmed
 from satchel.library.manifest import MAX_ARGUMENTS
 from satchel.model import JINJA2_WORDS, MAX_CONTENT_BYTES
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.connection import MAX_BATCH
+from satchel.protocol.questions import ANSWER_TIMEOUT
 from satchel.services import rules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,7 +98,8 @@ def page(contract: Contract) -> str:
     of_tools, of_methods = contract_errors.failures(contract.name)
     about = (sys.modules[CONTRACTS[contract.name]].__doc__ or "").strip().split("\n\n")[0]
     lines = [NOTE, f"# `{contract.name}`", "", about, "", *serving(contract), ""]
-    lines += [line for tool in contract.tools for line in tool_section(contract, tool)]
+    in_order = sorted(contract.tools, key=lambda tool: not tool.is_listed)
+    lines += [line for tool in in_order for line in tool_section(contract, tool)]
     lines += methods_section(contract)
     lines += bounds_section(contract)
     lines += ["## Errors", "", f"Form: {ERROR_STYLES[contract.name]}. Texts stand here as the server gives them;"]
@@ -113,9 +116,22 @@ def serving(contract: Contract) -> list[str]:
     lines = [
         f"- Serve it: `satchel serve --contract {contract.name}`; over HTTP at `/mcp/{contract.name}`.",
         f'- Server name: `"{contract.server_name}"`; capabilities: `{json.dumps(contract.capabilities)}`.',
-        f"- {'Unknown arguments are refused' if contract.is_strict else 'Unknown arguments are ignored'}; "
+        f"- {_describe_unknown(contract)}; "
         f"`null` is {'a value like others' if contract.is_strict else 'the same as an absent argument'}.",
     ]
+    if contract.explain_unknown_tool is not None:
+        lines.append("- An unknown tool is an error -32602 that names the tool that was probably meant.")
+    if contract.tells_reasons:
+        lines.append("- The message of a JSON-RPC error tells the reason, which stands in its `data.details` too.")
+    if contract.icons:
+        lines.append("- Clients of revision 2025-11-25 and later get icons of the server and of its tools.")
+    if NotConfirmed in contract.failures:
+        lines.append(
+            "- Before a call changes much at once, the user is asked by elicitation (form mode), where the client "
+            "declared it: in revision 2026-07-28 by a result of type `input_required`, over stdio in 2025-06-18 and "
+            "2025-11-25 by `elicitation/create`. A client that cannot ask is not held up; over HTTP, clients of the "
+            f"older revisions are not asked. A question waits {ANSWER_TIMEOUT / 60:.0f} minutes."
+        )
     if any(field.schema["type"] == "integer" for tool in contract.tools for field in fields_of(tool.input)):
         lines.append("- A number without a fraction is an integer: `5.0` is `5`.")
     if any("outputSchema" in contract.describe_tool(tool) for tool in contract.tools):
@@ -123,9 +139,17 @@ def serving(contract: Contract) -> list[str]:
     return lines
 
 
+def _describe_unknown(contract: Contract) -> str:
+    if contract.refuses_unknown:
+        return "Unknown arguments are refused, in objects inside arguments too, with those that were probably meant"
+    return "Unknown arguments are refused" if contract.is_strict else "Unknown arguments are ignored"
+
+
 def tool_section(contract: Contract, tool: Tool) -> list[str]:
     """A tool with a row for each argument."""
     lines = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}. {'Writes.' if tool.writes else 'Reads only.'}"]
+    if not tool.is_listed:
+        lines[-1] += " Not in `tools/list`: it is served for callers that know it."
     if tool.at_least_one:
         lines[-1] += f" Needs at least one of {', '.join(f'`{name}`' for name in tool.at_least_one)}."
     lines += [f"[JSON Schema]({contract.name}/{tool.name}.json).", ""]
@@ -144,7 +168,7 @@ def argument_row(field: Field) -> str:
     if isinstance(kind, list):
         kind = " or ".join(kind)
     if kind == "array":
-        kind = f"array of {schema['items']['type']}s"
+        kind = f"array of {schema['items'].get('type', 'value')}s"
     default = f"`{json.dumps(schema['default'])}`" if "default" in schema else ""
     published = [*_bounds(schema), *(f"each {bound}" for bound in _bounds(schema.get("items", {})))]
     hidden = [*_bounds({key: limit for key, limit in field.bounds.items() if key not in schema}), *_habits(field)]
@@ -168,6 +192,7 @@ def _habits(field: Field) -> list[str]:
         "surrounding white space is removed": rule.is_trimmed,
         "not empty or blank": rule.is_blank_refused,
         "an integer is taken as its digits": rule.takes_numbers,
+        "a text is taken as a list of one": rule.takes_text,
     }
     return [text for text, holds in habits.items() if holds]
 
@@ -257,7 +282,7 @@ def index() -> str:
 
 def index_row(contract: Contract) -> str:
     """One contract as a row of the table."""
-    tools = ", ".join(f"`{tool.name}`" for tool in contract.tools) or "none"
+    tools = ", ".join(f"`{tool.name}`" for tool in contract.tools if tool.is_listed) or "none"
     methods = ", ".join(f"`{method}`" for method in contract.methods) or "none"
     path = f"`/mcp/{contract.name}`" + (", and `/mcp` by default" if contract.name == "satchel" else "")
     quoted = ", ".join(f"[{name}](../../tests/contracts/{name})" for name in quotations(contract.name))

@@ -111,17 +111,17 @@ def test_twig_says_that_its_list_is_too_large(tmp_path: Path, serve: Callable[..
 @pytest.mark.usefixtures("small")
 def test_satchel_asks_for_less_and_undoes_what_it_cannot_answer(store: str, serve: Callable[..., Server]) -> None:
     client = serve("satchel", store, NEWEST, "--user", ADA)
-    for number in range(20):
-        ok(client, "add_task", title=f"T{number}")
-    assert refusal(client, "list_tasks", limit=20) == {
+    for start in range(0, 200, 50):
+        ok(client, "add_tasks", lines=[f"T{start + number}" for number in range(50)])
+    assert refusal(client, "list_tasks", limit=200) == {
         "code": "invalid_argument",
         "message": "The answer has more than 5000 bytes.",
         "hint": "Ask for less with limit.",
         "argument": "limit",
     }
     assert len(ok(client, "list_tasks", limit=2)["tasks"]) == 2
-    # The answer quotes the description, so that it is larger than what was asked.
-    error = refusal(client, "add_task", title="Long", description="d" * 5000)
+    # Each task is in the text and in the value, so that the answer is larger than what was asked.
+    error = refusal(client, "add_tasks", lines=["Long"] * 200)
     assert (error["message"], error["argument"]) == ("The answer has more than 5000 bytes.", "arguments")
     assert ok(client, "list_tasks", query="Long")["tasks"] == []
 

@@ -108,9 +108,12 @@ def use_satchel(call: Call) -> None:
     call("delete_resource", resource="kettle")
     call("add_task", title="Buy tea", due="2026-12-24", priority="high", tags=["shop"])
     call("add_task", title="Drink tea", blocked_by=["1"])
+    call("add_tasks", lines=["Wash up +home", "Rest after:1"], key="k")
     call("list_tasks", status="all", limit=1)
-    call("update_task", task="1", status="pending", title="Buy green tea")
-    call("complete_task", task="1")
+    call("get_task", task="1")
+    call("claim_task", task="1", minutes=5)
+    call("update_task", task="1", status="pending", title="Buy green tea", fence=1)
+    call("complete_task", task="1", note="Done")
     call("delete_task", task="2")
     call("list_projects")
     call("history")
@@ -123,7 +126,7 @@ def use_satchel(call: Call) -> None:
         call(tool, prompt="nowhere")
     for tool in ("read_resource", "delete_resource"):
         call(tool, resource="nowhere")
-    for tool in ("complete_task", "delete_task"):
+    for tool in ("get_task", "claim_task", "complete_task", "delete_task"):
         call(tool, task="99")
     call("update_resource", resource="nowhere", description="x")
     call("update_task", task="99", title="x")
@@ -131,7 +134,7 @@ def use_satchel(call: Call) -> None:
     call("list_resources", cursor="nowhere")
     call("list_tasks", status="late")
     call("list_tags", project="nowhere")
-    for tool in ("add_prompt", "add_resource", "add_task"):
+    for tool in ("add_prompt", "add_resource", "add_task", "add_tasks"):
         call(tool)
 
 

@@ -12,8 +12,8 @@ from satchel.contracts import load
 from satchel.contracts.contract import Context, Contract, Report, Tool
 from satchel.contracts.runner import Runner
 from satchel.errors import StoreFailed
-from satchel.model import Scope
-from satchel.protocol import REVISIONS, Call
+from satchel.model import PromptDraft, Scope
+from satchel.protocol import REVISIONS, Call, Question
 from satchel.protocol.codec import encode
 from satchel.services import projects, prompts
 from satchel.storage.database import Database, open_database
@@ -80,6 +80,58 @@ def test_a_tool_reports_how_far_it_has_come() -> None:
     result = answer(Runner(TOY, None), counting, lambda *report: reports.append(report))
     assert result == {"content": [{"type": "text", "text": "counted"}], "isError": False}
     assert reports == [(1, 2, "half"), (2, 2, None)]
+
+
+def delete_all(context: Context, _: Nothing) -> str:
+    prompts.add(context.tx, context.scope, PromptDraft(title="Half done", content="x"))
+    context.confirm("Delete 11 things?")
+    return "deleted"
+
+
+ASKING = Contract(
+    name="toy",
+    server_name="toy",
+    capabilities={"tools": {}},
+    tools=(Tool("delete_all", "Delete", Nothing, delete_all, writes=True),),
+    failures=load("satchel").failures,
+)
+
+
+def test_a_call_that_wants_a_confirmation_does_nothing_before_it_has_one(database: Database) -> None:
+    projects.require(database, Scope())
+    runner = Runner(ASKING, database)
+    request = structs.replace(call("tools/call", name="delete_all", arguments={}), can_ask=True)
+    asked = answer(runner, request)
+    [key] = asked["inputRequests"]
+    assert asked == {"resultType": "input_required", "inputRequests": {key: Question(key, "Delete 11 things?").request}}
+    for action, message, hint in (
+        ("decline", "The user was asked and said no. Nothing was done.", "Ask the user what they want."),
+        (
+            "cancel",
+            "The user was asked and did not answer. Nothing was done.",
+            "Ask the user whether it shall be done before you repeat it.",
+        ),
+    ):
+        refused = answer(runner, structs.replace(request, answers={key: action}))
+        assert refused == {
+            "content": [{"type": "text", "text": f"forbidden: {message} {hint}"}],
+            "structuredContent": {"error": {"code": "forbidden", "message": message, "hint": hint}},
+            "isError": True,
+        }
+    other = structs.replace(request, params={"name": "delete_all", "arguments": {"x": 1}}, answers={key: "accept"})
+    assert answer(runner, other)["resultType"] == "input_required"
+    with database.read() as tx:
+        assert tx.all("select * from prompts") == []
+    done = {"content": [{"type": "text", "text": "deleted"}], "isError": False}
+    assert answer(runner, structs.replace(request, answers={key: "accept"})) == done
+
+
+def test_a_client_that_cannot_ask_is_not_held_up(database: Database) -> None:
+    projects.require(database, Scope())
+    done = {"content": [{"type": "text", "text": "deleted"}], "isError": False}
+    assert answer(Runner(ASKING, database), call("tools/call", name="delete_all", arguments={})) == done
+    without_mcp = Runner(ASKING, database).run_tool("delete_all", {}, Scope(project="default"), lambda *_: None)
+    assert without_mcp["isError"] is True  # the title is taken; it was not asked
 
 
 def test_a_contract_may_answer_tools_list_itself() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from satchel import __version__
+from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROMPT_URI, quote_prompt_uri, unquote_name
 from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, resources, tasks
@@ -102,7 +103,7 @@ def test_it_introduces_itself(store: str, serve: Callable[..., Server]) -> None:
     assert greeted == {
         "protocolVersion": "2025-11-25",
         "capabilities": CAPABILITIES,
-        "serverInfo": {"name": "satchel", "version": __version__},
+        "serverInfo": {"name": "satchel", "version": __version__, "icons": [{"src": ICONS[""]}]},
         "instructions": INSTRUCTIONS,
     }
     found = serve("satchel", store).request("server/discover")["result"]
@@ -149,7 +150,7 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
     unknown = ask("prompts/get", name="greating")["error"]
     assert unknown == {
         "code": -32602,
-        "message": "Prompt 'greating' not found",
+        "message": "Prompt 'greating' not found. Did you mean greeting?",
         "data": {"name": "greating", "near": ["greeting"]},
     }
     assert ask("prompts/get", name="zzzz")["error"]["data"] == {"name": "zzzz"}
@@ -175,7 +176,7 @@ mostly
 
 ## To be done first
 
-- #1 Dig !high due 2026-12-01 @garden [soil]
+- #1 Dig !high due:2026-12-01 +soil @garden
 
 ## Documents of project garden
 
@@ -208,7 +209,7 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
     assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong("Missing required argument: task")
     assert ask("prompts/get", name="start-task", arguments={"task": "plan"})["error"] == {
         "code": -32602,
-        "message": "Task 'plan' not found",
+        "message": "Task 'plan' not found. Did you mean #2?",
         "data": {"name": "plan", "near": ["#2"]},
     }
     for other in ("3", "Secret", "99"):
@@ -348,7 +349,7 @@ def test_templates_are_read(filled: str, ask: Callable[..., Any]) -> None:
     assert read("satchel://project/garden") == (
         "application/json",
         '{"name":"garden","prompts":0,"resources":1,"documents":[{"name":"beds","uri":"doc:beds"}],'
-        '"open_tasks":["#1 Dig !high due 2026-12-01 @garden [soil]","#2 Plant @garden blocked by #1"],'
+        '"open_tasks":["#1 Dig !high due:2026-12-01 +soil @garden","#2 Plant @garden after:#1"],'
         '"has_more_tasks":false}',
     )
     for uri in (

@@ -16,16 +16,18 @@ import jsonschema
 import pytest
 
 from satchel.contracts import load
+from satchel.protocol.revisions import without_icons
 
 FOLDER = Path(__file__).parent / "own"
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = load("satchel")
-TOOLS = {tool.name: CONTRACT.describe_tool(tool) for tool in CONTRACT.tools}
+TOOLS = {tool.name: without_icons(CONTRACT.describe_tool(tool)) for tool in CONTRACT.tools}
 
 NAMES = [
     *("add_prompt", "list_prompts", "get_prompt", "render_prompt", "update_prompt", "delete_prompt", "list_tags"),
     *("add_resource", "list_resources", "read_resource", "update_resource", "delete_resource"),
-    *("add_task", "list_tasks", "update_task", "complete_task", "delete_task", "list_projects"),
+    *("list_tasks", "get_task", "add_tasks", "update_task", "complete_task", "claim_task", "add_task", "delete_task"),
+    "list_projects",
     *("history", "restore"),
 ]
 
@@ -103,7 +105,7 @@ def test_more_than_the_budget_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
     finally:
         sys.path.pop(0)
     tools = budget.definitions()
-    assert tools == list(TOOLS.values())
+    assert [without_icons(tool) for tool in tools] == [TOOLS[tool.name] for tool in CONTRACT.tools if tool.is_listed]
     tokens, size = budget.cost(tools)
     wordier = [{**tools[0], "description": "word " * 800}, *tools[1:]]
     assert budget.cost(wordier)[0] > tokens + 790

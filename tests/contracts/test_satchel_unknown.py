@@ -63,8 +63,11 @@ def test_a_name_that_a_caller_made_up_is_shown_short_and_printable(client: Serve
     assert many["message"] == "Unknown arguments: mood0, mood1, mood2, mood3, mood4 and 45 more. Nothing was done."
 
 
-class Edit(Struct):
-    old: str
+def test_what_a_host_adds_to_every_call_is_not_the_callers_mistake(client: Server) -> None:
+    added = {"sessionId": "s", "action": "sendMessage", "chatInput": "hi", "toolCallId": "c", "tool": "list_tasks"}
+    assert ok(client, "list_tasks", status="all", **added)["tasks"] == []
+    assert refusal(client, "list_tasks", action="sendMessage")["argument"] == "action"
+    assert refusal(client, "list_tasks", tag="x", **added)["near"] == ["tags"]
 
 
 _EDIT = {

@@ -10,10 +10,11 @@ from satchel.contracts.contract import Reply
 from satchel.contracts.satchel import failures
 from satchel.contracts.satchel.failures import AmbiguousTitle, TemplateFailed, UnknownName
 from satchel.contracts.schema import json_schema
-from satchel.model import Scope
+from satchel.model import Claim, Scope
 from tests.support.satchel import CODES, HINT
 
 SCOPE = Scope()
+CLAIM = Claim(holder="ann 3f2a", holder_key="ann x", until="2026-11-17T14:30:00.000000Z", fence=2)
 
 SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.WrongArgument: [
@@ -31,6 +32,22 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         errors.VersionMissing("prompt", "7", 9, (3, 2)),
         errors.VersionMissing("task", "#7", 9, ()),
     ],
+    errors.TaskHeld: [errors.TaskHeld(7, CLAIM)],
+    errors.TaskClosed: [errors.TaskClosed(7, "completed")],
+    errors.StaleFence: [errors.StaleFence(7, 1, CLAIM), errors.StaleFence(7, 1, None)],
+    errors.NothingReady: [
+        errors.NothingReady("default", blocked=1, held=2),
+        errors.NothingReady(None, blocked=0, held=0),
+    ],
+    errors.EntryRefused: [
+        errors.EntryRefused("lines[3]", cause)
+        for cause in (
+            errors.WrongArgument("due", "format", value="x"),
+            errors.NotFound("task", "7", SCOPE),
+            errors.TaskHeld(7, CLAIM),
+        )
+    ],
+    errors.KeyReused: [errors.KeyReused("k")],
     errors.MissingBlocker: [errors.MissingBlocker(7, "Tea")],
     errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
     errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],

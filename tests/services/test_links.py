@@ -16,7 +16,7 @@ from satchel.model import (
     TaskDraft,
     TaskPatch,
 )
-from satchel.services import links, projects, prompts, pruning, resources, restoring, tasks
+from satchel.services import links, projects, prompts, pruning, resources, restoring, task_notes, tasks
 from satchel.storage.database import Database, Tx
 from satchel.storage.links import MOST, find_targets
 
@@ -149,8 +149,11 @@ def test_who_may_not_see_an_item_does_not_see_its_links(web: Database) -> None:
 def test_links_of_notes_are_beside_those_of_the_text(web: Database) -> None:
     with web.write(ANN) as tx:
         task = tasks.add(tx, ANN, TaskDraft(title="Ship", project="web", description="satchel://prompt/a"))
-        assert ANN.user is not None
-        links.record_notes(tx, task.number, ANN.user, ["satchel://prompt/b satchel://prompt/a", "satchel://task/7"])
-        assert both(tx, task)[0] == ["satchel://prompt/a", "#7", "satchel://prompt/b"]
-        links.record_notes(tx, task.number, ANN.user, [])
-        assert both(tx, task)[0] == ["satchel://prompt/a"]
+        for note in ("satchel://prompt/b satchel://prompt/a", "Nothing", "satchel://task/7 satchel://prompt/b"):
+            task_notes.add(tx, ANN, task.number, note)
+        assert both(tx, task)[0] == ["satchel://prompt/a", "satchel://prompt/b", "#7"]
+        tasks.update(tx, ANN, task.number, TaskPatch(description="Nothing"))
+        assert both(tx, task)[0] == ["satchel://prompt/b", "satchel://prompt/a", "#7"]
+        tasks.delete(tx, ANN, task.number)
+        restoring.restore(tx, ANN, f"#{task.number}")
+        assert both(tx, task)[0] == ["satchel://prompt/b", "satchel://prompt/a", "#7"]

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 
 from satchel.contracts import load
+from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.stdio import Server
 
@@ -73,6 +74,15 @@ def refusal(client: Server | HttpServer, tool: str, given: dict[str, Any] | None
     result = result_of(client, tool, {**(given or {}), **more})
     assert result["isError"] is True, result
     return result["structuredContent"]["error"]
+
+
+def task_id(store: str, number: int) -> str:
+    """The UUID of a task, which some contracts take and ours does not answer."""
+    database = open_database(store)
+    with database.read() as tx:
+        [[id]] = tx.all("select id from tasks where number = :number", number=number)
+    database.close()
+    return str(id)
 
 
 def wrong(message: str, argument: str | None = None, hint: str = HINT) -> dict[str, Any]:

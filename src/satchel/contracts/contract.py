@@ -134,6 +134,9 @@ class Contract(Struct, frozen=True, kw_only=True):
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent
+    icons: Mapping[
+        str, str
+    ] = {}  # by toolset, as URIs of images for any size; "" is the server's, and of tools without one
     tells_reasons: bool = False  # in the messages of JSON-RPC errors, not only in their data
     explain_unknown_tool: Callable[[str, Iterable[str]], str] | None = None  # its name, and the tools that there are
     # The scope of a call, before its arguments are checked; raises Forbidden where they name another user.
@@ -178,8 +181,14 @@ class Contract(Struct, frozen=True, kw_only=True):
             "inputSchema": json_schema(tool.input, is_strict=self.is_strict),
             "outputSchema": self.output_schema(tool) if self.lists_output_schemas else tool.output_schema,
             "annotations": tool.annotations,
+            "icons": self.list_icons(tool.toolset),
         }
         return {name: value for name, value in entry.items() if value is not None}
+
+    def list_icons(self, toolset: str) -> list[dict[str, Any]] | None:
+        """The icons of a toolset, or of the server, as MCP has them; None where there are none."""
+        icon = self.icons.get(toolset)
+        return None if icon is None else [{"src": icon}]
 
     def output_schema(self, tool: Tool) -> Schema:
         """The JSON Schema of what a tool answers, failures included."""

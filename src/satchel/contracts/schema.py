@@ -13,7 +13,7 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
 from msgspec import inspect as shapes
 
 from satchel import clock
-from satchel.contracts.unknown_names import find_unknown
+from satchel.contracts.unknown_names import drop_host_arguments, find_unknown
 from satchel.errors import WrongArgument
 from satchel.services.rules import check_text
 
@@ -131,7 +131,7 @@ def parse(
 def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
     required = [field.name for field in fields if field.is_required]
     schema = {"properties": {field.name: field.schema for field in fields}, "required": required}
-    unknown = tuple(find_unknown(schema, arguments))
+    unknown = tuple(find_unknown(schema, drop_host_arguments(arguments)))
     if unknown:
         raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
 

@@ -7,6 +7,10 @@ from msgspec import Struct
 
 Schema = dict[str, Any]
 
+# What the host n8n adds to the arguments of every call, whatever the tool; a model does not write these.
+_OF_HOSTS = frozenset(("toolCallId", "sessionId", "chatInput"))
+_BESIDE_THEM = frozenset(("action", "tool"))
+
 
 class UnknownName(Struct, frozen=True):
     """A name that a caller used, where a schema has others."""
@@ -20,6 +24,13 @@ class UnknownName(Struct, frozen=True):
     def argument(self) -> str:
         """The argument that it is, or is in."""
         return self.place.partition(".")[0].partition("[")[0] or self.name
+
+
+def drop_host_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments without those that a host added by itself."""
+    if _OF_HOSTS.isdisjoint(arguments):
+        return arguments
+    return {name: value for name, value in arguments.items() if name not in _OF_HOSTS | _BESIDE_THEM}
 
 
 def find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[UnknownName]:

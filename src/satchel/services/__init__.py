@@ -13,6 +13,8 @@ blockers            which tasks block which, and which of them a scope may see
 links               what the texts of items link to, and what links to an item
 retry_keys          keys that make a repeated call the same call
 signed_lists        lists that say what to add and what to remove
+copying             copies prompts and resources to other projects
+overview            what a new session wants to know
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too

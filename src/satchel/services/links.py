@@ -7,11 +7,14 @@ from msgspec import Struct
 from satchel.model import Item, ItemKind, Prompt, Resource, Scope, TaskDetails
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
+from satchel.storage import task_notes as note_rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 from satchel.storage.links import Referrer, Source, Target
 
-_SHOWN = 20  # links of either direction
+SHOWN = 20  # links of either direction
+
+Linked = Prompt | Resource | TaskDetails | Item
 
 
 class Link(Struct, frozen=True, kw_only=True):
@@ -36,36 +39,38 @@ def record(tx: Tx, item: Item, before: Item | None = None) -> None:
         rows.remove(tx, _source(item), "text")
     if _has_links(item):
         rows.add(tx, _source(item), "text", rows.find_targets(str(item.content)))
+    if before is None and tx.restores is not None and item.kind == "task" and item.owner is not None:
+        # The links went with the task, and its notes stayed.
+        for note in note_rows.newest(tx, item.owner, item.number, 2**31):
+            record_note(tx, item.owner, item.number, note.text)
 
 
-def record_notes(tx: Tx, task: int, owner: str, notes: Sequence[str]) -> None:
-    """Bring the links from all notes on a task up to date: the newest hundred."""
-    source = Source(kind="task", number=task, owner=owner)
-    rows.remove(tx, source, "note")
-    targets = [target for note in reversed(notes) for target in rows.find_targets(note)]
-    rows.add(tx, source, "note", list(dict.fromkeys(targets))[: rows.MOST])
+def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
+    """Add the links of a new note on a task, up to a hundred of all its notes."""
+    if rows.SCHEME not in note:
+        return
+    known = rows.of(tx, "task", task, "note")
+    new = [target for target in rows.find_targets(note) if target not in known]
+    rows.add(tx, Source(kind="task", number=task, owner=owner), "note", new[: rows.MOST - len(known)])
 
 
-def of(
-    tx: Tx, scope: Scope, kind: ItemKind, item: Prompt | Resource | TaskDetails, limit: int = _SHOWN
-) -> tuple[list[Link], list[Link]]:
+def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
     """What an item links to, and what links to it, as far as the scope may see that."""
-    targets = rows.of(tx, kind, item.number)[:limit]
+    targets = [target for part in rows.PARTS for target in rows.of(tx, kind, item.number, part)]
+    targets = list(dict.fromkeys(targets))[:limit]
     titles = _titles(tx, scope, targets)
     to = [Link(kind=_kind(one), key=key, title=titles.get(key, "") if one == "task" else "") for one, key in targets]
     return to, referrers(tx, scope, kind, item, limit)
 
 
-def referrers(
-    tx: Tx, scope: Scope, kind: ItemKind, item: Prompt | Resource | TaskDetails, limit: int = _SHOWN
-) -> list[Link]:
+def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> list[Link]:
     """The items that link to one, as far as the scope may see them; names in URIs are those of one project."""
-    if isinstance(item, TaskDetails):
+    if isinstance(item, TaskDetails) or kind == "task":
         target: Target = ("task", str(item.number))
         texts_in = project_rows.numbers(tx, scope.projects)
         tasks_in = None if scope.projects is None else texts_in
     else:
-        target, texts_in = (kind, item.name), [item.project]
+        target, texts_in = (kind, item.name), [item.project or 0]
         tasks_in = texts_in
     found = rows.from_tasks(tx, target, scope.user, tasks_in, limit) if scope.user else []
     found += rows.from_texts(tx, target, texts_in, limit)

@@ -11,6 +11,7 @@ from satchel.storage.database import Tx
 MOST = 100  # links that are kept of one part of an item
 
 Part = Literal["text", "note"]  # where in an item a link is: its own text, or the notes on a task
+PARTS: tuple[Part, ...] = ("text", "note")
 Target = tuple[str, str]  # the kind and the key that a URI names: a name, or the number of a task
 
 SCHEME = "satchel://"
@@ -23,9 +24,9 @@ _REMOVE = {
     "task": "delete from links where task = :number and part = :part",
 }
 _OF = {
-    "prompt": "select to_kind, to_key from links where prompt = :number order by number",
-    "resource": "select to_kind, to_key from links where resource = :number order by number",
-    "task": "select to_kind, to_key from links where task = :number order by number",
+    "prompt": "select to_kind, to_key from links where prompt = :number and part = :part order by number",
+    "resource": "select to_kind, to_key from links where resource = :number and part = :part order by number",
+    "task": "select to_kind, to_key from links where task = :number and part = :part order by number",
 }
 _ADD = """
     insert into links (prompt, resource, task, project, owner, part, to_kind, to_key)
@@ -95,10 +96,10 @@ def remove(tx: Tx, source: Source, part: Part) -> None:
     tx.run(sql, number=source.number, part=part)
 
 
-def of(tx: Tx, kind: str, number: int) -> list[Target]:
-    """What an item links to, each once, in the order of its texts."""
+def of(tx: Tx, kind: str, number: int, part: Part) -> list[Target]:
+    """What a part of an item links to, in the order of its text."""
     sql = _OF[kind]
-    return list(dict.fromkeys((to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number)))
+    return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, part=part)]
 
 
 def from_texts(tx: Tx, target: Target, projects: Sequence[int], limit: int) -> list[Referrer]:

@@ -16,7 +16,8 @@ _TOGETHER = """
     select satchel_find_together(:spaces::bigint[], :levels::text[], :words::text[], :prefixes::boolean[], :most)
 """
 _ADD = """
-    insert into search_words (space, word) select :space, word from unnest(:words::text[]) as word on conflict do nothing
+    insert into search_words (space, word) select :space, word from unnest(:words::text[]) as word
+    on conflict do nothing
 """
 
 

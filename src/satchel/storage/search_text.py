@@ -38,15 +38,20 @@ def make_key(text: str) -> str:
     return re.sub(r"[-_\s]+", "", fold(text))[:200]
 
 
+def split_tokens(text: str) -> list[str]:
+    """The runs of letters, digits and joining marks of a text."""
+    return _TOKEN.findall(_compose(text))
+
+
 def split(text: str) -> list[str]:
     """The words of a text in their order; a compound is followed by its parts."""
-    return [word for token in _TOKEN.findall(_compose(text)) for word in expand(token)]
+    return [word for token in split_tokens(text) for word in expand(token)]
 
 
 def count_words(text: str) -> Counter[str]:
     """How often each word is in a text."""
     counts: Counter[str] = Counter()
-    for token, count in Counter(_TOKEN.findall(_compose(text))).items():
+    for token, count in Counter(split_tokens(text)).items():
         for word in expand(token):
             counts[word] += count
     return counts

@@ -23,7 +23,7 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import RequestParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types import Icon, RequestParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from satchel.contracts.contract import Report, Result
 from satchel.protocol import REVISIONS, Call, Client, ClientChange, Offer, ProtocolError
@@ -89,6 +89,7 @@ def make_server(
     server = Server(
         offer.server["name"],
         version=offer.server["version"],
+        icons=[Icon(**icon) for icon in offer.server.get("icons", ())] or None,
         instructions=offer.instructions,
         lifespan=lifespan,
     )

@@ -1,40 +1,52 @@
 """The `satchel` contract, our own: prompts, resources, tasks and libraries together, in one vocabulary.
 
-prompts          the tools for prompts
-prompt_changes   those of them that add, change and delete
-prompt_methods   prompts/list, prompts/get and completion/complete
-prompt_answers   how answers describe a prompt
-rendering        finds prompts, stored and of libraries, and fills them in
-resources        the tools and methods for documents
-tasks            the tools for tasks; task_adding, task_changes and task_claims have some of them
-task_answers     how answers show tasks
-task_lookups     finds the tasks that arguments name
-task_failures    errors of claims, and of calls with several entries
-retries          calls with a key, which act once
-resource_answers how answers describe a document
-texts            the tool that edits a part of a text
-reading          parts of a text that is read, and answers with one
-proofs           templates proved when they are saved
-bulk             calls that add several things
-projects         the tool for projects
-history          the tools that read what was, and restore it
-history_answers  what these do
-pages            the pages behind satchel:// URIs
-failures         errors: their codes, sentences and hints
-unknown_arguments  the error for arguments that there are not
-nearest          which argument or tool was meant
-other_names      what models and other servers call them
-text_failures    those about texts, and about one of several things
-cursors          where the next page of a tool that lists begins
-place            tells of a current project that did not exist
-shared           arguments, answers and schemas that several of these use
+prompts            the tools for prompts
+prompt_changes     those of them that add, change and delete
+prompt_methods     prompts/list, prompts/get and completion/complete
+prompt_answers     how answers describe a prompt
+rendering          finds prompts, stored and of libraries, and fills them in
+proofs             templates proved when they are saved
+resources          the tools and methods for documents
+resource_answers   how answers describe a document
+texts              the tool that edits a part of a text
+reading            parts of a text that is read, and answers with one
+tasks              the tools for tasks
+task_adding        the tool that adds many
+task_changes       the tools that update and complete them
+task_claims        the tool that claims them
+task_answers       how answers show tasks
+task_lookups       finds the tasks that arguments name
+task_failures      errors of claims, and of calls with several entries
+search             the tool that finds items by words
+search_answers     what it does
+items              the tools that change or delete several items of any kind
+item_lookups       finds the items that arguments name
+deleting           deletes items, and tells what referred to them
+projects           the tools for projects
+catch_up           the tool that tells a new session where things stand
+catch_up_answers   what it does
+history            the tools that read what was, and restore it
+history_answers    what these do
+pages              the pages behind satchel:// URIs
+bulk               calls with several entries
+retries            calls with a key, which act once
+failures           errors: their codes, sentences and hints
+text_failures      those about texts
+unknown_arguments  the error for arguments that a tool does not take
+nearest            which argument or tool was meant by one that there is not
+other_names        what models and other servers call our arguments and tools
+cursors            where the next page of a tool that lists begins
+place              tells of a current project that did not exist
+icons              the icons of the server and of its tools
+shared             arguments, answers and schemas that several of these use
 """
 
 from collections.abc import Iterable, Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import history, projects, prompts, resources, tasks, texts
+from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, search, tasks, texts
 from satchel.contracts.satchel.failures import METHOD_FAILURES
+from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
 from satchel.contracts.satchel.prompt_methods import answer_completion, answer_prompts_get, answer_prompts_list
 from satchel.contracts.satchel.task_failures import TASK_FAILURES
@@ -42,29 +54,32 @@ from satchel.contracts.satchel.text_failures import TEXT_FAILURES, TEXT_METHOD_F
 from satchel.model import Scope, StoreChange
 from satchel.protocol import ClientChange
 
-_CONTENTS = {  # by toolset: what it stores, and what to look for there
-    "prompts": ("prompts", "a saved prompt"),
-    "resources": ("documents (resources)", "a project document"),
-    "tasks": ("tasks", "what to do next (list_tasks: ready)"),
-}
+_CONTENTS = {"prompts": "prompts", "resources": "documents", "tasks": "tasks"}  # by toolset
+_ADVICE = (  # by the tool that it is about
+    ("search", "Search here before you ask the user."),
+    ("edit_text", "Change texts with edit_text; do not send them whole."),
+    ("claim_task", "Use claim_task before you work beside others."),
+    ("update_items", "Pass expected_version as you read it."),
+)
 
 
 def write_instructions(tools: Sequence[Tool], _user: str | None) -> str:
     """What a model should know before it calls any of these tools."""
+    names = {tool.name for tool in tools}
     contents = [_CONTENTS[one] for one in dict.fromkeys(tool.toolset for tool in tools if tool.toolset)]
-    stored, sought = [stored for stored, _ in contents], [sought for _, sought in contents]
-    text = (
-        f"Satchel keeps the user's {_enumerate(stored, ' and ')} across projects. Look here before asking the user for "
-        f"{_enumerate(sought, ', or ' if len(sought) > 2 else ' or ')}. Names in errors under `near` are what was "
-        "probably meant."
-    )
-    updates = any(tool.name.startswith("update_") for tool in tools)
-    return f"{text} Pass expected_version from what you read when you update." if updates else text
+    sentences = [
+        f"Satchel keeps the user's {_enumerate(contents)} by project, across sessions.",
+        "Begin with catch_up.",
+        "Name an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link.",
+        *(advice for tool, advice in _ADVICE if tool in names),
+        "`near` in an error is what was probably meant.",
+    ]
+    return " ".join(sentences)
 
 
-def _enumerate(names: list[str], last: str) -> str:
-    """Names in a row, with a word before the last."""
-    return last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+def _enumerate(names: list[str]) -> str:
+    """Names in a row, with `and` before the last."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
@@ -112,8 +127,19 @@ CONTRACT = Contract(
     refuses_unknown=True,
     explain_unknown_tool=explain_unknown_tool,
     tells_reasons=True,
+    icons=ICONS,
     translate_change=translate_change,
-    tools=(*prompts.TOOLS, *resources.TOOLS, *texts.TOOLS, *tasks.TOOLS, *projects.TOOLS, *history.TOOLS),
+    tools=(
+        *search.TOOLS,
+        *catch_up.TOOLS,
+        *projects.TOOLS,
+        *prompts.TOOLS,
+        *resources.TOOLS,
+        *texts.TOOLS,
+        *tasks.TOOLS,
+        *items.TOOLS,
+        *history.TOOLS,
+    ),
     methods={
         "prompts/list": answer_prompts_list,
         "prompts/get": answer_prompts_get,

@@ -12,8 +12,8 @@ from satchel.protocol import ProtocolError
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
 
-# prompts, prompts of libraries, resources; open, completed and all tasks; changes, versions, and the newest change
-List = Literal["p", "l", "r", "o", "d", "a", "h", "v", "s"]
+# prompts, prompts of libraries, resources; open, completed and all tasks; changes, versions, the newest change; hits
+List = Literal["p", "l", "r", "o", "d", "a", "h", "v", "s", "f"]
 
 _MOMENT = "([0-9TZ:.-]{1,40})"
 _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
@@ -27,6 +27,7 @@ _FORMS: dict[List, str] = {
     "h": f"(h) {NUMBER}",
     "v": f"(v) {NUMBER}",
     "s": f"(s) {NUMBER}",
+    "f": f"(f) {NUMBER}",  # how many came before: the order of hits is not that of a key
 }
 
 

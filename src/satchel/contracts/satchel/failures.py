@@ -99,6 +99,8 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     message, data = f"{what} not found", {"name": missing.key}
     if isinstance(missing, AmbiguousTitle):
         message = _describe_ambiguity(missing)
+    elif isinstance(missing, UnknownName) and missing.suggestions:
+        message += f". Did you mean {' or '.join(missing.suggestions)}?"
     if isinstance(missing, UnknownName | AmbiguousTitle) and missing.suggestions:
         return ProtocolError(INVALID_PARAMS, message, {**data, "near": list(missing.suggestions)})
     return ProtocolError(INVALID_PARAMS, message, data)
@@ -165,6 +167,8 @@ def explain_forbidden(forbidden: Forbidden) -> Body:
 def explain_taken(clash: Taken) -> Body:
     holder = f" (resource '{clash.holder}')" if clash.holder else ""
     message = f"A {clash.kind} with the {clash.field} '{clash.key}' already exists{_where(clash)}{holder}."
+    if clash.kind == "project":
+        return error("already_exists", message, "Name it in project to work there, or choose another name.")
     return error("already_exists", message, f"Choose another {clash.field}, or update the {clash.kind}.")
 
 
@@ -331,6 +335,10 @@ _SENTENCES = {
     ("", "maxItems"): ("{field} has at most {limit} entries.", "Leave some out."),
     ("", "minimum"): ("{field} is at least {limit}.", "Give a larger number."),
     ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
+    ("query", "minLength"): (
+        "query must not be empty.",
+        "Give words; list_prompts, list_resources and list_tasks show everything.",
+    ),
     ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
     ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
     ("expected_version", "minimum"): ("{field} is at least {limit}.", "Give the version that you read."),

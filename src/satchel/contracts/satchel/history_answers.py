@@ -47,16 +47,14 @@ def restore(context: Context, args: Restore) -> Body:
         text = f"Brought back {what}, version {done.item.version}"
     else:
         text = f"Restored {what} from version {done.from_version}, now version {done.item.version}"
-    answer: dict[str, Any] = {
+    answer = {
         "kind": done.item.kind,
         "item": key,
         "version": done.item.version,
         "from_version": done.from_version,
         "changed": done.is_changed,
     }
-    if done.notes:
-        answer["notes"] = done.notes
-    return shared.reply(" ".join([f"{text}.", *done.notes]), {"project": context.scope.project, "restored": answer})
+    return shared.reply(f"{text}.", {"project": context.scope.project, "restored": answer}, notes=done.notes)
 
 
 # -- parts of history -------------------------------------------------------------------------------------------
@@ -64,18 +62,9 @@ def restore(context: Context, args: Restore) -> Body:
 
 def _list_changes(context: Context, args: History) -> Body:
     last = decode_cursor(args.cursor, "h")
-    after, since = 0, ""
-    if args.since is not UNSET and args.since:
-        try:
-            marker = decode_cursor(args.since, "s")
-            after = int(marker[1]) if marker else 0
-        except WrongArgument:
-            moment = parse_past(args.since, context.tx.now)
-            if moment is None:
-                raise WrongArgument("since", "format", value=args.since) from None
-            since = moment
+    after, since = (0, "") if args.since is UNSET else read_since(context, args.since)
     query = ChangeQuery(
-        kinds=[kind for kind in KINDS if _may_read(context, kind)],
+        kinds=[kind for kind in KINDS if may_read(context, kind)],
         since=since,
         by=args.by or "",
         after=after,
@@ -99,19 +88,35 @@ def _list_changes(context: Context, args: History) -> Body:
     )
 
 
+def read_since(context: Context, text: str) -> tuple[int, str]:
+    """The revision after which, or the time since which, changes are wanted.
+
+    Raises:
+        WrongArgument: it is neither `since` of an answer nor a time.
+    """
+    if not text:
+        return 0, ""
+    try:
+        marker = decode_cursor(text, "s")
+        return (int(marker[1]) if marker else 0), ""
+    except WrongArgument:
+        moment = parse_past(text, context.tx.now)
+        if moment is None:
+            raise WrongArgument("since", "format", value=text) from None
+        return 0, moment
+
+
 def _list_versions(context: Context, reference: str, args: History) -> Body:
     last = decode_cursor(args.cursor, "v")
     before = int(last[1]) if last else 2**53
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
     _check_kind(context, item, reference)
     lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
-    lines += [
-        f"v{one.version} {_when(one)} {_ACTIONS[one.action]} by {_who(one.author, context.scope)}" for one in found
-    ]
     rows = [
-        {"version": one.version, "at": _when(one), "action": one.action, "by": _who(one.author, context.scope)}
-        for one in found
+        {"version": one.version, "at": write_time(one), "action": one.action, "by": by}
+        for one, by in ((one, name_author(one.author, context.scope)) for one in found)
     ]
+    lines += [f"v{row['version']} {row['at']} {_ACTIONS[str(row['action'])]} by {row['by']}" for row in rows]
     return shared.reply_page(
         "versions",
         None,
@@ -141,13 +146,13 @@ def _compare(context: Context, reference: str, against: int, version: int | None
     )
 
 
-def _may_read(context: Context, kind: ItemKind) -> bool:
+def may_read(context: Context, kind: ItemKind) -> bool:
     """Whether the caller may use the tools for a kind of items, on a server that is narrowed to some."""
     return _READING.get(kind, "list_projects") in context.tools
 
 
 def _check_kind(context: Context, item: FoundItem, reference: str) -> None:
-    if not _may_read(context, item.kind):
+    if not may_read(context, item.kind):
         raise NotFound("item", reference, context.scope)
 
 
@@ -156,22 +161,22 @@ def _check_kind(context: Context, item: FoundItem, reference: str) -> None:
 
 def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:
     one = entry.revision
-    row = {"at": _when(one), "kind": one.kind, "item": entry.key, "action": one.action, "version": one.version}
+    row = {"at": write_time(one), "kind": one.kind, "item": entry.key, "action": one.action, "version": one.version}
     title = {"title": entry.title} if one.kind == "task" else {}
-    return {**row, **title, "by": _who(one.author, scope)}
+    return {**row, **title, "by": name_author(one.author, scope)}
 
 
 def _format_change(entry: FeedEntry, scope: Scope) -> str:
     one = entry.revision
     name = f"{entry.key} {join_lines(entry.title)}" if one.kind == "task" else f"{one.kind} {entry.key}"
-    return f"{_when(one)} {name} {_ACTIONS[one.action]}, v{one.version}, by {_who(one.author, scope)}"
+    return f"{write_time(one)} {name} {_ACTIONS[one.action]}, v{one.version}, by {name_author(one.author, scope)}"
 
 
-def _when(revision: Revision) -> str:
+def write_time(revision: Revision) -> str:
     return f"{revision.at[:16]}Z"
 
 
-def _who(author: Author, scope: Scope) -> str:
+def name_author(author: Author, scope: Scope) -> str:
     """Who made a change, in few words: the program, and the user where it is another one than the caller."""
     program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
     if author.caller == "person":

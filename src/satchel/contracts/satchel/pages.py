@@ -86,7 +86,7 @@ def read_page(context: Context, uri: str) -> GeneratedPage | None:
 def write_task_page(context: Context, task: TaskDetails) -> str:
     """A task in Markdown: all its fields, the tasks that block it, and the documents of its project."""
     facts = {
-        "Status": "completed" if task.is_completed else "ready" if task.is_ready else "blocked",
+        "Status": task.status if task.status != "pending" else "ready" if task.is_ready else "blocked",
         "Priority": task.priority,
         "Due": task.due,
         "Project": task.project,

@@ -1,16 +1,41 @@
-"""Projects: the tool that lists them and says which one is current."""
+"""Projects: the tool that adds one, and the one that lists them and says which is current."""
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.shared import COUNTED, STRING, answer_with, array_of, format_count, make_tool, reply
+from satchel.contracts.satchel.shared import (
+    ADDS,
+    COUNTED,
+    NAME,
+    STRING,
+    answer_with,
+    array_of,
+    format_count,
+    make_tool,
+    reply,
+)
+from satchel.model import Scope
 from satchel.services import projects
 
 PROJECT_LIST = answer_with(why=STRING, projects=array_of(COUNTED))
 
 
+class AddProject(Struct):
+    name: Annotated[str, Meta(extra=NAME)]
+
+
 class ListProjects(Struct):
     pass
+
+
+def add_project(context: Context, args: AddProject) -> Body:
+    projects.check_access(projects.enter(context.scope, args.name))
+    project = projects.add(context.tx, args.name)
+    is_current = project.name == context.scope.project
+    text = f"Added project '{project.name}'." if is_current else f"Added project '{project.name}': name it in project."
+    return reply(text, {"project": project.name})
 
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
@@ -21,10 +46,21 @@ def list_projects(context: Context, _args: ListProjects) -> Body:
         for project, held in found
     ]
     exists = any(project.name == context.scope.project for project, _ in found)
-    why = context.scope.why if exists else f"{context.scope.why}, which names no project"
-    current = "The current project is" if exists else "There is no project"
+    why = describe_why(context.scope, exists=exists)
+    current = "The current project is" if exists or context.scope.makes else "There is no project"
     text = "\n".join([f"{current} '{context.scope.project}' ({why}).", *lines])
     return reply(text, {"project": context.scope.project, "why": why, "projects": entries})
 
 
-TOOLS = (make_tool("", list_projects, "Projects, and which is current", ListProjects, PROJECT_LIST),)
+def describe_why(scope: Scope, *, exists: bool) -> str:
+    """Why a project is the current one, and whether it exists."""
+    if exists:
+        return scope.why
+    absent = "made by the first write" if scope.project == scope.makes else "which names no project"
+    return f"{scope.why}, {absent}"
+
+
+TOOLS = (
+    make_tool("", add_project, "Make a project", AddProject, answer_with(), ADDS),
+    make_tool("", list_projects, "Projects, and which is current", ListProjects, PROJECT_LIST, is_listed=False),
+)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from satchel.contracts.contract import Body, Context, Reply
 from satchel.contracts.satchel import bulk, prompt_answers, proofs, shared
+from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import name_in_errors
 from satchel.contracts.satchel.rendering import START_TASK, find_stored
 from satchel.contracts.satchel.retries import answer_once
@@ -190,9 +191,8 @@ def settle_update(
 def delete_prompt(context: Context, args: OnePrompt) -> Body:
     context = context.within(args.project)
     prompt = find_stored(context, args.prompt)
-    prompts.delete(context.tx, context.scope, prompt.id)
     text = f"Deleted prompt '{prompt.name}' from project '{context.scope.project}'."
-    return shared.reply(text, {"project": context.scope.project, "deleted": prompt.name})
+    return delete_one(context, prompt, context.scope.project, prompt.name, text)
 
 
 # -- parts of tools ---------------------------------------------------------------------------------------------

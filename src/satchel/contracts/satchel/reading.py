@@ -9,8 +9,9 @@ from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.schema import hidden
 from satchel.errors import MissingPart, WrongArgument
-from satchel.model import ItemKind, Prompt, Resource
+from satchel.model import ItemKind
 from satchel.services import links, text_parts
+from satchel.services.links import Linked
 
 Lines = Annotated[
     str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
@@ -119,7 +120,7 @@ def format_time(time: str) -> str:
     return f"{time[:16]}Z"
 
 
-def find_links(context: Context, kind: ItemKind, item: Prompt | Resource) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an item links to, and what links to it, each as a reference and a title."""
     to, back = links.of(context.tx, context.scope, kind, item)
     return tuple(map(_format_link, to)), tuple(map(_format_link, back))

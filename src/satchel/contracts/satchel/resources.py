@@ -10,6 +10,7 @@ from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
 from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
 from satchel.contracts.satchel.pages import TEMPLATES, read_page
 from satchel.contracts.satchel.retries import answer_once
@@ -170,9 +171,8 @@ def update_resource(context: Context, args: UpdateResource) -> Body:
 def delete_resource(context: Context, args: OneResource) -> Body:
     context = context.within(args.project)
     resource = find_resource(context, args.resource)
-    resources.delete(context.tx, context.scope, resource.name)
     text = f"Deleted resource '{resource.name}' from project '{context.scope.project}'."
-    return shared.reply(text, {"project": context.scope.project, "deleted": resource.name})
+    return delete_one(context, resource, context.scope.project, resource.name, text)
 
 
 # -- parts of tools ---------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.reading import find_links
+from satchel.contracts.schema import Schema
 from satchel.model import Claim, Holder, TaskDetails, TaskNote
 from satchel.services import claims, task_notes, tasks
 from satchel.services.task_lines import Mark, TaskLine, write
@@ -140,7 +142,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 def look_around(context: Context, task: TaskDetails) -> Surroundings:
     """What is around a task, as far as the caller may see it."""
     notes, count = task_notes.list_newest(context.tx, context.scope, task.number, _MOST_NOTES)
-    links, linked_from = find_links(context, task.number)
+    links, linked_from = find_links(context, "task", task)
     return Surroundings(
         blockers=tasks.list_some(context.tx, context.scope, task.blocked_by),
         blocked=tasks.list_blocked(context.tx, context.scope, task.number),
@@ -149,11 +151,6 @@ def look_around(context: Context, task: TaskDetails) -> Surroundings:
         links=links,
         linked_from=linked_from,
     )
-
-
-def find_links(_context: Context, _number: int) -> tuple[Sequence[str], Sequence[str]]:
-    """The items that a task links to, and those that link to it."""
-    return (), ()
 
 
 def describe_whole(task: TaskDetails, around: Surroundings, here: str, *, with_claim: bool = True) -> WholeTask:
@@ -231,7 +228,7 @@ def _name_author(note: TaskNote) -> str:
 
 # -- schemas ----------------------------------------------------------------------------------------------------
 
-TASK = shared.object_with(("number", "title"), number=shared.INTEGER, title=shared.STRING)
+TASK: Schema = {"type": "object", "required": ["number", "title"]}
 _TASKS = shared.array_of(TASK)
 ONE_TASK = shared.answer_with(task=TASK)
 TASKS = shared.answer_with(tasks=_TASKS)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from satchel.contracts.contract import Body, Context, Reply, find_row
-from satchel.contracts.satchel.failures import FAILURES, error, with_suggestions
+from satchel.contracts.satchel.failures import error, with_suggestions
 from satchel.contracts.satchel.shared import format_count
+from satchel.contracts.satchel.text_failures import TEXT_FAILURES
 from satchel.errors import EntryRefused, NothingReady, Refused, StaleFence, TaskClosed, TaskHeld
 
 
@@ -42,7 +43,7 @@ _NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tas
 
 def explain_entry(refused: EntryRefused) -> Body:
     """The error of one entry, which says which; nothing of the call was done."""
-    explain = find_row({**FAILURES, **TASK_FAILURES}, refused.cause)
+    explain = find_row({**TEXT_FAILURES, **TASK_FAILURES}, refused.cause)
     assert explain is not None, "the table is total"
     body = explain(refused.cause)
     assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure is such a reply"

@@ -11,6 +11,7 @@ from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared, task_adding, task_changes, task_claims
 from satchel.contracts.satchel.cursors import List, decode_cursor
+from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.task_answers import (
     DELETED_TASK,
     ONE_TASK,
@@ -121,9 +122,8 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 def delete_task(context: Context, args: OneTask) -> Body:
     task = find_task(context, args.task)
-    tasks.delete(context.tx, context.scope, task.number)
-    structured = {"project": task.project or context.scope.project, "deleted": task.number}
-    return shared.reply(f"Deleted #{task.number} {join_lines(task.title)}", structured)
+    text = f"Deleted #{task.number} {join_lines(task.title)}"
+    return delete_one(context, task, task.project or context.scope.project, task.number, text)
 
 
 # -- pages ------------------------------------------------------------------------------------------------------

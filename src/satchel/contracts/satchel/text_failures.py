@@ -11,7 +11,7 @@ from satchel.protocol import ProtocolError, invalid_params
 
 
 class WrongValue(Refused):
-    """A prompt does not take the values that it was given, or lacks one."""
+    """A prompt, or another item, does not take what it was given, or lacks something."""
 
     def __init__(self, message: str, hint: str, argument: str, near: tuple[str, ...] = ()) -> None:
         super().__init__(message)

@@ -93,9 +93,9 @@ create policy search_items_visible on search_items
     using (exists (select from search_spaces where search_spaces.number = space))
     with check (exists (
         select from search_spaces s where s.number = space and case s.kind
-            when 'prompt' then exists (select from prompts where number = prompt and prompts.project = s.project)
-            when 'resource' then exists (select from resources where number = resource and resources.project = s.project)
-            else exists (select from tasks where number = task and tasks.owner = s.owner) end
+            when 'prompt' then exists (select from prompts p where p.number = prompt and p.project = s.project)
+            when 'resource' then exists (select from resources r where r.number = resource and r.project = s.project)
+            else exists (select from tasks t where t.number = task and t.owner = s.owner) end
     ));
 alter table search_words enable row level security;
 create policy search_words_visible on search_words

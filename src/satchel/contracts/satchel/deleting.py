@@ -1,0 +1,79 @@
+"""Deletes items of any kind, and tells what referred to them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from satchel.contracts.contract import Body, Context
+from satchel.contracts.satchel import bulk, shared
+from satchel.contracts.satchel.item_lookups import format_item, name_item
+from satchel.model import Item, Prompt, Resource, TaskDetails
+from satchel.services import links, prompts, resources, states, tasks
+
+MOST_UNASKED = 10  # items that one call may delete, cancel or move before the user is asked
+
+Referred = dict[str, Any]  # what was deleted, and the references of what referred to it
+
+
+def delete_all(context: Context, items: Sequence[Item]) -> list[Referred]:
+    """Delete items, and return those that others refer to, with who they are."""
+    confirm(context, "Delete", items)
+    going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
+    referred = []
+    for item in items:
+        others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
+        if others:
+            referred.append({"item": name_item(item), "by": others})
+    for index, item in enumerate(items):
+        if item.kind == "task":
+            tasks.delete(context.tx, context.scope, item.number)
+        elif item.kind == "resource":
+            resources.delete(context.tx, context.scope, item.name)
+        else:
+            prompts.delete(context.tx, context.scope, item.id)
+        bulk.report_progress(context, index + 1, len(items))
+    return referred
+
+
+def delete_one(
+    context: Context, found: Prompt | Resource | TaskDetails, project: str, deleted: str | int, text: str
+) -> Body:
+    """The answer of a tool that deletes one item; `deleted` names it, and `text` says what was done."""
+    referred = delete_all(context, [_as_item(found)])
+    structured: dict[str, Any] = {"project": project, "deleted": deleted}
+    return shared.reply("\n".join([text, *format_referred(referred)]), with_referred(structured, referred))
+
+
+def confirm(context: Context, what: str, items: Sequence[Item]) -> None:
+    """Have the user asked before many items are deleted, cancelled or moved."""
+    if len(items) <= MOST_UNASKED:
+        return
+    named = ", ".join(format_item(item)[:_NAMED] for item in items[:MOST_UNASKED])
+    context.confirm(f"{what} {len(items)} items? {named}, and {len(items) - MOST_UNASKED} more.")
+
+
+_NAMED = 60  # characters of an item in a question
+
+
+def with_referred(structured: dict[str, Any], referred: list[Referred]) -> dict[str, Any]:
+    """An answer that tells what referred to the deleted items, if anything did."""
+    return {**structured, "referred": referred} if referred else structured
+
+
+def format_referred(referred: list[Referred]) -> list[str]:
+    """What referred to the deleted items, in lines."""
+    return [f"{one['item']} was referred to by {', '.join(one['by'])}." for one in referred]
+
+
+def _find_referrers(context: Context, item: Item) -> list[links.Link]:
+    """The tasks that an item blocks, and the items that link to it."""
+    found = links.referrers(context.tx, context.scope, item.kind, item)
+    if item.kind == "task":
+        blocked = tasks.list_blocked(context.tx, context.scope, item.number)
+        found = [*(links.Link(kind="task", key=str(one.number), title=one.title) for one in blocked), *found]
+    return list({one.reference: one for one in found}.values())
+
+
+def _as_item(found: Prompt | Resource | TaskDetails) -> Item:
+    if isinstance(found, Prompt):
+        return states.of_prompt(found)
+    return states.of_resource(found) if isinstance(found, Resource) else states.of_task(found)

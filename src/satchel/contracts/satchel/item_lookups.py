@@ -1,0 +1,89 @@
+"""Finds the items that arguments name, of any kind that the caller may change."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from satchel.contracts.contract import Context
+from satchel.contracts.satchel import bulk
+from satchel.contracts.satchel.failures import UnknownName
+from satchel.contracts.satchel.rendering import find_in_libraries
+from satchel.contracts.satchel.text_failures import name_place
+from satchel.contracts.schema import hidden
+from satchel.errors import NotFound, WrongArgument
+from satchel.model import Item, ItemKind
+from satchel.services import prompts, references, resources, tasks
+
+Items = Annotated[
+    list[str],
+    Meta(description="#4, names, URIs", extra=hidden(max_items=bulk.MOST_ENTRIES, takes_numbers=True)),
+]
+
+# By kind: the tool that a caller must be able to use to change it.
+CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update_resource", "task": "update_task"}
+
+_LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
+_SUGGESTIONS = 3
+
+
+def find_items(context: Context, given: Sequence[str]) -> list[Item]:
+    """The items that a call names, each once.
+
+    Raises:
+        EntryRefused: one of them cannot be found or changed.
+    """
+    bulk.check_number("items", given)
+    found: dict[tuple[ItemKind, int], Item] = {}
+    for index, reference in enumerate(given):
+        with name_place(f"items[{index}]"):
+            item = find_item(context, reference)
+        found[item.kind, item.number] = item
+    return list(found.values())
+
+
+def find_item(context: Context, reference: str) -> Item:
+    """The prompt, document or task that a reference names.
+
+    Raises:
+        UnknownName: there is none that the caller may change.
+        WrongArgument: it is a prompt of a library.
+        AmbiguousItem: several have this name.
+    """
+    in_library = find_in_libraries(context, reference)
+    if in_library is not None:
+        raise WrongArgument("prompt", "readOnly", value=in_library.name)
+    try:
+        item = references.find(context.tx, context.scope, reference).live
+    except NotFound as missing:
+        if missing.kind == "project":
+            raise
+        item = None
+    if item is not None and CHANGING.get(item.kind) in context.tools:
+        return item
+    unknown = NotFound("item", reference, context.scope)
+    raise UnknownName(unknown, _suggest(context, reference), hint=_LOOK)
+
+
+def name_item(item: Item) -> str:
+    """What names an item in a call: its name, or the number of a task."""
+    return f"#{item.number}" if item.kind == "task" else item.name
+
+
+def format_item(item: Item) -> str:
+    """An item in a few words."""
+    if item.kind == "task":
+        return f"#{item.number} {' '.join(item.title.split())}"
+    return f"{'document' if item.kind == 'resource' else 'prompt'} {item.name}"
+
+
+def _suggest(context: Context, reference: str) -> tuple[str, ...]:
+    """What a mistyped reference may stand for, of the kinds that the caller may change."""
+    near: list[str] = []
+    if CHANGING["prompt"] in context.tools:
+        near += prompts.suggest(context.tx, context.scope, reference)
+    if CHANGING["resource"] in context.tools:
+        near += resources.suggest(context.tx, context.scope, reference)
+    if CHANGING["task"] in context.tools:
+        near += [f"#{number}" for number, _ in tasks.suggest(context.tx, context.scope, reference)]
+    return tuple(dict.fromkeys(near))[:_SUGGESTIONS]

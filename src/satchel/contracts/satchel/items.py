@@ -1,0 +1,228 @@
+"""Several items of any kind at once: the tools that tag, complete, cancel, reopen, move, copy and delete them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
+
+from satchel.contracts.contract import Body, Context
+from satchel.contracts.satchel import bulk, prompt_answers, resource_answers, shared, task_answers
+from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
+from satchel.contracts.satchel.item_lookups import Items, find_items, format_item, name_item
+from satchel.contracts.satchel.text_failures import WrongValue, name_place
+from satchel.errors import WrongArgument
+from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
+from satchel.services import copying, projects, prompts, resources, signed_lists, tasks
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+_STATUSES = ["pending", "completed", "cancelled"]
+
+
+class Delete(Struct):
+    items: Items
+    project: shared.Project | UnsetType = UNSET
+
+
+class UpdateItems(Struct):
+    items: Items
+    tags: shared.ChangedTags | UnsetType = UNSET
+    status: (
+        Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})] | UnsetType
+    ) = UNSET
+    to: Annotated[str, Meta(description="Project to move to", extra=shared.NAME)] | UnsetType = UNSET
+    copy: Annotated[bool, Meta(description="Copy there instead")] = False
+    project: shared.Project | UnsetType = UNSET
+
+
+# -- tools ------------------------------------------------------------------------------------------------------
+
+
+def delete(context: Context, args: Delete) -> Body:
+    context = context.within(args.project)
+    found = find_items(context, args.items)
+    referred = delete_all(context, found)
+    rows = [
+        {"kind": item.kind, "item": name_item(item), **({"title": item.title} if item.kind == "task" else {})}
+        for item in found
+    ]
+    lines = [f"Deleted {format_item(item)}" for item in found]
+    structured = {"project": context.scope.project, "deleted": rows}
+    return shared.reply("\n".join([*lines, *format_referred(referred)]), with_referred(structured, referred))
+
+
+def update_items(context: Context, args: UpdateItems) -> Body:
+    context = context.within(args.project)
+    if args.copy and not args.to:
+        raise WrongArgument("to", "required")
+    if args.to:
+        projects.get(context.tx, context.scope, args.to)  # before the first item: no place is to blame
+    found = find_items(context, args.items)
+    for index, item in enumerate(found):
+        with name_place(f"items[{index}]"):
+            _check_change(context, item, args)
+    if args.status == "cancelled" or (args.to and not args.copy):
+        confirm(context, "Cancel" if args.status == "cancelled" else f"Move to project '{args.to}'", found)
+    changed, notes = _Changed([], []), []
+    for index, item in enumerate(found):
+        with name_place(f"items[{index}]"):
+            notes += _change(context, item, args, changed)
+        bulk.report_progress(context, index + 1, len(found))
+    return _reply_changes(context, args, changed, notes)
+
+
+# -- parts of update_items --------------------------------------------------------------------------------------
+
+
+class _Changed(Struct):
+    """What a call changed so far."""
+
+    items: list[Prompt | Resource | int]  # tasks by number, because a later change may unblock them
+    closed: list[int]  # tasks that were open
+
+
+def _check_change(context: Context, item: Item, args: UpdateItems) -> None:
+    """Check that an item can have what a call gives it.
+
+    Raises:
+        WrongValue: it cannot.
+    """
+    what = format_item(item)
+    if args.status is not UNSET and item.kind != "task":
+        raise WrongValue(f"{what} has no status.", "Leave it out, or leave out status.", "status")
+    if args.tags is not UNSET and item.kind == "resource":
+        raise WrongValue(f"{what} cannot have tags.", "Leave it out, or leave out tags.", "tags")
+    if args.copy and item.kind == "task":
+        raise WrongValue(f"{what} cannot be copied.", "Move it, or add a new one with add_tasks.", "copy")
+    if args.copy and args.tags is not UNSET:
+        raise WrongValue("A copy keeps its tags.", "Copy first, then tag the copies.", "tags")
+    if args.to == context.scope.project and item.kind != "task" and not args.copy:
+        raise WrongValue(f"{what} is in project '{args.to}' already.", "Name another project in to.", "to")
+
+
+def _change(context: Context, item: Item, args: UpdateItems, changed: _Changed) -> list[str]:
+    """Change one item; notes about it."""
+    if item.kind == "task":
+        return _change_task(context, item, args, changed)
+    tx, scope = context.tx, context.scope
+    copied: copying.Copied | None = None
+    if item.kind == "resource":
+        copied = copying.copy_resource(tx, scope, resources.get_by_name(tx, scope, item.name), str(args.to))
+        if not args.copy:
+            resources.delete(tx, scope, item.name)
+    else:
+        prompt = prompts.get(tx, scope, item.id)
+        if args.tags is not UNSET:
+            prompt = prompts.update(tx, scope, item.id, PromptPatch(tags=signed_lists.read("tags", args.tags)))
+        if not args.to:
+            changed.items.append(prompt)
+            return []
+        copied = copying.copy_prompt(tx, scope, prompt, args.to)
+        if not args.copy:
+            prompts.delete(tx, scope, item.id)
+    changed.items.append(copied.item)
+    return [f"{item.name}: {note}" for note in copied.notes]
+
+
+def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Changed) -> list[str]:
+    before = tasks.find(context.tx, context.scope, item.number)
+    changed.items.append(before.number)
+    is_there = not args.to or before.project == args.to
+    is_so = args.status is UNSET or args.status == before.status
+    is_so = is_so or (args.status == "pending" and not before.is_completed)
+    if is_there and is_so and args.tags is UNSET:
+        return [f"#{before.number} was {before.status} already."] if args.status is not UNSET else []
+    patch = TaskPatch(
+        status=UNSET if is_so else args.status,
+        tags=UNSET if args.tags is UNSET else signed_lists.read("tags", args.tags),
+        project=UNSET if is_there else args.to,
+    )
+    tasks.update(context.tx, context.scope, before.number, patch)
+    if is_so or args.status == "pending" or before.is_completed:
+        return []
+    changed.closed.append(before.number)
+    if before.claim is None or before.claim.holder_key == task_answers.find_holder(context).key:
+        return []
+    return [f"#{before.number} was held by {task_answers.format_claim(before.claim)}."]
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+
+def _reply_changes(context: Context, args: UpdateItems, changed: _Changed, notes: list[str]) -> Body:
+    here = context.scope.project
+    there = args.to or here
+    after = _find_tasks(context, [one for one in changed.items if isinstance(one, int)])
+    rows, lines = [], []
+    for one in changed.items:
+        row, line = _show(after[one] if isinstance(one, int) else one, here, there)
+        rows.append(row)
+        lines.append(line)
+    done = "Updated" if not args.to else f"{'Copied' if args.copy else 'Moved'} to project '{args.to}'"
+    structured: dict[str, Any] = {"project": here, "items": rows}
+    text = [f"{done}:", *lines]
+    if args.status == "completed":
+        notes = [*notes, *(_tell_blockers(after[number]) for number in changed.closed if after[number].open_blockers)]
+    if unblocked := _find_unblocked(context, changed.closed):
+        structured["ready"] = [task_answers.make_row(task, here) for task in unblocked]
+        text += ["Ready now:", *(task_answers.format_task(task, here) for task in unblocked)]
+    if args.to and not args.copy and any(not isinstance(one, int) for one in changed.items):
+        notes = [*notes, f"The originals of prompts and documents are in the trash of project '{here}'."]
+    return shared.reply("\n".join(text), structured, notes=notes)
+
+
+def _show(one: Prompt | Resource | TaskDetails, here: str, there: str) -> tuple[dict[str, Any], str]:
+    """A changed item as a row and as a line."""
+    if isinstance(one, TaskDetails):
+        row = to_builtins(task_answers.make_row(one, here, is_echo=True))
+        return row, f"{task_answers.format_task(one, here)}, version {one.version}"
+    elsewhere = {} if there == here else {"project": there}
+    if isinstance(one, Prompt):
+        prompt = prompt_answers.echo_prompt(one)
+        return {"kind": "prompt", **to_builtins(prompt), **elsewhere}, prompt_answers.format_row(prompt)
+    document = resource_answers.echo_resource(one)
+    return {"kind": "resource", **to_builtins(document), **elsewhere}, resource_answers.format_row(document)
+
+
+def _tell_blockers(task: TaskDetails) -> str:
+    return f"#{task.number} was still blocked by {', '.join(task_answers.list_blockers(task))}."
+
+
+def _find_tasks(context: Context, numbers: Sequence[int]) -> dict[int, TaskDetails]:
+    return {task.number: task for task in tasks.list_some(context.tx, context.scope, numbers)}
+
+
+def _find_unblocked(context: Context, closed: Sequence[int]) -> list[TaskDetails]:
+    """The tasks that are ready now that others are closed, each once."""
+    found = {
+        task.number: task
+        for number in closed
+        for task in tasks.list_blocked(context.tx, context.scope, number)
+        if task.is_ready
+    }
+    return [found[number] for number in sorted(found)]
+
+
+# -- table -----------------------------------------------------------------------------------------------------
+
+_ROWS = {"type": "array"}
+
+TOOLS = (
+    shared.make_tool(
+        "",
+        update_items,
+        "Tag, complete, cancel, reopen, move or copy many items, all or none",
+        UpdateItems,
+        shared.answer_with(items=_ROWS),
+        shared.UPDATES,
+        at_least_one=("tags", "status", "to"),
+    ),
+    shared.make_tool(
+        "",
+        delete,
+        "Delete prompts, documents, tasks, all or none; restore brings back",
+        Delete,
+        shared.answer_with(deleted=_ROWS),
+        shared.DELETES,
+    ),
+)

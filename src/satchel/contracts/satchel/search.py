@@ -1,0 +1,59 @@
+"""Search: the tool that finds prompts, documents and tasks by words."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from satchel.contracts.contract import Body, Context
+from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.schema import hidden
+
+# -- inputs -----------------------------------------------------------------------------------------------------
+
+Words = Annotated[str, Meta(description='In "quotes": literally', extra=hidden(max_length=1000, is_blank_refused=True))]
+Kind = Annotated[
+    Literal["prompt", "document", "task", "resource"], Meta(extra_json_schema={"enum": ["prompt", "document", "task"]})
+]
+
+
+class Search(Struct):
+    query: Words
+    kind: Kind | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
+    limit: Annotated[int, Meta(le=50, extra=hidden(minimum=1))] = 10
+    cursor: shared.Cursor | UnsetType = UNSET
+
+
+# -- tool -------------------------------------------------------------------------------------------------------
+# What it does is imported with the first call: a start needs none of it.
+
+
+def search(context: Context, args: Search) -> Body:
+    from satchel.contracts.satchel import search_answers
+
+    last = decode_cursor(args.cursor, "f")
+    return search_answers.answer(context.within(args.project), args, int(last[1]) if last else 0)
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+HITS = shared.answer_with(
+    hits=shared.array_of(
+        shared.object_with(("kind", "reference"), kind=shared.STRING, reference=shared.STRING, line=shared.INTEGER)
+    ),
+    next_cursor=shared.STRING,
+)
+
+
+# -- table ------------------------------------------------------------------------------------------------------
+
+TOOLS = (
+    shared.make_tool(
+        "",
+        search,
+        "Find prompts, documents and tasks by words, best first; typos are forgiven",
+        Search,
+        HITS,
+    ),
+)

@@ -1,0 +1,192 @@
+"""Finds prompts, documents and tasks by words, or by a literal text, the best first."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from satchel.errors import WrongArgument
+from satchel.model import PromptQuery, Scope, TaskQuery
+from satchel.services import projects, prompts, rules, search_lines, search_ranking, tasks
+from satchel.services.search_query import Term
+from satchel.storage import search as rows
+from satchel.storage import search_texts as texts
+from satchel.storage.database import Tx
+from satchel.storage.search import FoundKind, IndexedItem, Place
+from satchel.storage.search_text import make_key
+from satchel.storage.search_texts import FoundText
+from satchel.storage.search_words import ItemText, make_words
+
+KINDS: Final[tuple[FoundKind, ...]] = ("prompt", "resource", "task")
+
+_BATCH = 100  # documents that are read at once for a literal text
+_MOST_DOCUMENTS = 2000
+
+
+class SearchQuery(Struct, frozen=True, kw_only=True):
+    """What is searched for, and where."""
+
+    text: str  # in double quotes: literally
+    kinds: Sequence[FoundKind] = KINDS
+    has_project: bool = False  # named by the caller, so that tasks are those of the project only
+    limit: int = 10
+    offset: int = 0
+
+
+class LibraryText(Struct, frozen=True):
+    """A prompt of a library, which is not in the store."""
+
+    name: str
+    description: str
+    text: str
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """An item that was found."""
+
+    kind: FoundKind
+    reference: str
+    title: str
+    line: int | None = None  # of the text, where the best match is in it
+    text: str = ""
+
+
+def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[LibraryText] = ()) -> tuple[list[Hit], bool]:
+    """The best hits from an offset on, and whether there are more.
+
+    Raises:
+        WrongArgument: there is nothing to search for.
+        NotFound, Forbidden: as `projects.current`.
+    """
+    text = query.text.strip()
+    literal = _read_literal(text)
+    if not text or literal == "":
+        raise WrongArgument("query", "minLength", limit=1, value=query.text)
+    project = projects.current(tx, scope).number
+    libraries = libraries if "prompt" in query.kinds else ()
+    if literal is not None:
+        return _search_literally(tx, scope, query, literal, libraries)
+    rules.check_text("query", text)
+    spaces = _find_spaces(tx, scope, query, project)
+    found = search_ranking.rank(tx, spaces, text, [_index(place, one) for place, one in enumerate(libraries)])
+    end = query.offset + query.limit
+    ranked = [one.item for one in found.items[query.offset : end]]
+    return _describe(tx, scope, project, ranked, found.terms, libraries), len(found.items) > end
+
+
+def _read_literal(text: str) -> str | None:
+    """What a query in double quotes asks for; None where it is not in quotes."""
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
+
+
+def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, project: int) -> list[int]:
+    """The spaces that a search reads, and no others."""
+    places = [Place(kind, project) for kind in ("prompt", "resource") if kind in query.kinds]
+    if "task" in query.kinds and scope.user is not None and query.has_project:
+        places.append(Place("task", project, scope.user))
+    spaces = [space for place in places if (space := rows.find_space(tx, place)) is not None]
+    if "task" in query.kinds and scope.user is not None and not query.has_project:
+        spaces += rows.task_spaces(tx, scope.user, scope.projects)
+    return spaces
+
+
+def _index(place: int, one: LibraryText) -> IndexedItem:
+    """A prompt of a library as the index would know it; its number says which it is."""
+    text = ItemText(title=one.name, description=one.description, text=one.text)
+    return IndexedItem(-1 - place, "prompt", -1 - place, make_key(one.name), "", make_words(text))
+
+
+def _describe(
+    tx: Tx,
+    scope: Scope,
+    project: int,
+    items: Sequence[IndexedItem],
+    terms: Sequence[Term],
+    libraries: Sequence[LibraryText],
+) -> list[Hit]:
+    """Items as hits, with the lines that show best why."""
+    found: dict[tuple[FoundKind, int], FoundText] = {}
+    for kind in KINDS:
+        numbers = [item.item for item in items if item.kind == kind and item.item > 0]
+        if numbers:
+            texts_found = texts.read_texts(tx, kind, numbers, scope.user or "", scope.projects)
+            found |= {(kind, one.number): one for one in texts_found}
+    for item in items:
+        if item.item < 0:
+            one = libraries[-1 - item.item]
+            found["prompt", item.item] = FoundText(item.item, one.name, one.name, one.description, one.text)
+    shared = texts.names_of_both(tx, project, [one.name for one in found.values() if one.name])
+    hits = []
+    for item in items:
+        text = found.get((item.kind, item.item))
+        if text is not None:  # a task that the index has, but the caller may not see any more
+            line = search_lines.find_line(text.text, terms)
+            hits.append(_make_hit(item.kind, text, line, is_shared=text.name in shared))
+    return hits
+
+
+def _make_hit(kind: FoundKind, one: FoundText, line: tuple[int, str] | None, *, is_shared: bool = False) -> Hit:
+    reference = f"#{one.number}" if kind == "task" else one.name
+    if is_shared:
+        reference = f"satchel://{kind}/{one.name}"
+    if line is None:
+        return Hit(
+            kind=kind,
+            reference=reference,
+            title=one.title,
+            text=search_lines.show_start(one.description or one.text),
+        )
+    return Hit(kind=kind, reference=reference, title=one.title, line=line[0], text=line[1])
+
+
+# -- literal texts ----------------------------------------------------------------------------------------------
+
+
+def _search_literally(
+    tx: Tx, scope: Scope, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
+) -> tuple[list[Hit], bool]:
+    """Items with a text literally, in any case: prompts, then documents, then tasks, the newest of each first."""
+    folded = rules.fold_query(literal)
+    wanted = query.offset + query.limit + 1
+    project = projects.current(tx, scope).number
+    found: list[tuple[FoundKind, FoundText]] = []
+    if "prompt" in query.kinds:
+        page, _ = prompts.list_page(tx, scope, PromptQuery(text=literal), limit=wanted)
+        found += _read_in_order(tx, scope, "prompt", [one.number for one in page])
+        found += [
+            ("prompt", FoundText(0, one.name, one.name, one.description, one.text))
+            for one in libraries
+            if folded in f"{one.name}\n{one.description}\n{one.text}".casefold()
+        ]
+    if "resource" in query.kinds and len(found) < wanted:
+        found += [("resource", one) for one in _scan_documents(tx, project, folded, wanted - len(found))]
+    if "task" in query.kinds and scope.user is not None and len(found) < wanted:
+        asked = TaskQuery(text=literal, filter="all", project=scope.project if query.has_project else None)
+        listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
+        found += _read_in_order(tx, scope, "task", [one.number for one in listed])
+    page_of = found[query.offset : wanted - 1]
+    shared = texts.names_of_both(tx, project, [one.name for _, one in page_of if one.name])
+    hits = [
+        _make_hit(kind, one, search_lines.find_literal_line(one.text, folded), is_shared=one.name in shared)
+        for kind, one in page_of
+    ]
+    return hits, len(found) >= wanted
+
+
+def _read_in_order(tx: Tx, scope: Scope, kind: FoundKind, numbers: Sequence[int]) -> list[tuple[FoundKind, FoundText]]:
+    found = {one.number: one for one in texts.read_texts(tx, kind, numbers, scope.user or "", scope.projects)}
+    return [(kind, found[number]) for number in numbers if number in found]
+
+
+def _scan_documents(tx: Tx, project: int, folded: str, wanted: int) -> list[FoundText]:
+    """The newest documents with a text in name, description or content; only so many documents are read."""
+    hits: list[FoundText] = []
+    before, seen = 2**62, 0
+    while seen < _MOST_DOCUMENTS and len(hits) < wanted:
+        batch = texts.read_documents(tx, project, before, _BATCH)
+        hits += [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
+        seen += len(batch)
+        if len(batch) < _BATCH:
+            break
+        before = batch[-1].number
+    return hits[:wanted]

@@ -1,0 +1,210 @@
+"""Finds the items of some spaces that have the words of a query, the best first.
+
+First come lists from the index, the items with a word at a level; then the best of these are scored exactly, by the
+words that the index keeps of them. Long lists are cut, so that a common word costs no more than a rare one.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from satchel.services.search_query import (
+    MENDED,
+    SPLIT,
+    STEM,
+    Alternative,
+    Query,
+    Term,
+    mend,
+    parse,
+    split_in_two,
+)
+from satchel.storage import search as rows
+from satchel.storage.database import Tx, WordList
+from satchel.storage.search import IndexedItem
+from satchel.storage.search_words import IMPACTS, LEVELS
+
+_MOST_LISTED = 600  # items of a list
+_MOST_TOGETHER = 200
+MOST_RANKED = 250  # items that are scored exactly
+_MOST_BYTES = 3_000_000  # of their words
+_FEW = 3  # with fewer items, a word is taken for mistyped, or for two
+_MOST_MENDED = 8  # words that a mistyped one may have meant
+_SHORTEST_STEM, _LONGEST_ENDING = 5, 4  # letters
+
+
+class RankedItem(Struct, frozen=True):
+    """An item and its score."""
+
+    score: float
+    item: IndexedItem
+
+
+class Found(Struct):
+    """What was found: the best items, and by which words."""
+
+    items: list[RankedItem]
+    terms: list[Term]
+
+
+class _List(Struct):
+    """The items with an alternative of a term at a level."""
+
+    place: int  # of the term
+    alternative: Alternative
+    level: str
+    numbers: list[int]
+    total: int
+
+
+def rank(tx: Tx, spaces: Sequence[int], text: str, others: Sequence[IndexedItem] = ()) -> Found:
+    """The items of some spaces, and of others that are not in the store, which have words of a query."""
+    query = parse(text)
+    lists = _read_lists(tx, spaces, query, 0)
+    totals = _count_all(query, lists, others)
+    weak = [place for place, total in enumerate(totals) if total < _FEW]
+    if weak:
+        lists += _mend_terms(tx, spaces, query, weak, others)
+        totals = _count_all(query, lists, others)
+    count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
+    weights = [math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0 for total in totals]
+    candidates = _choose(tx, spaces, query, lists, weights)
+    items = [*_read(tx, spaces, candidates), *others]
+    scored = [RankedItem(score_item(query, weights, item), item) for item in items]
+    best = sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, -one.item.number))
+    return Found(best[:MOST_RANKED], query.terms)
+
+
+def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> float:
+    """How well an item answers a query, by its words; 0 where it has none of them."""
+    matched = [match_term(term, item.words) for term in query.terms]
+    score = sum(weight * match for weight, match in zip(weights, matched, strict=True))
+    known = sum(weights)
+    if not score or not known:
+        return 0.0
+    coverage = sum(weight for weight, match in zip(weights, matched, strict=True) if match) / known
+    score *= 0.2 + 0.8 * coverage * coverage
+    if query.key and query.key in (item.name_key, item.title_key):
+        return score * 4
+    return score * (1.25 if query.key in item.title_key else 1)
+
+
+def match_term(term: Term, words: str) -> float:
+    """The impact of the best alternative of a term that is among the words of an item."""
+    return max((one.factor * _find_impact(one, words) for one in term.alternatives), default=0.0)
+
+
+def _find_impact(wanted: Alternative, words: str) -> float:
+    best, place = 0.0, words.find(f".{wanted.word}" if wanted.is_prefix else f".{wanted.word} ")
+    while place != -1:
+        best = max(best, IMPACTS[words[place - 1]])
+        if not wanted.is_prefix:
+            break
+        place = words.find(f".{wanted.word}", place + 1)
+    if best and wanted.also:
+        best = min(best, _find_impact(Alternative(wanted.also), words))
+    return best
+
+
+def _read_lists(tx: Tx, spaces: Sequence[int], query: Query, start: int) -> list[_List]:
+    """The lists of the alternatives of all terms, from a place among the alternatives on."""
+    wanted = [
+        (place, alternative, level)
+        for place, term in enumerate(query.terms)
+        for alternative in term.alternatives[start:]
+        for level in LEVELS
+    ]
+    asked: list[WordList] = [(level, one.word, one.is_prefix) for _, one, level in wanted]
+    found = tx.find_words(spaces, asked, _MOST_LISTED) if spaces and asked else []
+    return [_List(*one, *answer) for one, answer in zip(wanted, found, strict=False)]
+
+
+def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedItem]) -> list[int]:
+    """How many items have each term: the word itself, or where none has it, its alternatives."""
+    exact, all_of_them = [0] * len(query.terms), [0] * len(query.terms)
+    for one in lists:
+        all_of_them[one.place] += one.total
+        if one.alternative == Alternative(query.terms[one.place].word):
+            exact[one.place] += one.total
+    for place, term in enumerate(query.terms):
+        matched = sum(1 for item in others if match_term(term, item.words))
+        exact[place] += matched
+        all_of_them[place] += matched
+    return [one or other for one, other in zip(exact, all_of_them, strict=True)]
+
+
+def _mend_terms(
+    tx: Tx, spaces: Sequence[int], query: Query, weak: Sequence[int], others: Sequence[IndexedItem]
+) -> list[_List]:
+    """Add to terms that hardly any item has what they may have meant, and read the lists of that."""
+    lists: list[_List] = []
+    for place in weak:
+        term = query.terms[place]
+        more: list[Alternative] = []
+        more += (Alternative(word, MENDED) for word in _keep_known(tx, spaces, mend(term.word), others)[:_MOST_MENDED])
+        halves = list(split_in_two(term.word))
+        known = set(_keep_known(tx, spaces, sorted({half for pair in halves for half in pair}), others))
+        more += (Alternative(first, SPLIT, also=second) for first, second in halves if {first, second} <= known)
+        stem = term.word[: max(_SHORTEST_STEM, len(term.word) - _LONGEST_ENDING)]
+        if len(stem) < len(term.word):
+            more.append(Alternative(stem, STEM, is_prefix=True))
+        term.alternatives += more
+        part = Query(query.key, [Term(term.word, more)])
+        for one in _read_lists(tx, spaces, part, 0):
+            one.place = place
+            lists.append(one)
+    return lists
+
+
+def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequence[IndexedItem]) -> list[str]:
+    """Those of some words that items have."""
+    if not words:
+        return []
+    known = set(rows.keep_known(tx, spaces, words)) if spaces else set()
+    if others:
+        in_others = {word[2:] for item in others for word in item.words.split()}
+        known |= in_others & set(words)
+    return [word for word in words if word in known]
+
+
+def _choose(tx: Tx, spaces: Sequence[int], query: Query, lists: Sequence[_List], weights: Sequence[float]) -> list[int]:
+    """The numbers of the items that are scored exactly, those first that promise most."""
+    best: list[dict[int, float]] = [{} for _ in query.terms]
+    valued = [(weights[one.place] * one.alternative.factor * IMPACTS[one.level], one) for one in lists]
+    for value, one in sorted(valued, key=lambda pair: -pair[0]):
+        known = best[one.place]
+        for number in one.numbers:
+            known.setdefault(number, value)
+    scores: dict[int, float] = {}
+    for known in best:
+        for number, value in known.items():
+            scores[number] = scores.get(number, 0.0) + value
+    promising = sorted(scores, key=lambda number: (-scores[number], -number))[:MOST_RANKED]
+    if len(query.terms) > 1 and any(one.total > len(one.numbers) for one in lists):
+        together = _find_together(tx, spaces, query, weights)
+        promising = [*together, *(number for number in promising if number not in set(together))]
+    return promising
+
+
+def _find_together(tx: Tx, spaces: Sequence[int], query: Query, weights: Sequence[float]) -> list[int]:
+    """Items that have several of the terms, where some lists were cut: with all of them, else with the rarest two."""
+    terms = [(term, weight) for term, weight in zip(query.terms, weights, strict=True) if weight]
+    terms.sort(key=lambda pair: -pair[1])
+    words = [(term.word, False) for term, _ in terms]
+    found = tx.find_together(spaces, words, _MOST_TOGETHER) if len(words) > 1 else []
+    for other in words[1:] if len(words) > 2 and len(found) < _FEW else ():
+        found += tx.find_together(spaces, [words[0], other], _MOST_TOGETHER // 4)
+    return list(dict.fromkeys(found))
+
+
+def _read(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[IndexedItem]:
+    """Items of the index, as many as can be scored in time."""
+    items: list[IndexedItem] = []
+    size = 0
+    rest = iter(numbers)
+    while (batch := list(islice(rest, 100))) and size < _MOST_BYTES:
+        items += rows.read_items(tx, spaces, batch)
+        size = sum(len(item.words) for item in items)
+    return items

@@ -1,0 +1,31 @@
+"""Queries for a new session: when its client last changed something, and which tags are in use."""
+
+from satchel.storage.database import Tx
+
+
+def last_change_by(tx: Tx, user: str, client: str) -> str | None:
+    """When a client of a user last changed something; None where it never did, or history does not know."""
+    sql = """
+        select at from revisions where number = (
+            select max(newest) from (
+                select (select max(number) from revisions where author = a.number) as newest
+                from authors a where user_id = :user and client = :client
+            ) as by_author
+        )
+    """
+    row = tx.one(sql, user=user, client=client)
+    return row[0] if row else None
+
+
+def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
+    """The tags that most prompts of a project and open tasks of an owner in it have, the most frequent first."""
+    sql = """
+        select tag from (
+            select tag from prompt_tags where project = :project
+            union all
+            select g.tag from tasks t join task_tags g on g.task = t.number
+            where t.owner = :owner and t.project = :project and t.completed_at is null
+        ) as used
+        group by tag order by count(*) desc, tag limit :limit
+    """
+    return [tag for (tag,) in tx.all(sql, project=project, owner=owner, limit=limit)]

@@ -1,0 +1,56 @@
+"""The texts of items that a search found, and those that have a text literally."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from satchel.storage.database import Tx
+from satchel.storage.search import FoundKind
+from satchel.storage.search_text import MAX_INDEXED
+from satchel.storage.tasks import CONFINED, Allowed, confine
+
+_PROMPTS = "select number, name, title, description, substr(content, 1, :longest) from prompts where number in :numbers"
+_RESOURCES = """
+    select number, name, name, description, coalesce(substr(content, 1, :longest), '') from resources
+    where number in :numbers
+"""
+_TASKS = f"""
+    select number, '', title, null, coalesce(description, '') from tasks
+    where owner || '' = :owner and number in :numbers and {CONFINED}
+"""
+_DOCUMENTS = """
+    select number, name, description, content from resources
+    where project = :project and number < :before order by number desc limit :batch
+"""
+
+
+class FoundText(Struct, frozen=True):
+    """What a hit shows of an item."""
+
+    number: int
+    name: str  # empty for a task
+    title: str
+    description: str | None
+    text: str
+
+
+def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
+    """Some items of a kind; of tasks only those of an owner in the allowed projects."""
+    sql = {"prompt": _PROMPTS, "resource": _RESOURCES, "task": _TASKS}[kind]
+    rows = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(allowed))
+    return [FoundText(*row) for row in rows]
+
+
+def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
+    """The resources of a project before a number, the newest first."""
+    rows = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)
+    return [FoundText(number, name, name, description, text or "") for number, name, description, text in rows]
+
+
+def names_of_both(tx: Tx, project: int, names: Sequence[str]) -> set[str]:
+    """Those of some names that a prompt and a resource of a project have."""
+    sql = """
+        select p.name from prompts p join resources r on r.project = p.project and r.name = p.name
+        where p.project = :project and p.name in :names
+    """
+    return {name for (name,) in tx.all(sql, project=project, names=list(names))}

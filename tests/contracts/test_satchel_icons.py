@@ -1,0 +1,52 @@
+"""Icons of the contract satchel: small, drawn, and only for clients whose revision has them."""
+
+import xml.etree.ElementTree as ElementTree
+from base64 import b64decode
+from collections.abc import Callable
+
+import pytest
+
+from satchel.contracts import CONTRACTS, load
+from satchel.contracts.satchel.icons import ICONS
+from tests.support.stdio import META, NEWEST, REVISIONS, Server
+
+TOOLS = {tool.name: tool for tool in load("satchel").tools}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_server_and_its_tools_have_icons_where_the_revision_has(
+    store: str, serve: Callable[..., Server], revision: str
+) -> None:
+    client = serve("satchel", store)
+    if revision == NEWEST:
+        about = client.request("server/discover")["result"]["_meta"][f"{META}serverInfo"]
+    else:
+        about = client.initialize(revision)["result"]["serverInfo"]
+    has_icons = revision >= "2025-11-25"
+    assert about.get("icons") == ([{"src": ICONS[""]}] if has_icons else None)
+    result = client.request("tools/list")["result"]
+    for tool in result["tools"]:
+        assert tool.get("icons") == ([{"src": ICONS[TOOLS[tool["name"]].toolset]}] if has_icons else None)
+    if revision == NEWEST:  # every result says who the server is, so it does without
+        assert set(result["_meta"][f"{META}serverInfo"]) == {"name", "version"}
+
+
+def test_every_listed_tool_has_a_title_annotations_and_an_icon() -> None:
+    for tool in TOOLS.values():
+        assert tool.title and tool.annotations and tool.toolset in ICONS, tool.name
+
+
+@pytest.mark.parametrize("icon", ICONS.values())
+def test_an_icon_is_a_small_drawing_without_scripts(icon: str) -> None:
+    kind, _, data = icon.partition(",")
+    assert kind == "data:image/svg+xml;base64" and len(icon) <= 300
+    root = ElementTree.fromstring(b64decode(data, validate=True))
+    svg = "{http://www.w3.org/2000/svg}"
+    assert [element.tag for element in root.iter()] == [f"{svg}svg", f"{svg}path"]
+
+
+@pytest.mark.parametrize("name", [name for name in CONTRACTS if name != "satchel"])
+def test_the_other_contracts_have_none(name: str) -> None:
+    contract = load(name)
+    assert contract.list_icons("") is None
+    assert all("icons" not in contract.describe_tool(tool) for tool in contract.tools)
