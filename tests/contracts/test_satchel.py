@@ -189,7 +189,7 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Server) -> None:
 
 def test_a_task_is_meant_by_number_id_or_title(client: Server, store: str) -> None:
     ok(client, "add_task", title="First")
-    id = task_id(store, 1)
+    id: Any = task_id(store, 1)
     ok(client, "add_task", title="Same")
     ok(client, "add_task", title="Same")
     for reference in (1, "1", "#1", " #1 ", id, id.upper(), "First", "satchel://task/1"):

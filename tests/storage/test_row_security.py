@@ -10,7 +10,7 @@ from psycopg import errors
 
 from satchel.errors import StoreFailed
 from satchel.model import PromptDraft, PromptPatch, PromptQuery, ResourceDraft, Scope
-from satchel.services import projects, prompts, resources
+from satchel.services import projects, prompts, resources, task_notes
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
 from tests.support.postgres import PostgresServer
@@ -19,7 +19,7 @@ from tests.support.stdio import Server
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
-OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values")
+OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "task_claims", "retry_keys")
 SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources", "links")
 SAME_FOR_ALL = {"settings", "tokens", "authors", "satchel_schema"}  # the role does not change or delete them
 
@@ -42,6 +42,11 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             """
             tx.run(sql, owner=user)
             tx.run("insert into argument_values values (:owner, 'p', 'a', 'v', :now)", owner=user, now=NOW)
+            tx.run("insert into task_claims select number, owner, 'h', 'k', '', 1 from tasks where owner = :o", o=user)
+            tx.run("insert into retry_keys values (:owner, 't', 'k', 'd', '', :now)", owner=user, now=NOW)
+            scope = Scope(user=user)
+            for (number,) in tx.all("select number from tasks where owner = :owner", owner=user):
+                task_notes.add(tx, scope, number, "A note")
         for name in ("a", "b"):
             projects.add(tx, name)
             scope = Scope(project=name)
@@ -114,6 +119,10 @@ def test_no_row_is_given_to_another_user(app: psycopg.Connection[Any], table: st
         f"insert into argument_values values ('{BOB}', 'p', 'a', 'x', '')",
         f"insert into links (task, owner, part, to_kind, to_key) values (:his, '{ADA}', 'text', 'task', '1')",
         f"insert into links (task, owner, part, to_kind, to_key) values (:mine, '{BOB}', 'text', 'task', '1')",
+        f"insert into task_claims values (:his, '{ADA}', 'h', 'k', '', 1) on conflict do nothing",
+        f"insert into task_notes (task, owner, author, at, text) values (:his, '{ADA}', 1, '', 'x')",
+        f"insert into task_notes (task, owner, author, at, text) values (:mine, '{BOB}', 1, '', 'x')",
+        f"insert into retry_keys values ('{BOB}', 't', 'x', 'd', '', '')",
     ],
 )
 def test_nothing_is_hung_on_another_users_rows(roles: tuple[str, str], app: psycopg.Connection[Any], sql: str) -> None:
@@ -236,6 +245,15 @@ def test_settings_do_not_outlive_their_transaction_in_the_pool(database: Databas
         assert names(database, Scope(projects=())) == []
     with database.read(ada) as tx:
         assert tx.all("select distinct title from tasks") == [("T",)]
+
+
+def test_a_user_sees_their_own_notes_and_changes_none(app: psycopg.Connection[Any]) -> None:
+    become(app, ADA)
+    assert app.execute("select owner, text from task_notes").fetchall() == [(ADA, "A note")] * 2
+    for sql in ("update task_notes set text = 'x'", "delete from task_notes"):
+        with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
+            app.execute(sql.encode())
+        app.rollback()
 
 
 def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:

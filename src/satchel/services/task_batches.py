@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from satchel.errors import EntryRefused, Refused, WrongArgument
 from satchel.model import Scope, TaskDetails, TaskDraft, TaskPatch
-from satchel.services import tasks
+from satchel.services import projects, tasks
 from satchel.services.task_lines import TaskLine, place_of
 from satchel.storage.database import Tx
 
@@ -16,7 +16,10 @@ def add_all(
 
     Raises:
         EntryRefused: one cannot be added; the cause is as `tasks.add` raises it, or tasks would wait for each other.
+        NotFound, Forbidden: as `projects.get`, about `project`.
     """
+    if project is not None and not all(line.project for line in lines):
+        projects.get(tx, scope, project)
     labels = _number_labels(lines)
     waits = [_list_earlier(line, index, labels, len(lines)) for index, line in enumerate(lines)]
     added: dict[int, TaskDetails] = {}

@@ -1,0 +1,416 @@
+"""The tools for tasks of the contract satchel: both faces of every answer, whole, on both engines."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import msgspec
+import pytest
+
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.satchel import HINT, Like, ok, refusal, result_of, text
+from tests.support.stdio import NEWEST, Server
+
+ADA = "550e8400-e29b-41d4-a716-446655440000"
+MINUTE = Like(r"20\d\d-\d\d-\d\dT\d\d:\d\dZ")
+HOLDER = Like(r"satchel-tests [0-9a-f]{4}")
+
+
+@pytest.fixture
+def own(store: str, serve: Callable[..., Server]) -> Server:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "web")
+    database.close()
+    return serve("satchel", store, NEWEST, "--user", ADA)
+
+
+@pytest.fixture
+def other(store: str, serve: Callable[..., Server], own: Server) -> Server:
+    """Another agent of the same user."""
+    return serve("satchel", store, NEWEST, "--user", ADA)
+
+
+def faces(client: Server, tool: str, **arguments: Any) -> tuple[str, Any]:
+    """The text and the value of an answer that must be a success."""
+    result = result_of(client, tool, arguments)
+    assert result["isError"] is False, result
+    [content] = result["content"]
+    return content["text"], result["structuredContent"]
+
+
+# -- adding -----------------------------------------------------------------------------------------------------
+
+
+def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Server) -> None:
+    lines = [
+        "- [ ] Write docs !high due:2026-12-01 +docs",
+        "#7 Test @web after:1\n  With care\n\n  - and twice",
+        "Learn \\+1 after:#7",
+        "- [x] Done",
+    ]
+    said, value = faces(own, "add_tasks", lines=lines)
+    assert said == (
+        "Added:\n#1 Write docs !high due:2026-12-01 +docs\n#2 Test @web after:#1\n#3 Learn \\+1 after:#2\n#4 [x] Done"
+    )
+    assert value == {
+        "project": "default",
+        "tasks": [
+            {"number": 1, "title": "Write docs", "priority": "high", "due": "2026-12-01", "tags": ["docs"]},
+            {"number": 2, "title": "Test", "project": "web", "blocked_by": [1]},
+            {"number": 3, "title": "Learn +1", "blocked_by": [2]},
+            {"number": 4, "title": "Done", "status": "completed"},
+        ],
+    }
+    assert ok(own, "get_task", task=2)["task"]["description"] == "With care\n\n- and twice"
+    # What is printed can be given again, as one text too.
+    again = ok(own, "add_tasks", lines=said.partition("\n")[2])["tasks"]
+    assert [{**row, "blocked_by": 0} for row in again[:3]] == [
+        {**row, "number": row["number"] + 4, "blocked_by": 0} for row in value["tasks"][:3]
+    ]
+    assert [row.get("blocked_by") for row in again] == [None, [5], [6], None]
+
+
+def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Server) -> None:
+    for lines, message, hint in [
+        (["A", "B due:soon"], "lines[1]: due must be a day like 2026-11-30.", HINT),
+        (["A", "B", "C @wep"], "lines[2]: Project 'wep' does not exist.", "Did you mean web?"),
+        (["A after:#9"], "lines[0]: Task 9 does not exist.", HINT),
+        (["A after:2"], "lines[0]: There is no line 2: there are 1.", "Write an existing task with #."),
+        (["A", "after:1"], "lines[1]: title must not be empty.", HINT),
+        (["A +a!b", "[~] B"], "lines[1]: A new task cannot be in progress.", HINT),
+    ]:
+        error = refusal(own, "add_tasks", lines=lines)
+        assert (error["message"], error["hint"], error["argument"]) == (message, hint, "lines")
+    assert refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "A call adds at most 200 tasks."
+    assert refusal(own, "add_tasks", lines="\n \n")["message"] == "There is no task in lines."
+    assert refusal(own, "add_tasks", lines=["A"], project="wep")["message"] == "Project 'wep' does not exist."
+    assert ok(own, "list_tasks", status="all")["tasks"] == []
+
+
+def test_a_key_makes_a_repeated_call_the_same_call(own: Server, other: Server) -> None:
+    first = faces(own, "add_tasks", lines=["A", "B"], key="k1")
+    note = "The call with the key 'k1' was made before; nothing was added now."
+    for client in (own, other):
+        again = faces(client, "add_tasks", lines=["A", "B"], key="k1")
+        assert again == (f"{first[0]}\n{note}", {**first[1], "notes": [note]})
+    for arguments in ({"lines": ["A"]}, {"lines": ["A", "B"], "project": "web"}):
+        assert refusal(own, "add_tasks", **arguments, key="k1") == {
+            "code": "conflict",
+            "message": "The key 'k1' was used for another input.",
+            "hint": "Choose another key, or repeat the call as it was.",
+            "argument": "key",
+        }
+    # A call that failed is not remembered.
+    assert refusal(own, "add_tasks", lines=["C due:x"], key="k2")["code"] == "invalid_argument"
+    assert [row["number"] for row in ok(own, "add_tasks", lines=["C"], key="k2")["tasks"]] == [3]
+    assert len(ok(own, "list_tasks")["tasks"]) == 3
+
+
+def test_progress_is_reported_while_many_tasks_are_added(own: Server) -> None:
+    meta = {"progressToken": "p"}
+    params = {"name": "add_tasks", "arguments": {"lines": ["x"] * 120}, "_meta": meta}
+    identity = own.ask("tools/call", params)
+    seen = []
+    while (message := own.read()).get("id") != identity:
+        seen.append((message["params"]["progress"], message["params"]["total"], message["params"]["message"]))
+    assert seen == [(50, 120, "50 of 120 tasks"), (100, 120, "100 of 120 tasks")]
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+def test_the_whole_task(own: Server) -> None:
+    ok(own, "add_tasks", lines=["First", "Second !low after:1\n  Why\n  not", "Third after:2"])
+    ok(own, "update_task", task=2, note="Half done")
+    ok(own, "claim_task", task=2)
+    ok(own, "complete_task", task=1)
+    said, value = faces(own, "get_task", task="#2")
+    at = r"20\d\d-\d\d-\d\dT\d\d:\d\dZ"
+    assert said == Like(
+        rf"(?s)#2 \[~\] Second !low @default \(satchel-tests [0-9a-f]{{4}} until \d\d:\d\d\)\n"
+        rf"version 1, created {at}, updated {at}, fence 1\n\n"
+        r"Why\nnot\n\n"
+        r"Waits for:\n- #1 \[x\] First\n\n"
+        r"Blocks:\n- #3 Third\n\n"
+        rf"Notes:\n- {at} satchel-tests 1: Half done"
+    )
+    assert value == {
+        "project": "default",
+        "task": {
+            "number": 2,
+            "title": "Second",
+            "status": "in_progress",
+            "version": 1,
+            "created": MINUTE,
+            "updated": MINUTE,
+            "description": "Why\nnot",
+            "priority": "low",
+            "blocked_by": [{"number": 1, "title": "First", "status": "completed"}],
+            "blocks": [{"number": 3, "title": "Third"}],
+            "holder": HOLDER,
+            "until": MINUTE,
+            "fence": 1,
+            "notes": [{"at": MINUTE, "by": "satchel-tests 1", "text": "Half done"}],
+        },
+    }
+
+
+def test_of_many_notes_the_last_are_shown(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    for number in range(52):
+        ok(own, "update_task", task=1, note=f"note {number}")
+    task = ok(own, "get_task", task=1)["task"]
+    assert (task["version"], len(task["notes"]), task["notes"][0]["text"], task["older_notes"]) == (1, 50, "note 2", 2)
+    assert "(2 older notes left out)" in text(own, "get_task", task=1)
+
+
+def test_lists_say_what_differs_from_the_usual(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B @web +x", "[-] C", "D after:1", "[x] E"])
+    ok(own, "update_task", task=1, project="")
+    said, value = faces(own, "list_tasks", status="all")
+    assert said == "#5 [x] E\n#4 D after:#1\n#3 [-] C\n#2 B +x @web\n#1 A (in no project)"
+    assert value == {
+        "project": "default",
+        "tasks": [
+            {"number": 5, "title": "E", "status": "completed"},
+            {"number": 4, "title": "D", "blocked_by": [1]},
+            {"number": 3, "title": "C", "status": "cancelled"},
+            {"number": 2, "title": "B", "tags": ["x"], "project": "web"},
+            {"number": 1, "title": "A", "project": None},
+        ],
+    }
+    for status, numbers in {
+        "ready": [1, 2],
+        "pending": [1, 2, 4],
+        "in_progress": [],
+        "completed": [5],
+        "cancelled": [3],
+    }.items():
+        assert sorted(row["number"] for row in ok(own, "list_tasks", status=status)["tasks"]) == numbers, status
+    assert text(own, "list_tasks", status="in_progress") == "No in progress tasks."
+    assert faces(own, "list_tasks", project="web") == (
+        "#2 B +x",
+        {"project": "web", "tasks": [{"number": 2, "title": "B", "tags": ["x"]}]},
+    )
+
+
+# -- changing ---------------------------------------------------------------------------------------------------
+
+
+def test_tags_and_blockers_take_signs(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B", "C +x +y after:1"])
+    row = ok(own, "update_task", task=3, tags=["+z", "-X"], blocked_by=["+B", "-#1"])["task"]
+    assert (row["tags"], row["blocked_by"], row["version"]) == (["y", "z"], [2], 2)
+    assert ok(own, "update_task", task=3, blocked_by=["+1"])["task"]["blocked_by"] == [1, 2]
+    assert ok(own, "update_task", task=3, blocked_by=[-2])["task"]["blocked_by"] == [1]
+    assert ok(own, "update_task", task=3, tags=["a"])["task"]["tags"] == ["a"]
+    for argument, given in (("tags", ["+a", "b"]), ("blocked_by", ["1", "-2"])):
+        error = refusal(own, "update_task", {"task": 3, argument: given})
+        assert (error["code"], error["argument"]) == ("invalid_argument", argument)
+        assert error["hint"] == "Write +x to add, -x to remove; entries without signs replace all."
+    assert refusal(own, "update_task", task=1, blocked_by=["+3"])["message"].startswith("A task cannot wait for itself")
+
+
+def test_a_note_alone_is_an_update_and_no_version(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    assert ok(own, "update_task", task=1, note="x", expected_version=1)["task"]["version"] == 1
+    error = refusal(own, "update_task", task=1, note="y", expected_version=2)
+    assert (error["code"], error["version"]) == ("conflict", 1)
+    assert refusal(own, "update_task", task=1, note=" ")["message"] == "note must not be empty."
+    assert [note["text"] for note in ok(own, "get_task", task=1)["task"]["notes"]] == ["x"]
+
+
+def test_in_progress_is_no_status_to_set(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    assert refusal(own, "update_task", task=1, status="in_progress") == {
+        "code": "invalid_argument",
+        "message": "A task is in progress while it is claimed.",
+        "hint": "Use claim_task.",
+        "argument": "status",
+    }
+
+
+def test_completing_tells_what_it_means_for_others(own: Server, other: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B after:1", "C after:1,2", "D"])
+    assert faces(own, "complete_task", task=1) == (
+        "Completed #1 [x] A, version 2\nReady now:\n#2 B",
+        {
+            "project": "default",
+            "task": {"number": 1, "title": "A", "status": "completed", "version": 2},
+            "ready": [{"number": 2, "title": "B"}],
+        },
+    )
+    claimed = ok(other, "claim_task", task=2)
+    said, value = faces(own, "complete_task", task=3, note="early")
+    assert said == "Completed #3 [x] C after:#2, version 2\nIt was still blocked by #2."
+    assert value["notes"] == ["It was still blocked by #2."] and "ready" not in value
+    held = f"It was held by {claimed['holder']} until {claimed['until'][11:16]}."
+    said, value = faces(own, "complete_task", task=2)
+    assert (said, value["notes"]) == (f"Completed #2 [x] B, version 2\n{held}", [held])
+    assert ok(own, "update_task", task=4, status="cancelled")["task"]["status"] == "cancelled"
+    assert ok(own, "complete_task", task=4)["notes"] == ["It was cancelled."]
+    said, value = faces(own, "complete_task", task=4)
+    assert said == "Already completed #4 [x] D, version 3" and value["already_completed"] is True
+
+
+def test_cancelling_tells_what_became_ready(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B after:1"])
+    value = ok(own, "update_task", task=1, status="cancelled")
+    assert value["ready"] == [{"number": 2, "title": "B"}]
+    assert "ready" not in ok(own, "update_task", task=1, title="A again")
+
+
+def test_a_cancelled_task_is_completed_for_the_contracts_that_know_no_better(
+    own: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    ok(own, "add_tasks", lines=["[-] A"])
+    tasks = serve("tasks", store, NEWEST, "--user", ADA)
+    [row] = tasks.call("list_tasks", {"status": "completed"})["structuredContent"]["data"]
+    assert (row["title"], row["status"]) == ("A", "completed")
+    todo = serve("todo", store, NEWEST, "--user", ADA)
+    listed = todo.call("list_tasks", {"user_id": ADA, "include_completed": True})["structuredContent"]["tasks"]
+    assert [task["completed"] for task in listed] == [True]
+
+
+# -- claims -----------------------------------------------------------------------------------------------------
+
+
+def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B !urgent\n  Now"])
+    said, value = faces(own, "claim_task", minutes=5)
+    assert said == Like(
+        r"(?s)Claimed until 20\S+Z as satchel-tests [0-9a-f]{4}, fence 1:\n"
+        r"#2 \[~\] B !urgent @default \(satchel-tests .*\n\nNow"
+    )
+    assert value == {
+        "project": "default",
+        "task": {
+            "number": 2,
+            "title": "B",
+            "status": "in_progress",
+            "version": 1,
+            "created": MINUTE,
+            "updated": MINUTE,
+            "description": "Now",
+            "priority": "urgent",
+        },
+        "holder": HOLDER,
+        "until": MINUTE,
+        "fence": 1,
+    }
+    assert ok(own, "claim_task", task=2)["fence"] == 2
+    assert ok(own, "claim_task")["task"]["number"] == 1
+    assert ok(own, "list_tasks", status="in_progress")["tasks"] == [
+        {"number": 2, "title": "B", "status": "in_progress", "priority": "urgent", "holder": HOLDER, "until": MINUTE},
+        {"number": 1, "title": "A", "status": "in_progress", "holder": HOLDER, "until": MINUTE},
+    ]
+
+
+def test_others_see_who_holds_a_task_and_cannot_take_it(own: Server, other: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B after:1", "C"])
+    claimed = ok(own, "claim_task")
+    assert refusal(other, "claim_task", task=1) == {
+        "code": "conflict",
+        "message": f"Task #1 is held by {claimed['holder']} until {claimed['until']}.",
+        "hint": "Take another with claim_task, or wait until then.",
+        "holder": claimed["holder"],
+        "until": claimed["until"],
+    }
+    assert refusal(other, "claim_task", task=1, release=True)["code"] == "conflict"
+    assert faces(other, "list_tasks") == (
+        "#3 C\n1 more is held by others.",
+        {"project": "default", "tasks": [{"number": 3, "title": "C"}], "held": 1},
+    )
+    assert [row["number"] for row in ok(own, "list_tasks")["tasks"]] == [1, 3]
+    assert ok(other, "claim_task")["task"]["number"] == 3
+    assert refusal(other, "claim_task") == {
+        "code": "not_found",
+        "message": "Nothing is ready in project 'default': 1 task blocked, 2 tasks held.",
+        "hint": "See list_tasks with status pending, or try again later.",
+        "blocked": 1,
+        "held": 2,
+    }
+    assert text(own, "claim_task", task=1, release=True) == "Gave back #1, version 1"
+    assert ok(own, "claim_task", task=1, release=True)["released"] is False
+    assert refusal(own, "claim_task", release=True)["argument"] == "task"
+    assert ok(other, "claim_task", task=1)["fence"] == 2
+
+
+def test_a_fence_of_an_older_claim_is_refused(own: Server, other: Server) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    fence = ok(own, "claim_task")["fence"]
+    ok(own, "claim_task", task=1, release=True)
+    newer = ok(other, "claim_task")
+    for tool, more in (("complete_task", {}), ("update_task", {"title": "x"}), ("update_task", {"note": "x"})):
+        assert refusal(own, tool, {"task": 1, "fence": fence, **more}) == {
+            "code": "conflict",
+            "message": "The fence of task #1 is 2, not 1: it was claimed again.",
+            "hint": "Look at it with get_task: another agent may have gone on with it.",
+            "fence": 2,
+            "holder": newer["holder"],
+        }
+    assert ok(other, "complete_task", task=1, fence=2)["task"]["status"] == "completed"
+    assert refusal(own, "claim_task", task=1)["message"] == "Task #1 is completed."
+
+
+def test_without_a_task_the_claim_is_in_the_project(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A @web !urgent"])
+    assert (
+        refusal(own, "claim_task")["message"] == "Nothing is ready in project 'default': 0 tasks blocked, 0 tasks held."
+    )
+    assert ok(own, "claim_task", project="web")["project"] == "web"
+    assert refusal(own, "claim_task", project="wep")["near"] == ["web"]
+    for minutes in (0, 1441):
+        assert refusal(own, "claim_task", minutes=minutes)["argument"] == "minutes"
+
+
+# -- what it costs ----------------------------------------------------------------------------------------------
+
+
+BACKLOG = """
+Set up CI pipeline for the new repository !high
+Write integration tests for auth module
+Fix flaky login test !urgent
+Migrate database to PostgreSQL 16 !high +infra
+Review pull request from Ann
+Update dependencies
+Draft release notes for 2.4 +docs
+Add rate limiting to the public API after:2
+Document webhook payloads +docs
+Refactor settings loader
+Remove legacy feature flags
+Investigate memory leak in worker !high
+Add dark mode to dashboard
+Translate onboarding emails
+Rotate signing keys due:2026-12-01
+Benchmark search on large projects
+Clean up unused CSS
+Write postmortem for the outage !high +docs
+Add metrics for queue depth +infra
+Set up staging environment +infra
+Upgrade Node to 22
+Improve error messages in CLI
+Add pagination to audit log
+Fix timezone bug in reports
+Automate backups +infra due:2026-12-10
+Audit third-party licences
+Prepare demo for customer call
+Archive old branches
+Plan sprint 14
+"""
+
+
+def test_a_list_of_29_tasks_and_an_echo_are_small(own: Server) -> None:
+    tokenizer = import_module("rs_bpe.bpe").openai.o200k_base()  # which has no types
+
+    def count(tool: str, **arguments: Any) -> list[int]:
+        said, value = faces(own, tool, **arguments)
+        return [len(tokenizer.encode(one)) for one in (said, msgspec.json.encode(value).decode())]
+
+    assert len(ok(own, "add_tasks", lines=BACKLOG)["tasks"]) == 29
+    assert max(count("list_tasks", status="all")) <= 500
+    ok(own, "claim_task", task=25)
+    for change in ({"note": "Half done"}, {"tags": ["+soon", "+ops"]}, {"blocked_by": [1, 2]}):
+        assert max(count("update_task", task=25, **change)) <= 80

@@ -1,0 +1,231 @@
+"""Claims of tasks: who holds one, for how long, and what a fence refuses."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from satchel import clock
+from satchel.errors import NotFound, NothingReady, StaleFence, TaskClosed, TaskHeld, WrongArgument
+from satchel.model import Author, Holder, Scope, StoreChange, TaskDetails, TaskDraft, TaskPatch, TaskQuery
+from satchel.services import claims, history, projects, pruning, restoring, tasks
+from satchel.storage.database import Database, Tx
+
+ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
+BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
+ANN, BEN = Holder("ann 0001", "ann"), Holder("ben 0002", "ben")
+
+
+@contextmanager
+def later(database: Database, minutes: int) -> Iterator[Tx]:
+    """A transaction some minutes from now."""
+    with database.write(ADA) as tx:
+        tx.__dict__["now"] = clock.minutes_after(clock.now(), minutes)
+        yield tx
+
+
+def add(tx: Tx, title: str, **more: object) -> TaskDetails:
+    return tasks.add(tx, ADA, TaskDraft(title=title, **more))  # type: ignore[arg-type]
+
+
+def ready(tx: Tx, holder: Holder | None) -> list[int]:
+    query = TaskQuery(filter="ready", holder_key=None if holder is None else holder.key)
+    return [task.number for task in tasks.list_page(tx, ADA, query, limit=50)[0]]
+
+
+def test_a_claimed_task_is_in_progress_until_the_claim_runs_out(database: Database) -> None:
+    with database.write(ADA) as tx:
+        task = add(tx, "One")
+        claim = claims.take(tx, ADA, task.number, ANN, 30)
+        assert (claim.holder, claim.holder_key, claim.fence) == ("ann 0001", "ann", 1)
+        assert claim.until == clock.minutes_after(tx.now, 30)
+        held = tasks.find(tx, ADA, task.number)
+        assert (held.status, held.claim, held.version) == ("in_progress", claim, 1)
+        in_progress, _ = tasks.list_page(tx, ADA, TaskQuery(filter="in_progress"), limit=9)
+        assert list(in_progress) == [held]
+        assert [ready(tx, one) for one in (ANN, BEN, None)] == [[task.number], [], [task.number]]
+        assert [tasks.count_held(tx, ADA, TaskQuery(holder_key=one.key)) for one in (ANN, BEN)] == [0, 1]
+    with later(database, 29) as tx:
+        assert tasks.find(tx, ADA, task.number).status == "in_progress"
+    with later(database, 31) as tx:
+        assert tasks.find(tx, ADA, task.number).status == "pending"
+        assert ready(tx, BEN) == [task.number]
+        assert tasks.list_page(tx, ADA, TaskQuery(filter="in_progress"), limit=9) == ((), False)
+
+
+def test_only_its_holder_renews_a_claim_or_gives_it_back(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number = add(tx, "One").number
+        first = claims.take(tx, ADA, number, ANN, 10)
+        for act in (
+            lambda: claims.take(tx, ADA, number, BEN, 10),
+            lambda: claims.give_back(tx, ADA, number, BEN),
+        ):
+            with pytest.raises(TaskHeld) as refused:
+                act()
+            assert (refused.value.number, refused.value.claim) == (number, first)
+        renewed = claims.take(tx, ADA, number, ANN, 60)
+        assert (renewed.fence, renewed.until > first.until) == (2, True)
+        assert claims.give_back(tx, ADA, number, ANN) is True
+        assert claims.give_back(tx, ADA, number, BEN) is False
+        assert claims.take(tx, ADA, number, BEN, 10).fence == 3
+    with later(database, 11) as tx:
+        assert claims.take(tx, ADA, number, ANN, 10).fence == 4
+
+
+def test_claims_are_announced_and_are_no_versions(database: Database) -> None:
+    with database.write(ADA) as tx:
+        projects.add(tx, "house")
+        number = add(tx, "One", project="house").number
+    told = {StoreChange("task", "house", ADA.user, str(number)): None}
+    with database.write(ADA) as tx:
+        claims.take(tx, ADA, number, ANN, 10)
+        assert tx.changes == told
+    with database.write(ADA) as tx:
+        claims.give_back(tx, ADA, number, ANN)
+        assert tx.changes == told
+    with database.read(ADA) as tx:
+        _, versions, _ = history.list_versions(tx, ADA, f"#{number}")
+        assert [one.version for one in versions] == [1]
+
+
+def test_the_next_one_is_the_most_urgent_that_is_ready_and_free(database: Database) -> None:
+    with database.write(ADA) as tx:
+        projects.add(tx, "house")
+        first = add(tx, "First", project="house")
+        add(tx, "Blocked", project="house", priority="urgent", blocked_by=[first.number])
+        high = add(tx, "High", project="house", priority="high")
+        elsewhere = add(tx, "Elsewhere", priority="urgent")
+        assert claims.take_next(tx, ADA, "house", ANN, 5)[0] == high.number
+        assert claims.take_next(tx, ADA, "house", ANN, 5)[0] == first.number  # not again what the caller holds
+        with pytest.raises(NothingReady) as nothing:
+            claims.take_next(tx, ADA, "house", ANN, 5)
+        assert (nothing.value.project, nothing.value.blocked, nothing.value.held) == ("house", 1, 2)
+        assert claims.take_next(tx, ADA, None, BEN, 5)[0] == elsewhere.number
+        with pytest.raises(NotFound):
+            claims.take_next(tx, ADA, "nowhere", ANN, 5)
+        with pytest.raises(NothingReady) as nothing:
+            claims.take_next(tx, BOB, None, ANN, 5)
+        assert (nothing.value.blocked, nothing.value.held) == (0, 0)
+
+
+@pytest.mark.parametrize(("minutes", "rule"), [(0, "minimum"), (-1, "minimum"), (1441, "maximum")])
+def test_a_claim_lasts_a_minute_to_a_day(database: Database, minutes: int, rule: str) -> None:
+    with database.write(ADA) as tx:
+        number = add(tx, "One").number
+        for act in (
+            lambda: claims.take(tx, ADA, number, ANN, minutes),
+            lambda: claims.take_next(tx, ADA, None, ANN, minutes),
+        ):
+            with pytest.raises(WrongArgument) as refused:
+                act()
+            assert (refused.value.field, refused.value.rule) == ("minutes", rule)
+        for possible in (1, 1440):
+            claims.take(tx, ADA, number, ANN, possible)
+
+
+def test_what_is_closed_deleted_or_anothers_cannot_be_claimed(database: Database) -> None:
+    with database.write(ADA) as tx:
+        done, cancelled, gone = (add(tx, title).number for title in ("Done", "Cancelled", "Gone"))
+        tasks.complete(tx, ADA, done)
+        tasks.update(tx, ADA, cancelled, TaskPatch(status="cancelled"))
+        tasks.delete(tx, ADA, gone)
+        for number, status in ((done, "completed"), (cancelled, "cancelled")):
+            with pytest.raises(TaskClosed) as refused:
+                claims.take(tx, ADA, number, ANN, 5)
+            assert refused.value.status == status
+        with pytest.raises(NotFound):
+            claims.take(tx, ADA, gone, ANN, 5)
+        with pytest.raises(NotFound):
+            claims.take(tx, BOB, done, ANN, 5)
+
+
+@pytest.mark.parametrize("end", ["complete", "completed", "cancelled", "delete"])
+def test_closing_and_deleting_end_a_claim_and_its_fence_goes_on(database: Database, end: str) -> None:
+    with database.write(ADA) as tx:
+        number = add(tx, "One").number
+        claims.take(tx, ADA, number, ANN, 5)
+        if end == "complete":
+            tasks.complete(tx, ADA, number)
+        elif end == "delete":
+            tasks.delete(tx, ADA, number)
+        else:
+            tasks.update(tx, ADA, number, TaskPatch(status=end))  # type: ignore[arg-type]
+    with database.write(ADA) as tx:
+        if end == "delete":
+            restoring.restore(tx, ADA, f"#{number}")
+        else:
+            tasks.update(tx, ADA, number, TaskPatch(status="pending"))
+        assert tasks.find(tx, ADA, number).claim is None
+        assert claims.take(tx, ADA, number, BEN, 5).fence == 2
+
+
+def test_a_fence_that_is_not_the_newest_changes_nothing(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number = add(tx, "One").number
+        with pytest.raises(StaleFence) as never:
+            tasks.complete(tx, ADA, number, fence=1)
+        assert never.value.claim is None
+        old = claims.take(tx, ADA, number, ANN, 1)
+    with later(database, 2) as tx:
+        new = claims.take(tx, ADA, number, BEN, 5)
+        for act in (
+            lambda: tasks.complete(tx, ADA, number, fence=old.fence),
+            lambda: tasks.update(tx, ADA, number, TaskPatch(title="x"), fence=old.fence),
+            lambda: tasks.check_unchanged(tx, ADA, number, fence=old.fence),
+        ):
+            with pytest.raises(StaleFence) as refused:
+                act()
+            assert (refused.value.fence, refused.value.claim) == (old.fence, new)
+        tasks.check_unchanged(tx, ADA, number, 1, new.fence)
+        assert tasks.update(tx, ADA, number, TaskPatch(title="x"), fence=new.fence).title == "x"
+        assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is False
+        assert tasks.complete(tx, ADA, number, fence=new.fence)[1] is True  # as when the answer was lost
+
+
+def test_a_scope_claims_only_in_its_projects(database: Database) -> None:
+    with database.write(ADA) as tx:
+        projects.add(tx, "open")
+        projects.add(tx, "closed")
+        hidden = add(tx, "Hidden", project="closed", priority="urgent").number
+        blocked = add(tx, "Blocked", project="open", priority="high", blocked_by=[hidden]).number
+        seen = add(tx, "Seen", project="open").number
+    scope = Scope(user=ADA.user, projects=("open",))
+    with database.write(scope) as tx:
+        assert claims.take_next(tx, scope, None, ANN, 5)[0] == seen
+        with pytest.raises(NotFound):
+            claims.take(tx, scope, hidden, ANN, 5)
+        with pytest.raises(NothingReady) as nothing:
+            claims.take_next(tx, scope, None, ANN, 5)
+        assert (nothing.value.blocked, nothing.value.held) == (1, 1)
+        assert claims.take(tx, scope, blocked, ANN, 5).fence == 1
+
+
+def test_a_purge_takes_the_claim_along(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number, kept = add(tx, "One").number, add(tx, "Two").number
+        for one in (number, kept):
+            claims.take(tx, ADA, one, ANN, 5)
+    with database.write(ADA) as tx:
+        pruning.purge(tx, ADA, f"#{number}")
+        assert tx.all("select task from task_claims") == [(kept,)]
+
+
+def test_a_holder_is_named_by_its_client_and_told_apart_by_session_token_or_user() -> None:
+    token = Scope(user=ADA.user, author=Author(token="t1"))
+    holders = [
+        claims.make_holder("claude-code", "session 1", ADA),
+        claims.make_holder("claude-code", "session 2", ADA),
+        claims.make_holder("codex", "session 1", ADA),
+        claims.make_holder("claude-code", "", token),
+        claims.make_holder("claude-code", "", ADA),
+        claims.make_holder("claude-code", "", BOB),
+    ]
+    assert len({holder.key for holder in holders}) == len({holder.name for holder in holders}) == 6
+    assert holders[0] == claims.make_holder("claude-code", "session 1", token)
+    for holder in holders:
+        name, apart = holder.name.rsplit(" ", 1)
+        assert name in ("claude-code", "codex") and len(apart) == 4
+    assert claims.make_holder("", "x", ADA).name.startswith("client ")
+    assert claims.make_holder("a\0b", "x", ADA).name.startswith("client ")
+    assert len(claims.make_holder("long " * 1000, "x", ADA).name) <= 65
