@@ -250,7 +250,7 @@ def test_a_line_stays_a_line(client: Server) -> None:
     ok(client, "add_task", title="One\r\ntwo\u2028three", description="a\nb")
     ok(client, "add_prompt", title="One\ntwo", content="x")
     assert text(client, "list_tasks") == "#1 One two three"
-    assert text(client, "list_prompts", query="one") == "- one-two: One two"
+    assert text(client, "list_prompts", query="one") == "- one-two"
     assert text(client, "complete_task", task=1) == "Completed #1 [x] One two three, version 2"
     assert text(client, "delete_task", task=1) == "Deleted #1 One two three"
 
@@ -594,12 +594,12 @@ def test_wrong_arguments_are_said_one_by_one(client: Server) -> None:
 def test_as_much_as_may_be_kept_is_kept(client: Server) -> None:
     most = "ä" * (2 * 1024 * 1024)
     ok(client, "add_prompt", title="x" * 200, content=most, name="n" * 255, description="d" * 10_000)
-    assert ok(client, "get_prompt", prompt="x" * 200)["prompt"]["content"] == most
+    assert ok(client, "get_prompt", prompt="x" * 200, whole=True)["prompt"]["content"] == most
     ok(client, "add_resource", name="r" * 255, content=most)
     assert ok(client, "read_resource", resource="r" * 255)["resource"]["size"] == 4 * 1024 * 1024
     blob = base64.b64encode(bytes(4 * 1024 * 1024)).decode()
     ok(client, "add_resource", name="b", content=blob, mime_type="application/zip")
-    assert ok(client, "read_resource", resource="b")["resource"]["blob"] == blob
+    assert result_of(client, "read_resource", {"resource": "b"})["content"][1]["resource"]["blob"] == blob
     ok(client, "add_task", title="𝔱" * 500, description="d" * 10_000)
     assert ok(client, "complete_task", task="𝔱" * 500)["task"]["number"] == 1
 
@@ -692,7 +692,7 @@ def test_the_oldest_clients_get_the_texts(store: str, serve: Callable[..., Serve
     client = serve("satchel", store, OLDEST)
     params = {"name": "add_prompt", "arguments": {"title": "Hello", "content": "World"}}
     assert answered(client, "tools/call", params)["result"] == {
-        "content": [{"type": "text", "text": "Added prompt 'hello' to project 'default'."}],
+        "content": [{"type": "text", "text": "Added to project 'default':\n- hello version 1"}],
         "isError": False,
     }
     failed = answered(client, "tools/call", {"name": "get_prompt", "arguments": {"prompt": "x"}})["result"]

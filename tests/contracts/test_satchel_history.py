@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.model import Scope
-from satchel.services import projects
+from satchel.services import projects, prompts
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, refusal, task_id
 from tests.support.stdio import NEWEST, Server
@@ -37,7 +37,7 @@ def test_an_elided_edit_is_undone_in_one_call(own: Server) -> None:
         "from_version": 1,
         "changed": True,
     }
-    prompt = ok(own, "get_prompt", prompt="rules")["prompt"]
+    prompt = ok(own, "get_prompt", prompt="rules", whole=True)["prompt"]
     assert (prompt["content"], prompt["tags"], prompt["description"]) == (LONG, ["a"], "All of them")
 
 
@@ -127,12 +127,13 @@ def test_what_any_contract_deletes_comes_back(own: Server, store: str, serve: Ca
     restored = ok(own, "restore", item="tea")["restored"]
     assert restored == {"kind": "prompt", "item": "tea", "version": 3, "from_version": 1, "changed": True}
     after = ok(own, "get_prompt", prompt="tea")["prompt"]
-    assert after == before | {"version": 3, "updated_at": after["updated_at"]}
+    assert after == before | {"version": 3, "updated": after["updated"]}
     ok(own, "add_resource", name="notes", content="AAEC", mime_type="image/png", description="A picture")
     document = ok(own, "read_resource", resource="notes")
     ok(own, "delete_resource", resource="notes")
     ok(own, "restore", item="notes")
-    assert ok(own, "read_resource", resource="notes")["resource"]["uri"] == document["resource"]["uri"]
+    after = ok(own, "read_resource", resource="notes")["resource"]
+    assert after == document["resource"] | {"version": 3, "updated": after["updated"]}
 
 
 def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Server) -> None:
@@ -148,9 +149,12 @@ def test_a_task_comes_back_with_number_tags_and_blockers_both_ways(own: Server) 
         assert new == old | {name: new[name] for name in ("version", "updated")}
 
 
-def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Server) -> None:
+def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Server, store: str) -> None:
     ok(own, "add_prompt", title="Tea", content="green")
-    gone = ok(own, "get_prompt", prompt="tea")["prompt"]["id"]
+    database = open_database(store)
+    with database.read() as tx:
+        gone = prompts.get_by_name(tx, Scope(), "tea").id
+    database.close()
     ok(own, "delete_prompt", prompt="tea")
     ok(own, "add_prompt", title="Tea", content="black")
     restored = ok(own, "restore", item=gone)["restored"]

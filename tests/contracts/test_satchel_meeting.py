@@ -10,7 +10,7 @@ import pytest
 
 from satchel.services import projects
 from satchel.storage.database import open_database
-from tests.support.satchel import make_library, ok, refusal, task_id
+from tests.support.satchel import TIME, make_library, ok, refusal, task_id
 from tests.support.stdio import NEWEST, Server, plain
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -45,14 +45,17 @@ def body(client: Server, tool: str, **arguments: Any) -> Any:
 def test_a_prompt_is_met_everywhere(at: Callable[[str], Server]) -> None:
     own, store, mcpkg = at("satchel"), at("prompt-store"), at("mcpkg")
     added = ok(own, "add_prompt", title="Tea time", content="Boil", tags=["Kitchen"], description="How")["prompt"]
-    got = body(store, "get_prompt", id=added["id"])
+    assert added == {"name": "tea-time", "version": 1, "tags": ["kitchen"]}
+    [listed] = body(store, "list_prompts")["prompts"]
+    id = listed["id"]
+    got = body(store, "get_prompt", id=id)
     assert got == {
-        "id": added["id"],
+        "id": id,
         "title": "Tea time",
         "content": "Boil",
         "tags": ["kitchen"],
-        "created_at": added["created_at"],
-        "updated_at": added["updated_at"],
+        "created_at": TIME,
+        "updated_at": TIME,
     }
     listed = plain(mcpkg.request("prompts/list")["result"])["prompts"]
     assert listed == [{"name": "tea-time", "description": "How"}]
@@ -63,14 +66,14 @@ def test_a_prompt_is_met_everywhere(at: Callable[[str], Server]) -> None:
     seen = ok(own, "get_prompt", prompt="Tea time")["prompt"]
     assert (seen["content"], seen["version"]) == ("Boil fresh water", 2)
     assert refusal(own, "update_prompt", prompt="tea-time", title="x", expected_version=1)["version"] == 2
-    body(store, "update_prompt", id=added["id"], title="Teatime", content="Boil", tags=["late"])
+    body(store, "update_prompt", id=id, title="Teatime", content="Boil", tags=["late"])
     assert ok(own, "list_prompts", tags=["late"])["prompts"][0]["title"] == "Teatime"
     assert ok(own, "list_tags")["tags"] == [{"name": "late", "prompts": 1}]
 
     body(mcpkg, "create_prompt", name="from.mcpkg", content="{{ literal }}")
-    assert ok(own, "render_prompt", prompt="from.mcpkg", arguments={"literal": "x"})["text"] == "{{ literal }}"
+    assert ok(own, "render_prompt", prompt="from.mcpkg")["text"] == "{{ literal }}"
     other = body(store, "add_prompt", title="From the store", content="needle here")
-    assert ok(own, "list_prompts", query="NEEDLE")["prompts"][0]["id"] == other["id"]
+    assert ok(own, "list_prompts", query="NEEDLE")["prompts"] == [{"name": "from-the-store"}]
     ok(own, "delete_prompt", prompt=other["id"])
     assert store.call("get_prompt", id=other["id"])["isError"] is True
     ok(own, "delete_prompt", prompt="Teatime")
@@ -81,7 +84,8 @@ def test_a_resource_is_met_in_both(at: Callable[[str], Server]) -> None:
     own, mcpkg = at("satchel"), at("mcpkg")
     blob = base64.b64encode(bytes(range(9))).decode()
     added = ok(own, "add_resource", name="logo", content=blob, mime_type="image/png", description="A picture")
-    uri = added["resource"]["uri"]
+    assert added["resource"] == {"name": "logo", "size": 9, "version": 1, "mime_type": "image/png"}
+    uri = "satchel://resource/logo"
     entry = {"uri": uri, "name": "logo", "mimeType": "image/png", "description": "A picture"}
     [listed] = plain(mcpkg.request("resources/list")["result"])["resources"]
     assert {key: listed[key] for key in entry} == entry

@@ -79,6 +79,9 @@ def filled(store: str) -> str:
     return store
 
 
+NO_TASK = "The prompt needs a value for task. Give the number of a task."
+
+
 def wrong(details: str) -> dict[str, Any]:
     return {"error": {"code": -32602, "message": f"Invalid params: {details}", "data": {"details": details}}}
 
@@ -142,11 +145,22 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
         assert (message["role"], message["content"]["type"]) == ("user", "text")
         return result["description"], message["content"]["text"]
 
-    assert got("greeting", tone="{{ dry }}") == ("Greeting", "Hello, {{ dry }} ")
-    assert got("literal-x", x="y") == ("As it is", "{{ x }}")
+    assert got("greeting", tone="dry", project="{{ x }}") == ("Greeting", "Hello, dry {{ x }}")
+    assert got("literal-x") == ("As it is", "{{ x }}")
     assert got("Literal {{ x }}") == ("As it is", "{{ x }}")
     assert got("desk:letter", to="Ann") == ("About letter", "Dear Ann")
-    assert ask("prompts/get", name="greeting") == wrong("Missing required argument: tone")
+    assert ask("prompts/get", name="greeting") == wrong(
+        "The prompt needs a value for tone. Give it in arguments, by name."
+    )
+    assert ask("prompts/get", name="greeting", arguments={"tone": "cold"}) == wrong(
+        "tone must be one of warm, dry, Wry. Choose one of them."
+    )
+    assert ask("prompts/get", name="greeting", arguments={"tone": "dry", "projet": "x"}) == wrong(
+        "Prompt 'greeting' has no argument 'projet'. Did you mean project? It takes tone, project?."
+    )
+    assert ask("prompts/get", name="literal-x", arguments={"x": "y"}) == wrong(
+        "Prompt 'literal-x' has no argument 'x'. It takes none."
+    )
     unknown = ask("prompts/get", name="greating")["error"]
     assert unknown == {
         "code": -32602,
@@ -156,11 +170,14 @@ def test_prompts_are_got(filled: str, ask: Callable[..., Any]) -> None:
     assert ask("prompts/get", name="zzzz")["error"]["data"] == {"name": "zzzz"}
 
 
-def test_a_broken_template_is_an_error_of_the_request(shelf: Path, ask: Callable[..., Any]) -> None:
-    broken = {"title": "Broken", "content": "\n\n{{ x", "arguments": [{"name": "x"}]}
-    ask("tools/call", name="add_prompt", arguments=broken)
-    details = ask("prompts/get", name="broken")["error"]["data"]["details"]
-    assert details.startswith("Prompt 'broken' cannot be filled in at line 3: ")
+def test_a_broken_template_is_an_error_of_the_request(filled: str, shelf: Path, ask: Callable[..., Any]) -> None:
+    database = open_database(filled)
+    with database.write(Scope(user=ANN)) as tx:  # another contract, or the command line, proves no template
+        broken = PromptDraft(title="Broken", content="\n\n{{ x", arguments=[Argument("x", None, False)])
+        prompts.add(tx, Scope(user=ANN), broken)
+    database.close()
+    error = ask("prompts/get", name="broken")["error"]
+    assert error["message"].startswith("Invalid params: Prompt 'broken' cannot be filled in at line 3: ")
     (shelf / "desk" / "prompts" / "plain.md").unlink()
     assert ask("prompts/get", name="desk:plain") == wrong("The file of prompt 'desk:plain' is missing.")
 
@@ -204,9 +221,9 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
                 }
             ],
         }
-    assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
-    assert ask("prompts/get", name="start-task", arguments={"task": ""}) == wrong("Missing required argument: task")
-    assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task") == wrong(NO_TASK)
+    assert ask("prompts/get", name="start-task", arguments={"task": ""}) == wrong(NO_TASK)
+    assert ask("prompts/get", name="start-task", arguments={"task": " "}) == wrong(NO_TASK)
     assert ask("prompts/get", name="start-task", arguments={"task": "plan"})["error"] == {
         "code": -32602,
         "message": "Task 'plan' not found. Did you mean #2?",
@@ -248,7 +265,7 @@ def test_a_stored_prompt_called_start_task_is_reached_by_tools_only(store: str, 
         prompts.add(tx, Scope(), PromptDraft(title="Start task", content="mine"))  # as another contract does it
     database.close()
     assert [one for one in ask("prompts/list")["prompts"] if one["name"] == "start-task"] == [START]
-    assert ask("prompts/get", name="start-task") == wrong("Missing required argument: task")
+    assert ask("prompts/get", name="start-task") == wrong(NO_TASK)
     read = ask("resources/read", uri="satchel://prompt/start-task")
     assert read["contents"][0]["text"] == "mine"
     rendered = ask("tools/call", name="render_prompt", arguments={"prompt": "start-task"})
@@ -418,10 +435,14 @@ def test_arguments_are_completed(filled: str, ask: Callable[..., Any]) -> None:
 def test_values_given_before_are_offered_again_to_the_same_user(filled: str, ask: Callable[..., Any]) -> None:
     for value in ("Ada", "Grace", "Adele"):
         ask("prompts/get", name="desk:letter", arguments={"to": value})
-    ask("tools/call", name="render_prompt", arguments={"prompt": "greeting", "arguments": {"tone": "stern"}})
+    ask(
+        "tools/call",
+        name="render_prompt",
+        arguments={"prompt": "greeting", "arguments": {"tone": "Wry", "project": "stern"}},
+    )
     assert complete(ask, "desk:letter", "to") == ["Adele", "Grace", "Ada"]
     assert complete(ask, "desk:letter", "to", "ad") == ["Adele", "Ada"]
-    assert complete(ask, "greeting", "tone", "s") == ["stern"]
+    assert complete(ask, "greeting", "project", "s") == ["stern"]
     assert complete(ask, "greeting", "tone")[:3] == ["warm", "dry", "Wry"]  # what was declared goes first
     # Neither the values of a failed call nor undeclared ones are remembered.
     ask("prompts/get", name="desk:letter", arguments={"nobody": "asked"})

@@ -10,6 +10,9 @@ import pytest
 
 from satchel.contracts import load
 from satchel.contracts.satchel.nearest import explain_unknown_tool
+from satchel.model import Argument, PromptDraft, Scope
+from satchel.services import prompts
+from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.satchel import ok
 from tests.support.stdio import NEWEST, Server, plain
@@ -96,9 +99,12 @@ def prompts_of(ask: Ask) -> list[str]:
     return [one["name"] for one in ask("prompts/list", {})["result"]["prompts"]]
 
 
-def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask]) -> None:
+def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], store: str) -> None:
     writer = start()
-    call(writer, "add_prompt", title="Broken", content="{{ x", arguments=[{"name": "x"}])
+    database = open_database(store)
+    with database.write() as tx:  # another contract, or the command line, proves no template
+        prompts.add(tx, Scope(), PromptDraft(title="Broken", content="{{ x", arguments=[Argument("x", None, False)]))
+    database.close()
     call(writer, "add_task", title="Drink")
     page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"
     reading = "Read the documents that matter with read_resource.\n\n"

@@ -9,6 +9,7 @@ from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
 from satchel.contracts.satchel import failures
 from satchel.contracts.satchel.failures import AmbiguousTitle, TemplateFailed, UnknownName
+from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.contracts.schema import json_schema
 from satchel.model import Claim, Scope
 from tests.support.satchel import CODES, HINT
@@ -39,6 +40,13 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
         errors.NothingReady("default", blocked=1, held=2),
         errors.NothingReady(None, blocked=0, held=0),
     ],
+    errors.WrongEdit: [
+        *(errors.WrongEdit(reason, index=1) for reason in ("empty", "absent", "same")),
+        errors.WrongEdit("repeated", index=0, count=12, lines=(1, 2)),
+        errors.WrongEdit("absent", index=0, near=(3, "a line")),
+    ],
+    errors.MissingPart: [errors.MissingPart("Set up", ("Setup",)), errors.MissingPart("Set up", ())],
+    WrongValue: [WrongValue("It has no argument 'x'.", "It takes none.", "x")],
     errors.EntryRefused: [
         errors.EntryRefused("lines[3]", cause)
         for cause in (

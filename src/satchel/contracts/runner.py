@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-_TRIES = 5  # of a transaction that was rolled back because of another writer
+_TRIES = 10  # of a transaction that was rolled back because of another writer
 
 
 class Runner:

@@ -6,11 +6,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.failures import UnknownName, name_in_errors
+from satchel.contracts.satchel.failures import UnknownName
 from satchel.contracts.satchel.prompt_changes import prove_looked_at, settle_update
 from satchel.contracts.satchel.rendering import find_in_libraries
 from satchel.contracts.schema import hidden
-from satchel.errors import NotFound, SatchelError, VersionConflict, WrongArgument
+from satchel.errors import NotFound, SatchelError, StoreConflict, VersionConflict, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Item, ItemKind, PromptPatch, ResourcePatch, TaskPatch
 from satchel.services import prompts, references, resources, tasks, text_edits
 from satchel.services.text_edits import Edit, EditedText
@@ -54,8 +54,10 @@ def edit_text(context: Context, args: EditText) -> Body:
     if args.expected_version is not UNSET and args.expected_version != item.version:
         raise VersionConflict(item.kind, key, expected=args.expected_version, actual=item.version)
     edited = _apply(item, args)
-    with name_in_errors(key):
+    try:
         version, notes = _save(context, item, edited.text)
+    except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
+        raise StoreConflict(f"{key} was changed while it was edited") from clash
     changed = [{"line": one.line, "text": one.text} for one in edited.changed]
     structured: dict[str, Any] = {"project": context.scope.project, "item": key, "version": version, "changed": changed}
     lines = [f"{one.line}: {one.text}" for one in edited.changed]

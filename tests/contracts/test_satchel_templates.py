@@ -1,0 +1,178 @@
+"""Templates of the contract satchel: proved when saved, declared from their variables, filled in."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.library.render import Renderer, RenderFailed, TemplateNames
+from tests.support.satchel import ok, refusal, result_of, wrong
+from tests.support.stdio import Server
+
+MEND = "Mend it, or give arguments: [] to keep it as plain text."
+
+
+def notes(client: Server, tool: str, **arguments: Any) -> list[str]:
+    result = result_of(client, tool, arguments)
+    assert result["isError"] is False, result
+    told: list[str] = result["structuredContent"].get("notes", [])
+    for note in told:
+        assert note in result["content"][0]["text"].split("\n")
+    return told
+
+
+def arguments_of(client: Server, prompt: str) -> list[dict[str, Any]]:
+    declared: list[dict[str, Any]] = ok(client, "get_prompt", prompt=prompt)["prompt"].get("arguments", [])
+    return declared
+
+
+def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Server) -> None:
+    what = "line 2: Expected an expression, got 'end of statement block'"
+    broken = {"title": "B", "content": "a\n{% if %}", "arguments": [{"name": "x"}]}
+    assert refusal(client, "add_prompt", broken) == wrong(f"content is no template: {what}.", "content", MEND)
+    assert refusal(client, "add_prompts", prompts=[{"title": "A", "content": "x"}, broken]) == wrong(
+        f"prompts[1].content: content is no template: {what}.", "prompts", MEND
+    )
+    ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}])
+    for tool, change in (
+        ("update_prompt", {"prompt": "p", "content": "a\n{% if %}"}),
+        ("edit_text", {"item": "p", "edits": [{"old": "{{ x }}", "new": "a\n{% if %}"}]}),
+        ("edit_text", {"item": "p", "append": "{% if %}"}),
+    ):
+        assert refusal(client, tool, change) == wrong(f"content is no template: {what}.", "content", MEND), tool
+    ok(client, "add_prompt", title="Plain", content="a\n{% if %}", arguments=[])
+    only_arguments = {"prompt": "plain", "arguments": [{"name": "x"}]}
+    assert refusal(client, "update_prompt", only_arguments)["message"] == f"content is no template: {what}."
+    assert [one["name"] for one in ok(client, "list_prompts")["prompts"]][:2] == ["plain", "p"]
+
+
+def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> None:
+    declared = [{"name": "x"}, {"name": "z"}]
+    undeclared = "Not declared, so always empty: y (line 2), w (line 3). Declare with arguments."
+    unused = "Declared, but not used by the template: z."
+    content = "{{ x }}\n{{ y }}\n{{ w|default('-') }}"
+    assert notes(client, "add_prompt", title="P", content=content, arguments=declared) == [undeclared, unused]
+    assert notes(client, "update_prompt", prompt="p", content="no variables") == [
+        "Declared, but not used by the template: x, z."
+    ]
+    assert notes(client, "update_prompt", prompt="p", content="{{ x }}{{ f() }}", arguments=declared[:1]) == [
+        "Functions that do not exist: f (line 1)."
+    ]
+    assert notes(client, "update_prompt", prompt="p", arguments=declared) == [
+        "Functions that do not exist: f (line 1).",
+        unused,
+    ]
+    assert notes(client, "edit_text", item="p", edits=[{"old": "{{ f() }}", "new": "{{ z }}{{ q }}"}]) == [
+        "Not declared, so always empty: q (line 1). Declare with arguments."
+    ]
+    assert notes(client, "update_prompt", prompt="p", title="Q") == []
+    many = "".join(f"{{{{ v{one} }}}}" for one in range(15))
+    [listed] = notes(client, "update_prompt", prompt="p", content=f"{{{{ x }}}}{{{{ z }}}}{many}")
+    assert listed.endswith("v9 (line 1) and 5 more. Declare with arguments.")
+
+
+@pytest.mark.parametrize(
+    ("content", "declared"),
+    [
+        ("Hi {{ who }}", ["who"]),
+        ("{{ a }}{{ b|default('x') }}{{ c or 'x' }}", ["a", "b?", "c?"]),
+        (
+            "{% if a %}{{ a }}{% endif %}{% if b is defined %}{{ b.c }}{% endif %}{{ d if d else '' }}",
+            ["a?", "b?", "d?"],
+        ),
+        ("{% if a %}{{ b }}{% endif %}{{ a }}", ["a", "b"]),
+        ("{% for one in items %}{{ one }}{{ loop.index }}{% endfor %}", ["items"]),
+        ("{% set tone = tone or 'warm' %}{{ tone }}", ["tone?"]),
+        ("{% set x = 1 %}{{ x }}{{ y }}", ["y"]),
+        ("{% macro m(a) %}{{ a }}{% endmacro %}{{ m(b) }}", ["b"]),
+    ],
+)
+def test_arguments_are_declared_from_the_template(client: Server, content: str, declared: list[str]) -> None:
+    [note] = notes(client, "add_prompt", title="P", content=content)
+    listed = ", ".join(declared)
+    assert note == f"Arguments were declared from the template: {listed}. With arguments: [] it is plain text."
+    assert arguments_of(client, "p") == [
+        {"name": one.rstrip("?")} if one.endswith("?") else {"name": one, "required": True} for one in declared
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("{% if", "Kept as plain text, because it is no template: line 1: unexpected 'end of template'."),
+        ("{{ 1 + 1 }}", "Kept as plain text, because it has no variables."),
+        ("{{ a }}" + "x" * 65_536, "Kept as plain text: a template has at most 65536 bytes."),
+        (
+            "".join(f"{{{{ v{one} }}}}" for one in range(101)),
+            "Kept as plain text, because it has more than 100 variables.",
+        ),
+    ],
+)
+def test_what_is_no_template_is_kept_as_plain_text(client: Server, content: str, note: str) -> None:
+    assert notes(client, "add_prompt", title="P", content=content) == [note]
+    assert arguments_of(client, "p") == []
+    assert ok(client, "render_prompt", prompt="p")["text"] == content
+
+
+def test_plain_text_with_braces_stays_so(client: Server) -> None:
+    assert notes(client, "add_prompt", title="P", content="{{ a }}", arguments=[]) == []
+    assert notes(client, "edit_text", item="p", append="{{ b }}") == []
+    assert notes(client, "update_prompt", prompt="p", content="{{ c }}") == []
+    assert arguments_of(client, "p") == []
+    assert notes(client, "add_prompt", title="No braces", content="{ a } {# b #}") == []
+
+
+def test_a_text_that_becomes_a_template_gets_arguments(client: Server) -> None:
+    ok(client, "add_prompt", title="P", content="Hi")
+    [note] = notes(client, "edit_text", item="p", append="{{ who }}")
+    assert note.startswith("Arguments were declared from the template: who.")
+    assert arguments_of(client, "p") == [{"name": "who", "required": True}]
+    [note] = notes(client, "edit_text", item="p", append="{{ tone }}")
+    assert note == "Not declared, so always empty: tone (line 3). Declare with arguments."
+    assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}, {"name": "tone"}]) == []
+
+
+def test_openness_is_kept_in_history(client: Server) -> None:
+    argument = {"name": "x", "values": ["a"], "open": True}
+    ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[argument])
+    ok(client, "update_prompt", prompt="p", arguments=[{**argument, "open": False}])
+    assert "one of a or another" in ok(client, "history", item="p", against=1)["diff"]
+    ok(client, "restore", item="p", version=1)
+    assert arguments_of(client, "p") == [argument]
+
+
+def test_a_template_that_the_worker_cannot_check_is_kept(client: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_renderer: Renderer, _template: str) -> TemplateNames:
+        raise RenderFailed("it took longer than 500 ms", is_exhausted=True)
+
+    monkeypatch.setattr(Renderer, "check", fail)
+    assert notes(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}]) == [
+        "The template could not be checked: it took longer than 500 ms."
+    ]
+
+
+def test_no_transaction_is_open_while_the_worker_is_asked(
+    store: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve("satchel", store)
+    asked, free = [], []
+    ask = Renderer._ask
+
+    def watch(renderer: Renderer, job: dict[str, Any], timeout: float) -> dict[str, Any]:
+        asked.append(job["job"])
+        # A held write lock would stop the other client for ever.
+        ok(other, "add_task", title=job["job"])
+        free.append(job["job"])
+        return ask(renderer, job, timeout)
+
+    other = serve("satchel", store)
+    monkeypatch.setattr(Renderer, "_ask", watch)
+    ok(client, "add_prompt", title="P", content="{{ x }}")
+    ok(client, "add_prompts", prompts=[{"title": "Q", "content": "{{ y }}"}])
+    ok(client, "update_prompt", prompt="p", arguments=[{"name": "x"}])
+    ok(client, "edit_text", item="p", append="{{ x }}!")
+    ok(client, "render_prompt", prompt="p", arguments={"x": "1"})
+    ok(client, "get_prompt", prompt="p", arguments={"x": "1"})
+    got = client.request("prompts/get", {"name": "p", "arguments": {"x": "1"}})["result"]
+    assert got["messages"][0]["content"]["text"] == "1\n1!"
+    assert asked == free == ["check"] * 4 + ["render"] * 3

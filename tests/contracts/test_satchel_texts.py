@@ -1,0 +1,308 @@
+"""Parts of texts in the contract satchel: edited by edit_text, read by lines and headings, on both engines."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from satchel.model import Scope
+from satchel.services import history
+from satchel.storage.database import open_database
+from tests.support.satchel import answered, missing, ok, refusal, result_of, text, wrong
+from tests.support.stdio import NEWEST, REVISIONS, Server
+
+GUIDE = "# Guide\n\nIntro\n\n## Set up\n\nInstall it.\n\n## Use\n\nRun it.\n"
+LONG = "# Long\n\n" + "".join(f"## Part {one}\n\n{'Some words. ' * 30}\n\n" for one in range(40))
+
+
+def edit(item: str, *edits: tuple[str, str], **more: Any) -> dict[str, Any]:
+    return {"item": item, "edits": [{"old": old, "new": new} for old, new in edits], **more}
+
+
+# -- edits ------------------------------------------------------------------------------------------------------
+
+
+def test_a_part_of_each_kind_of_text_is_edited(client: Server) -> None:
+    ok(client, "add_prompt", title="Greeting", content="Dear Sir,\nhello.\nBye")
+    ok(client, "add_resource", name="guide.md", content=GUIDE)
+    ok(client, "add_task", title="Plant", description="Tulips\nand roses")
+    changed = [{"line": 2, "text": "good morning."}]
+    assert result_of(client, "edit_text", edit("greeting", ("hello", "good morning"))) == {
+        "content": [{"type": "text", "text": "Edited greeting, version 2:\n2: good morning."}],
+        "structuredContent": {"project": "default", "item": "greeting", "version": 2, "changed": changed},
+        "isError": False,
+    }
+    edited = ok(client, "edit_text", edit("guide.md", ("Install", "Get"), ("Run", "Start"), expected_version=1))
+    assert edited == {
+        "project": "default",
+        "item": "guide.md",
+        "version": 2,
+        "changed": [{"line": 7, "text": "Get it."}, {"line": 11, "text": "Start it."}],
+    }
+    for reference in (1, "#1", "satchel://task/1"):
+        ok(client, "edit_text", item=reference, append="and more")
+    task = ok(client, "edit_text", item="#1", prepend="First:", edits=[{"old": "and more", "new": "+", "all": True}])
+    assert (task["item"], task["version"], len(task["changed"])) == ("#1", 5, 4)
+    assert ok(client, "get_prompt", prompt="greeting")["prompt"]["content"] == "Dear Sir,\ngood morning.\nBye"
+    assert "Get it." in ok(client, "read_resource", resource="guide.md")["resource"]["text"]
+    assert ok(client, "get_task", task=1)["task"]["description"] == "First:\nTulips\nand roses\n+\n+\n+"
+
+
+def test_a_text_is_edited_under_every_name_it_has(client: Server) -> None:
+    ok(client, "add_prompt", title="Code review", content="a")
+    ok(client, "add_resource", name="notes", content="a", uri="file:///notes")
+    ok(client, "add_resource", name="plan", content="a")
+    names = ("code-review", "Code review", "satchel://prompt/code-review", "notes", "file:///notes")
+    for name in (*names, "satchel://resource/plan"):
+        ok(client, "edit_text", item=name, append="b")
+    ok(client, "add_prompt", title="Plan", content="a")
+    both = refusal(client, "edit_text", item="plan", append="b")
+    assert both["near"] == ["satchel://prompt/plan", "satchel://resource/plan"]
+    for name in both["near"]:
+        ok(client, "edit_text", item=name, append="b")
+
+
+def test_an_edit_that_does_not_fit_changes_nothing(client: Server) -> None:
+    ok(client, "add_prompt", title="P", content="one two\ntwo three\nfour five six")
+    assert refusal(client, "edit_text", edit("p", ("one", "1"), ("two", "2"))) == {
+        **wrong(
+            "edits[1].old occurs 2 times, first in lines 1, 2. Nothing was changed.",
+            "edits",
+            "Give more of the text around it, or all: true.",
+        ),
+        "count": 2,
+        "lines": [1, 2],
+    }
+    assert refusal(client, "edit_text", edit("p", ("four fife six", "x"))) == {
+        **wrong(
+            "edits[0].old does not occur in the text. Nothing was changed.",
+            "edits",
+            "Line 3 is the nearest: four five six.",
+        ),
+        "near": {"line": 3, "text": "four five six"},
+    }
+    assert refusal(client, "edit_text", edit("p", ("zzz", "x")))["hint"] == "Read the text again and copy from it."
+    assert refusal(client, "edit_text", edit("p", ("", "x")))["message"] == "edits[0].old is empty."
+    same = wrong("Nothing would change.", "edits", "The text may be as you want it already: read it.")
+    assert refusal(client, "edit_text", edit("p", ("one", "one"))) == same
+    assert refusal(client, "edit_text", edit("p", ("one", "1"), ("1", "one"))) == same
+    for nothing in ({}, {"edits": []}, {"append": ""}):
+        none = wrong("There is nothing to update.", "edits", "Give one of edits, append, prepend.")
+        assert refusal(client, "edit_text", item="p", **nothing) == none
+    whole = edit("p", ("one two\ntwo three\nfour five six", ""))
+    assert refusal(client, "edit_text", whole)["message"] == "content must not be empty."
+    assert refusal(client, "edit_text", edit("p", ("one", "1"), expected_version=7)) == {
+        "code": "conflict",
+        "message": "Prompt 'p' has version 1, not 7.",
+        "hint": "Somebody changed it. Read it again, then repeat the update with the new version.",
+        "version": 1,
+    }
+    assert ok(client, "get_prompt", prompt="p")["prompt"]["version"] == 1
+
+
+def test_what_cannot_be_edited_is_said(client: Server) -> None:
+    ok(client, "add_resource", name="logo.png", content="QUJD")
+    ok(client, "add_prompt", title="Letters", content="x")
+    assert refusal(client, "edit_text", item="logo.png", append="x") == wrong(
+        "logo.png is no text.", "item", "Replace it with update_resource."
+    )
+    assert refusal(client, "edit_text", item="desk:letter", append="x") == wrong(
+        "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompts."
+    )
+    look = "Look for it with search or a list tool; deleted ones come back with restore."
+    assert refusal(client, "edit_text", item="zzz", append="x") == missing("Item 'zzz' does not exist.", look)
+    assert refusal(client, "edit_text", item="leters", append="x")["near"] == ["letters"]
+    assert refusal(client, "edit_text", item="satchel://project/default", append="x")["code"] == "not_found"
+    ok(client, "delete_prompt", prompt="letters")
+    assert refusal(client, "edit_text", item="letters", append="x")["hint"] == look
+    assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]
+
+
+def test_only_texts_of_the_wanted_toolsets_are_edited(store: str, serve: Callable[..., Server]) -> None:
+    ok(serve("satchel", store), "add_prompt", title="P", content="x")
+    other = serve("satchel", store, NEWEST, "--toolsets", "tasks")
+    assert refusal(other, "edit_text", item="p", append="y")["code"] == "not_found"
+
+
+def test_an_edit_is_a_version_that_can_be_restored(client: Server, store: str) -> None:
+    ok(client, "add_resource", name="guide", content=GUIDE)
+    ok(client, "edit_text", edit("guide", ("Install it.\n", "")))
+    diff = ok(client, "history", item="guide", against=1)["diff"]
+    assert "-Install it." in diff
+    ok(client, "restore", item="guide", version=1)
+    assert ok(client, "read_resource", resource="guide")["resource"]["text"] == GUIDE
+    database = open_database(store)
+    with database.read() as tx:
+        assert len(history.list_versions(tx, Scope(), "guide", limit=9)[1]) == 3
+    database.close()
+
+
+def test_many_changed_lines_are_counted_and_long_ones_shortened(client: Server) -> None:
+    ok(client, "add_resource", name="list", content="- a\n" * 30 + "x" * 500)
+    edited = ok(client, "edit_text", item="list", edits=[{"old": "a", "new": "b", "all": True}])
+    assert (len(edited["changed"]), edited["more"]) == (20, 10)
+    long = result_of(client, "edit_text", edit("list", ("x" * 500, "y" * 500)))
+    assert long["content"][0]["text"] == f"Edited list, version 3:\n31: {'y' * 200}..."
+
+
+def test_edits_of_several_clients_at_once_are_all_kept(store: str, serve: Callable[..., Server]) -> None:
+    clients = [serve("satchel", store) for _ in range(3)]
+    arguments = [{"name": "a"}]
+    ok(clients[0], "add_prompt", title="Log", content="{{ a }}", arguments=arguments)  # a template is proved each time
+
+    def append(which: int) -> None:
+        for number in range(4):
+            ok(clients[which], "edit_text", item="log", append=f"{which}.{number} {{{{ a }}}}")
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(append, range(3)))
+    lines = ok(clients[0], "get_prompt", prompt="log")["prompt"]["content"].split("\n")[1:]
+    assert sorted(lines) == sorted(f"{which}.{number} {{{{ a }}}}" for which in range(3) for number in range(4))
+
+
+# -- parts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["prompt", "resource"])
+def read(request: pytest.FixtureRequest, client: Server) -> Callable[..., Any]:
+    """Saves a text as a prompt or as a document, and reads it."""
+    kind: str = request.param
+    tool, member = ("get_prompt", "content") if kind == "prompt" else ("read_resource", "text")
+
+    def add(content: str) -> None:
+        given = {"title": "Text.md"} if kind == "prompt" else {"name": "text.md"}
+        ok(client, f"add_{kind}", {**given, "content": content})
+
+    def read(**arguments: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        name = "text-md" if kind == "prompt" else "text.md"
+        result = result_of(client, tool, {kind: name, **arguments})
+        structured = result["structuredContent"]
+        if "error" in structured:
+            return structured["error"], []
+        part = {**structured[kind], "notes": structured.get("notes", [])}
+        return {"text": part.pop(member), **part}, result["content"]
+
+    read.add = add  # type: ignore[attr-defined]
+    return read
+
+
+def test_a_part_is_read_by_lines_or_by_heading(read: Any) -> None:
+    read.add(GUIDE)
+    name = read()[0]["name"]
+    setup = {"name": name, "version": 1, "lines": "5-8", "of": 11, "notes": []}
+    for wish in ({"lines": "5-8"}, {"heading": "set up"}, {"heading": "## Set up"}):
+        part, content = read(**wish)
+        assert part == {**setup, "text": "## Set up\n\nInstall it.\n\n"}
+        assert content[0]["text"] == part["text"]
+        assert content[1]["text"].split("\n")[1:] == ["lines 5-8 of 11"]
+    assert read(lines=7)[0]["text"] == "Install it.\n"
+    assert read(lines="9-")[0]["lines"] == "9-11"
+    assert "lines" not in read(lines="1-")[0]
+    unknown, _ = read(heading="setup")
+    assert unknown == {
+        **missing("The text has no heading 'setup'.", "Did you mean Set up?", "Set up"),
+        "argument": "heading",
+    }
+    assert read(lines="5-", heading="Use")[0] == wrong(
+        "Give heading or lines, not both.", "heading", "Leave one of them out."
+    )
+    assert read(lines="99")[0] == wrong("The text has only 11 lines.", "lines", "Ask for lines that it has.")
+    assert read(lines="x")[0] == wrong("lines must be a range like 10-40, 10- or 25.", "lines", "Lines count from 1.")
+
+
+def test_a_long_text_is_shown_by_its_outline_and_beginning(read: Any) -> None:
+    read.add(LONG)
+    part, content = read()
+    total = LONG.count("\n")
+    note = (
+        f'It has {len(LONG)} characters in {total} lines. Read on with lines (like "40-90"), a heading, or whole: true.'
+    )
+    assert part["notes"] == [note]
+    assert (part["lines"], part["of"]) == ("1-18", total)
+    assert part["text"] == "".join(LONG.splitlines(keepends=True)[:18])
+    assert part["outline"][:3] == ["1 # Long", "3 ## Part 0", "7 ## Part 1"] and len(part["outline"]) == 41
+    assert content[0]["text"] == part["text"]
+    facts = content[1]["text"].split("\n")
+    assert facts[-44:] == [f"lines 1-18 of {total}", "outline:", *part["outline"], note]
+    assert content[2]["type"] == "resource_link" and content[2]["size"] == len(LONG)
+    assert read(whole=True)[0]["text"] == LONG
+    assert len(read(whole=True)[1]) == 2
+    assert read(heading="part 39")[0]["text"] == LONG[LONG.index("## Part 39") :]
+
+
+def test_a_text_that_may_be_read_whole_is(read: Any) -> None:
+    read.add("x" * 8000)
+    assert read()[0]["text"] == "x" * 8000
+
+
+def test_a_long_line_is_cut(read: Any) -> None:
+    read.add("x" * 8001)
+    part, _ = read()
+    assert (part["text"], part["lines"], part["of"]) == ("x" * 1500, "1", 1)
+    assert part["notes"] == ['It has 8001 characters in 1 lines. Read on with lines (like "40-90") or whole: true.']
+
+
+def test_headings_of_the_same_text_are_told(read: Any) -> None:
+    read.add("# A\n## Same\n1\n# B\n## Same\n2\n")
+    part, content = read(heading="same")
+    assert (part["text"], part["notes"]) == ("## Same\n1\n", ["Other headings of this text: in lines 5."])
+    assert content[1]["text"].endswith("Other headings of this text: in lines 5.")
+
+
+def test_code_has_no_headings(client: Server) -> None:
+    code = "# a comment\n" + "x = 1\n" * 2000
+    ok(client, "add_resource", name="long.py", content=code)
+    read = ok(client, "read_resource", resource="long.py")["resource"]
+    assert "outline" not in read and read["lines"] == "1-249"
+    assert refusal(client, "read_resource", resource="long.py", heading="a comment") == {
+        **missing("The text has no heading 'a comment'.", "It has no headings: ask for lines."),
+        "argument": "heading",
+    }
+
+
+def test_pages_of_the_server_are_read_in_parts_too(client: Server) -> None:
+    ok(client, "add_prompt", title="Guide", content=GUIDE)
+    uri = "satchel://prompt/guide"
+    read = ok(client, "read_resource", resource=uri, heading="Use")["resource"]
+    assert (read["text"], read["lines"]) == ("## Use\n\nRun it.\n", "9-11")
+
+
+def test_a_filled_in_prompt_has_no_parts(client: Server) -> None:
+    ok(client, "add_prompt", title="P", content="Hi {{ a }}")
+    assert refusal(client, "get_prompt", prompt="p", arguments={"a": "x"}, lines="1") == wrong(
+        "Give arguments or lines, not both.", "arguments", "A filled-in prompt is given whole."
+    )
+
+
+@pytest.mark.parametrize("revision", [*REVISIONS, NEWEST])
+def test_a_long_text_is_linked_where_the_revision_has_links(
+    store: str, serve: Callable[..., Server], revision: str
+) -> None:
+    client = serve("satchel", store, revision)
+    for call in (
+        {"name": "add_resource", "arguments": {"name": "long.md", "content": LONG}},
+        {"name": "add_prompt", "arguments": {"title": "Long", "content": LONG}},
+    ):
+        assert answered(client, "tools/call", call)["result"]["isError"] is False
+    for tool, reference, uri, name in (
+        ("read_resource", {"resource": "long.md"}, "satchel://resource/long.md", "long.md"),
+        ("get_prompt", {"prompt": "long"}, "satchel://prompt/long", "long"),
+    ):
+        content = answered(client, "tools/call", {"name": tool, "arguments": reference})["result"]["content"]
+        link = {"type": "resource_link", "uri": uri, "name": name, "mimeType": "text/markdown", "size": len(LONG)}
+        assert content[2:] == ([link] if revision >= "2025-06-18" else [])
+        [linked] = answered(client, "resources/read", {"uri": uri})["result"]["contents"]
+        assert linked["text"] == LONG
+
+
+def test_links_are_told_from_both_sides(client: Server) -> None:
+    ok(client, "add_task", title="Write it")
+    ok(client, "add_resource", name="plan", content="See satchel://task/1 and satchel://prompt/how")
+    ok(client, "add_prompt", title="How", content="As in satchel://resource/plan")
+    plan = ok(client, "read_resource", resource="plan")["resource"]
+    assert plan["links"] == ["#1 Write it", "satchel://prompt/how"]
+    assert [one.partition(" ")[0] for one in plan["linked_from"]] == ["satchel://prompt/how"]
+    how = text(client, "get_prompt", prompt="how").split("\n")
+    assert "links: satchel://resource/plan" in how
+    assert how[1].startswith("[prompt how, version 1, ")
