@@ -134,7 +134,11 @@ CASES: dict[str, list[Case]] = {
             {"title": "U", "name": "u", "content": "{{ a }}", "arguments": [{"name": "a", "required": True}]},
         ),
         Case("a required argument of the prompt has no value", "render_prompt", {"prompt": "u"}),
-        Case("", "add_prompt", {"title": "V", "name": "v", "content": "{% if %}", "arguments": [{"name": "a"}]}),
+        Case(
+            "",
+            "add_prompt",
+            {"title": "V", "name": "v", "content": "{{ 1 // 0 }}{{ a }}", "arguments": [{"name": "a"}]},
+        ),
         Case("the template cannot be rendered", "render_prompt", {"prompt": "v"}),
         Case("the prompt is one of a library", "delete_prompt", {"prompt": "everyday:greet"}),
         Case("`uri` is not a URI", "add_resource", {"name": "a", "content": "x", "uri": "a b"}),
