@@ -149,7 +149,7 @@ def test_the_instructions_follow_what_is_there(start: Callable[..., Ask], flags:
 
 def test_both_at_once(start: Callable[..., Ask]) -> None:
     ask = start("--read-only", "--toolsets", "tasks")
-    assert listed(ask) == ["list_tasks", "list_projects", "history"]
+    assert listed(ask) == ["search", "list_tasks", "list_projects", "history"]
 
 
 @pytest.mark.process

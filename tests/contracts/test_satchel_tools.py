@@ -23,6 +23,7 @@ CONTRACT = load("satchel")
 TOOLS = {tool.name: CONTRACT.describe_tool(tool) for tool in CONTRACT.tools}
 
 NAMES = [
+    "search",
     *("add_prompt", "list_prompts", "get_prompt", "render_prompt", "update_prompt", "delete_prompt", "list_tags"),
     *("add_resource", "list_resources", "read_resource", "update_resource", "delete_resource"),
     *("add_task", "list_tasks", "update_task", "complete_task", "delete_task", "list_projects"),
@@ -106,7 +107,7 @@ def test_more_than_the_budget_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
     assert tools == list(TOOLS.values())
     tokens, size = budget.cost(tools)
     wordier = [{**tools[0], "description": "word " * 800}, *tools[1:]]
-    assert budget.cost(wordier)[0] > tokens + 790
+    assert budget.cost(wordier)[0] > tokens + 770
     monkeypatch.setattr(budget, "definitions", lambda: wordier)
     assert budget.main() == 1
     silent = [{**tools[0], "annotations": {"x" * size: True}}, *tools[1:]]  # which no model reads, but a client does

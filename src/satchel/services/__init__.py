@@ -6,6 +6,12 @@ prompts             add, find, list, search, update and delete prompts
 resources           add, find, list, update and delete resources
 tasks               add, find, list, update, complete and delete tasks
 blockers            which tasks block which, and which of them a scope may see
+search              finds items by words, or by a literal text
+search_query        the words of a query, and how else they may be written
+search_ranking      the items with the words of a query, the best first
+search_lines        the line of a text that shows best why it was found
+indexing            keeps the index of words in step with items
+alike               items whose name or title is like a reference
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too

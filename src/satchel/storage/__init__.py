@@ -17,6 +17,13 @@ prompt_pages        pages of prompts, and the names beside a mistyped one
 resources           queries about resources
 tasks               queries about tasks, and which blocks which
 task_pages          pages of tasks in the order of a filter
+search              the index of words: what it keeps of items, and which items have a word
+search_text         how texts become words
+search_words        the words of an item, each with how much the item is about it
+search_sqlite       the index of words on SQLite
+search_postgres     the index of words on PostgreSQL
+search_texts        the texts of items that a search found
+search_filling      indexes every item of a store
 revisions           queries about changes: who made them, and the states that they replaced
 deltas              old states as differences from the next one
 history_labels      what the items of changes are called now

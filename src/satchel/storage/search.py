@@ -28,11 +28,11 @@ _PUT = {
     for kind, column in _COLUMN.items()
 }
 _BY_NAME = {
-    kind: f"select {column} from search_items where space = :space and name_key = :key limit 3"
+    kind: f"select {column} from search_items where space in :spaces and name_key = :key order by number limit 4"
     for kind, column in _COLUMN.items()
 }
 _BY_TITLE = {
-    kind: f"select {column} from search_items where space = :space and title_key = :key limit 3"
+    kind: f"select {column} from search_items where space in :spaces and title_key = :key order by number limit 4"
     for kind, column in _COLUMN.items()
 }
 
@@ -148,14 +148,14 @@ def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
 
-def find_alike(tx: Tx, place: Place, reference: str) -> list[int]:
-    """The first items whose name or title is a reference but for case, diacritics, spaces, hyphens and underscores."""
-    key, space = make_key(reference), find_space(tx, place)
-    if not key or space is None:
+def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -> list[int]:
+    """The first items whose name, or else title, is a reference but for what `make_key` leaves out."""
+    key = make_key(reference)
+    if not key or not spaces:
         return []
-    by_name, by_title = _BY_NAME[place.kind], _BY_TITLE[place.kind]
-    rows = (place.kind != "task" and tx.all(by_name, space=space, key=key)) or tx.all(by_title, space=space, key=key)
-    return [number for (number,) in rows]
+    by_name, by_title = _BY_NAME[kind], _BY_TITLE[kind]
+    named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
+    return [number for (number,) in named or tx.all(by_title, spaces=list(spaces), key=key)]
 
 
 def _find_spaces(tx: Tx, place: Place) -> list[int]:
