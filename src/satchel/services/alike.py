@@ -13,7 +13,7 @@ from satchel.storage.search import FoundKind, Place
 from satchel.storage.search_text import split
 
 _SCHEME = "satchel://"
-_TITLE_LEVELS = "abcd"  # of words in titles
+_TITLE_LEVELS = "abc"  # of words in titles
 _MOST_WORDS = 4
 _MOST_LISTED = 10  # items of each word
 
