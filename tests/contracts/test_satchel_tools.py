@@ -24,6 +24,7 @@ CONTRACT = load("satchel")
 TOOLS = {tool.name: without_icons(CONTRACT.describe_tool(tool)) for tool in CONTRACT.tools}
 
 NAMES = [
+    "search",
     *("add_prompt", "list_prompts", "get_prompt", "render_prompt", "update_prompt", "delete_prompt", "list_tags"),
     *("add_resource", "list_resources", "read_resource", "update_resource", "delete_resource"),
     *("list_tasks", "get_task", "add_tasks", "update_task", "complete_task", "claim_task", "add_task", "delete_task"),
@@ -58,7 +59,7 @@ def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
         assert schema["type"] == "object"
 
 
-READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history"))}
+READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history", "search"))}
 LOSES = {name for name in NAMES if name.startswith(("update_", "delete_", "restore"))}
 REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}
 
@@ -108,7 +109,7 @@ def test_more_than_the_budget_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
     assert [without_icons(tool) for tool in tools] == [TOOLS[tool.name] for tool in CONTRACT.tools if tool.is_listed]
     tokens, size = budget.cost(tools)
     wordier = [{**tools[0], "description": "word " * 800}, *tools[1:]]
-    assert budget.cost(wordier)[0] > tokens + 790
+    assert budget.cost(wordier)[0] > tokens + 770
     monkeypatch.setattr(budget, "definitions", lambda: wordier)
     assert budget.main() == 1
     silent = [{**tools[0], "annotations": {"x" * size: True}}, *tools[1:]]  # which no model reads, but a client does
