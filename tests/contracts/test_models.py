@@ -101,8 +101,15 @@ def use_satchel(call: Call) -> None:
     call("render_prompt", prompt="tea", arguments={"what": "water"})
     call("update_prompt", prompt="tea", description="Hot", expected_version=1)
     call("update_prompt", prompt="tea", description="Cold", expected_version=1)
+    call("get_prompt", prompt="tea", lines="1")
+    call("get_prompt", prompt="tea", heading="None")
+    call("edit_text", item="tea", edits=[{"old": "Boil", "new": "Heat"}], append="{{ what }}")
+    call("edit_text", item="tea", edits=[{"old": "Boil", "new": "Heat"}])
+    call("add_prompts", prompts=[{"title": "Coffee", "content": "Grind"}], key="k")
+    call("add_prompts", prompts=[{"title": "Coffee", "content": "Grind"}])
     call("list_tags")
     call("delete_prompt", prompt="tea")
+    call("add_resources", resources=[{"name": "cup.md", "content": "# Cup"}])
     call("add_resource", name="kettle", content="T24=", mime_type="image/png")
     call("list_resources", query="kettle")
     call("read_resource", resource="kettle")
@@ -136,7 +143,7 @@ def use_satchel(call: Call) -> None:
     call("list_resources", cursor="nowhere")
     call("list_tasks", status="late")
     call("list_tags", project="nowhere")
-    for tool in ("add_prompt", "add_resource", "add_task", "add_tasks"):
+    for tool in ("add_prompt", "add_prompts", "add_resource", "add_resources", "add_task", "add_tasks", "edit_text"):
         call(tool)
 
 

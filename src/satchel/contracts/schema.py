@@ -136,6 +136,18 @@ def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
         raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)
 
 
+def check_member(schema: Schema, value: Any, name: str) -> Any:
+    """An argument checked by a schema that says more than the one that is published.
+
+    Raises:
+        WrongArgument: the first rule that it breaks.
+    """
+    unknown = tuple(find_unknown({"properties": {name: schema}}, {name: value}))
+    if unknown:
+        raise WrongArgument(name, "additionalProperties", limit=unknown)
+    return _clean_type(schema, value, name, name)
+
+
 @lru_cache(maxsize=256)
 def fields_of(model: type[Struct]) -> tuple[Field, ...]:
     """The arguments that an input Struct declares, in order."""

@@ -35,4 +35,7 @@ argument_history    the values that a user gave to the arguments of prompts
 completion          completions of a half-typed name
 suggestions         the known names that are most like a mistyped one
 excerpts            the part of a text that a list shows
+text_parts          ranges of lines, sections below headings, outlines
+text_edits          exact replacement in a text, and the lines that it changed
+mime_types          the MIME type that a name implies
 """

@@ -13,7 +13,7 @@ from satchel.contracts.satchel.failures import name_in_errors
 from satchel.contracts.satchel.rendering import START_TASK, find_stored
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
-from satchel.contracts.schema import hidden
+from satchel.contracts.schema import check_member, hidden
 from satchel.errors import SatchelError, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch
 from satchel.services import projects, prompts, signed_lists
@@ -29,6 +29,7 @@ _ARGUMENT = shared.object_with(
     values=shared.array_of(shared.STRING),
     open=shared.BOOLEAN,
 )
+_ARGUMENTS = shared.array_of(_ARGUMENT)
 _NEW_PROMPT = shared.object_with(
     ("title", "content"),
     title=shared.STRING,
@@ -36,7 +37,7 @@ _NEW_PROMPT = shared.object_with(
     name=shared.STRING,
     description=shared.STRING,
     tags=shared.array_of(shared.STRING),
-    arguments=shared.array_of(_ARGUMENT),
+    arguments=_ARGUMENTS,
 )
 
 Reference = Annotated[str, Meta(description="Name, title or id", extra=hidden(max_length=500, is_blank_refused=True))]
@@ -47,6 +48,17 @@ Arguments = Annotated[
     Meta(
         description="[]: plain text",
         extra_json_schema={"items": _ARGUMENT},
+        extra=hidden(max_items=100),
+    ),
+]
+
+
+# As in add_prompts, whose schema a model has seen.
+ChangedArguments = Annotated[
+    list[dict[str, Any]],
+    Meta(
+        description="As in add_prompts; [] for plain text",
+        extra_json_schema={"items": {"type": "object"}},
         extra=hidden(max_items=100),
     ),
 ]
@@ -86,7 +98,7 @@ class UpdatePrompt(Struct):
     content: Content | UnsetType = UNSET
     description: shared.Text | UnsetType = UNSET
     tags: shared.ChangedTags | UnsetType = UNSET
-    arguments: Arguments | UnsetType = UNSET
+    arguments: ChangedArguments | UnsetType = UNSET
     expected_version: shared.Version | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
@@ -139,8 +151,10 @@ def prove_content(context: Context, args: AddPrompt) -> proofs.Proofs:
 
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     context = context.within(args.project)
+    given = args.arguments
+    declared = None if given is UNSET else _read_declared(check_member(_ARGUMENTS, given, "arguments"))
     seen = find_stored(context, args.prompt)
-    arguments, notes = settle_update(context, seen, args.content, _read_declared(args.arguments))
+    arguments, notes = settle_update(context, seen, args.content, declared)
     with name_in_errors(seen.name):
         prompt = prompts.update(
             context.tx,

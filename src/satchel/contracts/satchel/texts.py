@@ -146,7 +146,7 @@ TOOLS = (
     shared.make_tool(
         "",
         edit_text,
-        "Replace parts of a prompt, document or task description, all or none",
+        "Change parts of a prompt, document or task description, all or none",
         EditText,
         EDITED,
         shared.UPDATES,
