@@ -194,23 +194,29 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
     assert again["items"][0]["name"] == "letter-2" and len(again["notes"]) == 2
 
 
+WRONG = [
+    ({"items": ["#1", "review"], "status": "completed"}, "items[1]: prompt review has no status."),
+    ({"items": ["guide.md"], "tags": ["a"]}, "items[0]: document guide.md cannot have tags."),
+    ({"items": ["#1"], "to": "other", "copy": True}, "items[0]: #1 Write docs cannot be copied."),
+    ({"items": ["review"], "to": "default"}, "items[0]: prompt review is in project 'default' already."),
+    ({"items": ["review"], "to": "other", "copy": True, "tags": ["a"]}, "items[0]: A copy keeps its tags."),
+    ({"items": ["review"], "copy": True, "tags": ["a"]}, "to is missing."),
+    ({"items": ["#1"], "tags": ["a", "+b"]}, "tags[0]: give every entry a + or a -, or none."),
+    ({"items": ["#1"], "tags": ["no tag"]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _."),
+    ({"items": ["#1"]}, "There is nothing to update."),
+]
+MISSING = [
+    ({"items": ["review"], "to": "othr"}, "Project 'othr' does not exist."),
+    ({"items": ["#1", "#9"], "tags": ["+a"]}, "items[1]: Item '#9' does not exist."),
+]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ({"items": ["#1", "review"], "status": "completed"}, "invalid_argument", "items[1]: prompt review has no status."),
-        ({"items": ["guide.md"], "tags": ["a"]}, "invalid_argument", "items[0]: document guide.md cannot have tags."),
-        ({"items": ["#1"], "to": "other", "copy": True}, "invalid_argument", "items[0]: #1 Write docs cannot be copied."),
-        ({"items": ["review"], "to": "default"}, "invalid_argument", "items[0]: prompt review is in project 'default' already."),
-        ({"items": ["review"], "copy": True, "tags": ["a"]}, "invalid_argument", "to is missing."),
-        ({"items": ["review"], "to": "othr"}, "not_found", "Project 'othr' does not exist."),
-        ({"items": ["#1", "#9"], "tags": ["+a"]}, "not_found", "items[1]: Item '#9' does not exist."),
-        ({"items": ["#1"], "tags": ["a", "+b"]}, "invalid_argument", "tags[0]: give every entry a + or a -, or none."),
-        ({"items": ["#1"], "tags": ["no tag"]}, "invalid_argument", "tags[0]: a tag has 1 to 50 letters, digits, - and _."),
-        ({"items": ["#1"]}, "invalid_argument", "There is nothing to update."),
-    ],
-)  # fmt: skip
+    ("code", "arguments", "message"),
+    [*(("invalid_argument", *one) for one in WRONG), *(("not_found", *one) for one in MISSING)],
+)
 def test_what_cannot_be_is_refused_and_nothing_is_done(
-    own: Server, arguments: dict[str, Any], code: str, message: str
+    own: Server, code: str, arguments: dict[str, Any], message: str
 ) -> None:
     error = refusal(own, "update_items", arguments)
     assert (error["code"], error["message"]) == (code, message)
@@ -233,7 +239,7 @@ def test_progress_is_reported_on_long_calls(own: Server) -> None:
 
 
 def test_a_project_is_added(own: Server) -> None:
-    assert ok(own, "add_project", name="web") == {"project": "web"}
+    assert ok(own, "add_project", name="web") == {"project": "web", "added": True}
     assert ok(own, "add_prompts", project="web", prompts=[{"title": "A", "content": "x"}])["project"] == "web"
     assert refusal(own, "add_project", name="web") == {
         "code": "already_exists",
