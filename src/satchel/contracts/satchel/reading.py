@@ -32,7 +32,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def is_part(self) -> bool:
-        """Whether a part was asked for: whoever does that has seen the rest of the item."""
+        """Whether a part was asked for: a caller that does that has seen the rest of the item."""
         return bool(self.lines) and not self.is_shortened
 
     @property
