@@ -394,7 +394,7 @@ def _of_the_server(contract: Contract) -> Iterator[tuple[str, Any]]:
                 contract.explain_failure(tool, Forbidden("project", "NAME", Scope())),
             )
             claim = Claim(holder="claude-code 3f2a", holder_key="", until="2026-11-17T14:30:00.000000Z", fence=2)
-            yield "somebody else has claimed the task", contract.explain_failure(tool, TaskHeld(7, claim))
+            yield "another agent has claimed the task", contract.explain_failure(tool, TaskHeld(7, claim))
             nothing = NothingReady("default", blocked=2, held=1)
             yield "there is no task that could be claimed", contract.explain_failure(tool, nothing)
 

@@ -9,7 +9,7 @@ SatchelError
 │   ├── Forbidden        it belongs to another user, or the token does not allow it
 │   ├── Taken            something else already has this name, title or URI
 │   ├── VersionConflict  it was changed after the caller read it
-│   ├── TaskHeld         somebody else has claimed a task
+│   ├── TaskHeld         another agent has claimed a task
 │   ├── TaskClosed       a task is completed or cancelled, and cannot be claimed
 │   ├── StaleFence       the fencing number of a call is not that of the newest claim
 │   ├── NothingReady     there is no task that could be claimed
@@ -145,7 +145,7 @@ class VersionConflict(Refused):
 
 
 class TaskHeld(Refused):
-    """Somebody else has claimed a task."""
+    """Another agent has claimed a task."""
 
     def __init__(self, number: int, claim: Claim) -> None:
         super().__init__(f"task {number} is held by {claim.holder!r} until {claim.until}")

@@ -339,7 +339,7 @@ class TaskDetails(Task, frozen=True, kw_only=True):
 
 
 class TaskNote(Struct, frozen=True, kw_only=True):
-    """What somebody wrote about a task while working on it."""
+    """What was written about a task while working on it."""
 
     at: Timestamp
     text: str

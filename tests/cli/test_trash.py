@@ -169,25 +169,29 @@ def test_after_a_purge_no_file_of_the_store_has_a_text_of_it(
 ) -> None:
     store = str(tmp_path / "satchel.db")
     satchel = in_home(tmp_path, store)
-    secrets = [f"secret {word} of the tea" for word in ("first", "second", "third", "title", "tag", "task", "map")]
+    words = ("first", "second", "third", "title", "tag", "task", "map", "line", "note")
+    secrets = [f"secret {word} of the tea" for word in words]
     agent = serve("satchel", store, NEWEST, "--user", ADA)
     padding = "The kettle is on. " * 500
     ok(agent, "add_prompt", title="Tea", content=f"{secrets[0]} {padding}", description=secrets[4])
     ok(agent, "update_prompt", prompt="tea", content=secrets[1])
     ok(agent, "update_prompt", prompt="tea", content=f"{padding} {secrets[2]}", title=secrets[3])
     ok(agent, "add_task", title=secrets[5], description=secrets[5])
+    ok(agent, "add_tasks", lines=[secrets[7]], key="k")
+    ok(agent, "complete_task", task="#2", note=secrets[8])
     ok(agent, "add_resource", name="map", content=secrets[6])
     ok(agent, "update_resource", resource="map", content="other")
     if is_deleted:
         for tool, arguments in (
             ("delete_prompt", {"prompt": "tea"}),
             ("delete_task", {"task": "#1"}),
+            ("delete_task", {"task": "#2"}),
             ("delete_resource", {"resource": "map"}),
         ):
             ok(agent, tool, **arguments)
     assert any(files_with(secret.encode(), store) for secret in secrets)
-    said = value(satchel("purge", "tea", "1", "map", "--yes", "--json", SATCHEL_USER=ADA))
-    assert len(said["purged"]) == 3
+    said = value(satchel("purge", "tea", "1", "2", "map", "--yes", "--json", SATCHEL_USER=ADA))
+    assert len(said["purged"]) == 4
     assert {secret: files_with(secret.encode(), store) for secret in secrets} == {secret: [] for secret in secrets}
     assert files_with(b"kettle is on", store) == []
     ok(agent, "add_prompt", title="Tea", content="the agent goes on")

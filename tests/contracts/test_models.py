@@ -95,6 +95,8 @@ def body_of(result: dict[str, Any]) -> Any:
 def use_satchel(call: Call) -> None:
     call("add_prompt", title="Tea", content="Boil {{ what }}", arguments=[{"name": "what"}], tags=["hot"])
     call("list_prompts", query="boil", tags=["hot"], match="all", limit=1)
+    call("search", query="boil")
+    call("search", query=" ")
     call("get_prompt", prompt="tea")
     call("render_prompt", prompt="tea", arguments={"what": "water"})
     call("update_prompt", prompt="tea", description="Hot", expected_version=1)

@@ -55,8 +55,8 @@ def test_who_mistypes_is_told_the_nearest(client: Server) -> None:
     assert refusal(client, "render_prompt", prompt="desk:leter")["near"][0] == "desk:letter"
     assert refusal(client, "update_prompt", prompt="code-reviev", title="x")["near"][0] == "code-review"
     ok(client, "add_resource", name="style-guide", content="x")
-    assert refusal(client, "read_resource", resource="styleguide") == missing(
-        "Resource 'styleguide' does not exist in project 'default'.", "Did you mean style-guide?", "style-guide"
+    assert refusal(client, "read_resource", resource="stile-guide") == missing(
+        "Resource 'stile-guide' does not exist in project 'default'.", "Did you mean style-guide?", "style-guide"
     )
     ok(client, "add_task", title="Water the roses")
     assert refusal(client, "complete_task", task="Water the rose") == missing(

@@ -161,7 +161,7 @@ def test_the_instructions_follow_what_is_there(start: Callable[..., Ask], flags:
 
 def test_both_at_once(start: Callable[..., Ask]) -> None:
     ask = start("--read-only", "--toolsets", "tasks")
-    assert listed(ask) == ["list_tasks", "get_task", "list_projects", "history"]
+    assert listed(ask) == ["search", "catch_up", "list_tasks", "get_task", "history"]
 
 
 @pytest.mark.process

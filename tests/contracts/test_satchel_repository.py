@@ -11,10 +11,10 @@ from satchel.app.project_discovery import NamedProject, find_main_repository, fi
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, refusal
-from tests.support.stdio import NEWEST, Client
+from tests.support.stdio import NEWEST, Server
 
 ANN = "11111111-1111-4111-8111-111111111111"
-Start = Callable[..., Client]
+Start = Callable[..., Server]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def names(store: str) -> list[str]:
     return found
 
 
-def texts(client: Client, tool: str, **arguments: object) -> str:
+def texts(client: Server, tool: str, **arguments: object) -> str:
     return "\n".join(one["text"] for one in client.call(tool, arguments)["content"])
 
 
@@ -141,7 +141,7 @@ def test_worktrees_and_submodules_are_of_their_main_repository(tmp_path: Path) -
         (tmp_path / "of-bare", f"{tmp_path}/web.git/worktrees/of-bare"),
         (tmp_path / "of-hidden", f"{main}/.bare/worktrees/of-hidden"),
     ]:
-        assert find_main_repository(link(folder, target)) == str(main), target
+        assert find_main_repository(str(link(folder, target))) == str(main), target
         assert find_names_above(str(folder))[0] == NamedProject("web", f"the repository {main}", True)
 
 

@@ -23,17 +23,25 @@ ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = load("satchel")
 TOOLS = {tool.name: without_icons(CONTRACT.describe_tool(tool)) for tool in CONTRACT.tools}
 
-NAMES = [
-    *("add_prompt", "list_prompts", "get_prompt", "render_prompt", "update_prompt", "delete_prompt", "list_tags"),
-    *("add_resource", "list_resources", "read_resource", "update_resource", "delete_resource"),
-    *("list_tasks", "get_task", "add_tasks", "update_task", "complete_task", "claim_task", "add_task", "delete_task"),
-    "list_projects",
-    *("history", "restore"),
+LISTED = [
+    *("search", "catch_up", "add_project"),
+    *("list_prompts", "get_prompt", "add_prompts", "update_prompt"),
+    *("list_resources", "read_resource", "add_resources", "update_resource", "edit_text"),
+    *("list_tasks", "get_task", "add_tasks", "update_task", "complete_task", "claim_task"),
+    *("update_items", "delete", "history", "restore"),
 ]
+UNLISTED = [
+    "list_projects",
+    *("add_prompt", "render_prompt", "delete_prompt", "list_tags"),
+    *("add_resource", "delete_resource"),
+    *("add_task", "delete_task"),
+]
+NAMES = [*LISTED, *UNLISTED]
 
 
 def test_there_are_these_tools_and_no_others() -> None:
-    assert list(TOOLS) == NAMES
+    assert [tool.name for tool in CONTRACT.tools if tool.is_listed] == LISTED
+    assert [tool.name for tool in CONTRACT.tools if not tool.is_listed] == UNLISTED
     assert sorted(file.stem for file in FOLDER.glob("*.json")) == sorted(NAMES)
 
 
@@ -58,7 +66,7 @@ def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
         assert schema["type"] == "object"
 
 
-READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history"))}
+READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history", "search"))}
 LOSES = {name for name in NAMES if name.startswith(("update_", "delete_", "restore"))}
 REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}
 
@@ -108,7 +116,7 @@ def test_more_than_the_budget_is_noticed(monkeypatch: pytest.MonkeyPatch, capsys
     assert [without_icons(tool) for tool in tools] == [TOOLS[tool.name] for tool in CONTRACT.tools if tool.is_listed]
     tokens, size = budget.cost(tools)
     wordier = [{**tools[0], "description": "word " * 800}, *tools[1:]]
-    assert budget.cost(wordier)[0] > tokens + 790
+    assert budget.cost(wordier)[0] > tokens + 770
     monkeypatch.setattr(budget, "definitions", lambda: wordier)
     assert budget.main() == 1
     silent = [{**tools[0], "annotations": {"x" * size: True}}, *tools[1:]]  # which no model reads, but a client does

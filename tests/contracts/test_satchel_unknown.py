@@ -125,6 +125,7 @@ MEANT = [
     ("version", "expected_version"),
     ("comment", "note"),
     ("details", "description"),
+    ("sort", None),
     ("mood", None),
     ("", None),
     ("x" * 10_000, None),

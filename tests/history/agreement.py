@@ -14,7 +14,7 @@ from tests.history.store import ADA, BOB, CYD
 FIELDS = {
     "prompt": ("name", "title", "description", "tags", "arguments"),
     "resource": ("name", "uri", "mime_type", "description"),
-    "task": ("title", "description", "tags", "priority", "due", "completed_at"),
+    "task": ("title", "description", "tags", "priority", "due", "completed_at", "is_cancelled"),
     "project": ("name",),
 }
 

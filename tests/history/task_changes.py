@@ -37,6 +37,7 @@ class TaskChanges(Machine):
         assert is_done is ((place is None or project is not None) and can_wait)
         if is_done:
             state = {"title": title, "description": None, "tags": (), "blocked_by": blockers, "completed_at": None}
+            state["is_cancelled"] = False
             more = {"due": None, "priority": "normal"} if way else {"due": "2027-01-01", "priority": "high"}
             past.add(self.newest("task", project, user), {**state, **more})
             self.past = past
@@ -94,9 +95,24 @@ class TaskChanges(Machine):
         else:
             is_done = self.ways.act(scope, lambda tx: tasks.complete(tx, scope, thing.number))
         assert is_done is self.may_change(thing, user)
-        if is_done and thing.state["completed_at"] is None:
+        if is_done and (thing.state["completed_at"] is None or thing.state["is_cancelled"]):
             then = read(self.database, scope, lambda tx: tasks.find(tx, scope, thing.number)).completed_at
-            self.expect_edit(is_done, user, way, thing, completed_at=then)
+            self.expect_edit(is_done, user, way, thing, completed_at=then, is_cancelled=False)
+
+    @rule(user=USERS, way=st.sampled_from(["", "satchel"]), pick=PICKS)
+    def cancel_task(self, user: str, way: str, pick: int) -> None:
+        thing, scope = self.choose("task", pick, user)
+        if thing is None:
+            return
+        if way:
+            is_done = self.ways.call(way, scope, "update_task", **task_key(way, thing), status="cancelled")
+        else:
+            patch = TaskPatch(status="cancelled")
+            is_done = self.ways.act(scope, lambda tx: tasks.update(tx, scope, thing.number, patch))
+        assert is_done is self.may_change(thing, user)
+        if is_done:
+            then = read(self.database, scope, lambda tx: tasks.find(tx, scope, thing.number)).completed_at
+            self.expect_edit(is_done, user, way, thing, completed_at=then, is_cancelled=True)
 
     @rule(user=USERS, way=WAYS, pick=PICKS)
     def delete_task(self, user: str, way: str, pick: int) -> None:

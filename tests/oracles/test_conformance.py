@@ -16,7 +16,7 @@ from tests.support.http import HttpServer
 
 pytestmark = pytest.mark.npm
 
-ASKS = "asks something of the client; Satchel never does"
+ASKS = "asks for data of the user, or for the model or roots; Satchel only has the user say yes or no"
 LOGS = "log messages go to the operator's stderr, and logging is not declared"
 TASKS = "the tasks extension is not declared"
 STATELESS = "nothing is remembered from one POST to the next: no sessions, and no subscribing outside of a stream"

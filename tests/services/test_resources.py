@@ -54,8 +54,9 @@ def test_a_text_is_found_in_name_uri_and_description(
 def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
     with filled.read() as tx:
         assert resources.find(tx, HERE, "logo") == resources.find(tx, HERE, "file:///img/LOGO.png")
+        assert resources.find(tx, HERE, "LOGO") == resources.find(tx, HERE, "satchel://resource/logo")
         with pytest.raises(NotFound):
-            resources.find(tx, HERE, "LOGO")
+            resources.find(tx, HERE, "LOGOS")
         assert resources.suggest(tx, HERE, "LOGO") == ("logo",)
         assert resources.suggest(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
         assert resources.suggest(tx, HERE, "nothing at all") == ()

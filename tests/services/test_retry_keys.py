@@ -4,8 +4,8 @@ import pytest
 
 from satchel import clock
 from satchel.errors import KeyReused, StoreConflict, WrongArgument
-from satchel.model import Scope
-from satchel.services import retry_keys
+from satchel.model import Scope, TaskDraft
+from satchel.services import pruning, restoring, retry_keys, tasks
 from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
@@ -76,6 +76,30 @@ def test_of_two_calls_at_once_the_slower_one_is_tried_again(database: Database) 
         remember(tx, ADA, "k")
     with pytest.raises(StoreConflict), database.write() as tx:
         remember(tx, ADA, "k")
+
+
+@pytest.mark.parametrize("is_purged", [True, False])
+def test_answers_that_may_quote_what_was_removed_for_good_are_forgotten(database: Database, is_purged: bool) -> None:
+    with database.write(ADA) as tx:
+        task = tasks.add(tx, ADA, TaskDraft(title="Secret"))
+        remember(tx, ADA, "k", b"Secret")
+    if is_purged:
+        with database.write(ADA) as tx:
+            pruning.purge(tx, ADA, f"#{task.number}")
+    else:
+        with database.write(ADA) as tx:
+            tasks.delete(tx, ADA, task.number)
+        with database.write(ADA) as tx:
+            restoring.restore(tx, ADA, f"#{task.number}")
+            assert recall(tx, ADA, "k") == b"Secret"
+        with database.write(ADA) as tx:
+            tasks.delete(tx, ADA, task.number)
+        with database.write(ADA) as tx:
+            remember(tx, ADA, "later", b"of others")
+        pruning.prune(database, empty_trash=True)
+    with database.read(ADA) as tx:
+        assert recall(tx, ADA, "k") is None
+        assert recall(tx, ADA, "later") == (None if is_purged else b"of others")
 
 
 def test_a_digest_tells_inputs_and_scopes_apart() -> None:

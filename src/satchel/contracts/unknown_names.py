@@ -41,11 +41,12 @@ def find_unknown(schema: Schema, value: Any, place: str = "") -> Iterator[Unknow
     if not isinstance(value, dict) or "properties" not in schema:
         return
     members: Schema = schema["properties"]
-    required = schema.get("required", ())
-    known = tuple(sorted(members, key=lambda name: name not in required))
     given = tuple(name for name in value if name in members)
-    for name in value:
-        if name not in members:
-            yield UnknownName(place, name, known, given)
+    if len(given) < len(value):
+        required = schema.get("required", ())
+        known = tuple(sorted(members, key=lambda name: name not in required))
+        for name in value:
+            if name not in members:
+                yield UnknownName(place, name, known, given)
     for name in given:
         yield from find_unknown(members[name], value[name], f"{place}.{name}" if place else name)

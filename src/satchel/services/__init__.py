@@ -15,6 +15,12 @@ retry_keys          keys that make a repeated call the same call
 signed_lists        lists that say what to add and what to remove
 copying             copies prompts and resources to other projects
 overview            what a new session wants to know
+search              finds items by words, or by a literal text
+search_query        the words of a query, and how else they may be written
+search_ranking      the items with the words of a query, the best first
+search_lines        the line of a text that shows best why it was found
+indexing            keeps the index of words in step with items
+alike               items whose name or title is like a reference
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too

@@ -5,7 +5,6 @@ fence never overlap. Claims are no versions of a task, and are not in history.
 """
 
 from binascii import crc32
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -37,7 +36,7 @@ def take(tx: Tx, scope: Scope, number: int, holder: Holder, minutes: int) -> Cla
 
     Raises:
         NotFound: the user has no such task.
-        TaskHeld: somebody else has claimed it.
+        TaskHeld: another agent has claimed it.
         TaskClosed: it is completed or cancelled.
         WrongArgument: the minutes are out of bounds.
     """
@@ -50,7 +49,7 @@ def take(tx: Tx, scope: Scope, number: int, holder: Holder, minutes: int) -> Cla
 
 
 def take_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes: int) -> tuple[int, Claim]:
-    """Claim the most urgent task that is ready and that nobody holds; its number, and the claim.
+    """Claim the most urgent task that is ready and that is not held; its number, and the claim.
 
     Raises:
         NotFound, Forbidden: as `projects.get`, about the project.
@@ -78,7 +77,7 @@ def give_back(tx: Tx, scope: Scope, number: int, holder: Holder) -> bool:
 
     Raises:
         NotFound: the user has no such task.
-        TaskHeld: somebody else has claimed it.
+        TaskHeld: another agent has claimed it.
     """
     task = _lock(tx, scope, number)
     _check_held(tx, task, holder)
@@ -109,12 +108,9 @@ def check_fence(tx: Tx, user: str, number: int, fence: int | None) -> None:
 
 def fill_in(tx: Tx, user: str, found: list[TaskDetails]) -> list[TaskDetails]:
     """Tasks with the claims that they have now."""
-    active = rows.active(tx, user, _open_numbers(found))
+    is_open = [task.number for task in found if not task.is_completed]
+    active = rows.active(tx, user, is_open) if is_open else {}
     return [replace(task, claim=active[task.number]) if task.number in active else task for task in found]
-
-
-def _open_numbers(found: Sequence[TaskDetails]) -> list[int]:
-    return [task.number for task in found if not task.is_completed]
 
 
 def _check_minutes(minutes: int) -> None:

@@ -25,7 +25,7 @@ from satchel.model import (
     TagCount,
     TrashedItem,
 )
-from satchel.services import excerpts, rules, signed_lists
+from satchel.services import alike, excerpts, rules, signed_lists
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_prompt
@@ -88,7 +88,23 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """The prompt that a reference names: by name, else by title, else by id.
+    """The prompt that a reference names: by name, else by title, else by id, else by a spelling that one prompt has.
+
+    Raises:
+        NotFound: the project has no such prompt.
+    """
+    text = alike.without_scheme("prompt", reference)
+    try:
+        return find_exactly(tx, scope, text)
+    except NotFound as missing:
+        numbers = alike.find_alike(tx, scope, "prompt", text) if missing.kind == "prompt" else []
+        if len(numbers) != 1:
+            raise NotFound(missing.kind, reference if missing.kind == "prompt" else missing.key, scope) from None
+    return find_within(tx, scope, "prompt", reference, rows.find, ("number", str(numbers[0])))
+
+
+def find_exactly(tx: Tx, scope: Scope, reference: str) -> Prompt:
+    """As `find`, without other spellings.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -99,7 +115,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """The names of up to three prompts whose name or title is most like a mistyped one."""
+    """The names of up to three prompts whose name or title is most like a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):
@@ -107,7 +123,8 @@ def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
     known = pages.names_of_newest(tx, project, 2 * _NEIGHBOURS)
     title = text[:1].upper() + text[1:]
     known += pages.names_beside(tx, project, make_name(text), title, _NEIGHBOURS)
-    return closest_entries(text, known)
+    by_words = pages.names_of(tx, project, alike.find_by_words(tx, scope, "prompt", text))
+    return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) -> tuple[tuple[PromptHeader, ...], bool]:

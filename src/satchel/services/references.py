@@ -1,7 +1,7 @@
 """Finds the item that a reference names, deleted ones too.
 
-A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a resource, a UUID, or the name of a prompt or
-resource; a name that neither has may be that of a project.
+A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a resource, a UUID, or a name or title; a name
+that no other item has may be that of a project. What matches exactly goes before what differs in case and separators.
 """
 
 from typing import TypeVar
@@ -17,6 +17,7 @@ from satchel.storage.database import Tx
 
 Value = TypeVar("Value")
 
+NAMED: tuple[ItemKind, ...] = ("prompt", "resource", "task")  # what a name or title may be of, without a kind
 _SCHEME = "satchel://"
 
 
@@ -43,7 +44,7 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
 
     Raises:
         NotFound: there is none that the scope may see.
-        AmbiguousItem: a prompt and a resource have this name.
+        AmbiguousItem: several items have this name.
     """
     kind, key = _parse(reference.strip())
     if rules.is_storable(key) and rules.is_storable(scope.project):
@@ -60,12 +61,16 @@ def name_of_deleted(tx: Tx, project: int | None) -> str:
 
 
 def _find_named(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    """The prompt or the resource of a name, one that exists before one that was deleted; else a task or project."""
-    found = [one for one in (_find(tx, scope, "prompt", key), _find(tx, scope, "resource", key)) if one]
-    best = [one for one in found if one.live] or found
-    if len(best) > 1:
-        raise AmbiguousItem(key, tuple(make_uri(one) for one in best))
-    return best[0] if best else _find_by_id(tx, scope, key) or _find(tx, scope, "project", key)
+    """The item of a name or title, one that exists before one that was deleted; then one of another spelling."""
+    for is_exact in (True, False):
+        found = [one for kind in NAMED if (one := _find(tx, scope, kind, key, is_exact=is_exact))]
+        best = [one for one in found if one.live] or found
+        if len(best) > 1:
+            raise AmbiguousItem(key, tuple(make_uri(one) for one in best))
+        other = None if best or not is_exact else _find_by_id(tx, scope, key) or _find(tx, scope, "project", key)
+        if best or other:
+            return best[0] if best else other
+    return None
 
 
 def make_uri(item: FoundItem) -> str:
@@ -87,14 +92,14 @@ def _parse(text: str) -> tuple[ItemKind | None, str]:
     return ("resource", text) if "://" in text else (None, text)
 
 
-def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> FoundItem | None:
+def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str, *, is_exact: bool = False) -> FoundItem | None:
     if kind == "task":
-        return _find_task(tx, scope, key)
+        return _find_task(tx, scope, key, is_exact=is_exact)
     if kind == "project":
         return _find_project(tx, scope, key)
     projects.check_access(scope)
     short = key.removeprefix(f"{_SCHEME}resource/")
-    live = _find_live(tx, scope, kind, key) or (_find_live(tx, scope, kind, short) if short != key else None)
+    live = _find_live(tx, scope, kind, key, is_exact=is_exact)
     name = live.name if live else short
     project = projects.current(tx, scope).number
     trashed = trash.named(tx, kind, project, name, trash.kept_since(tx))
@@ -104,21 +109,25 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> FoundItem | None:
     return FoundItem(kind=kind, key=name, live=live, trashed=tuple(trashed)) if live or trashed else None
 
 
-def _find_live(tx: Tx, scope: Scope, kind: ItemKind, key: str) -> Item | None:
+def _find_live(tx: Tx, scope: Scope, kind: ItemKind, key: str, *, is_exact: bool) -> Item | None:
     try:
         if kind == "prompt":
-            return states.of_prompt(prompts.find(tx, scope, key))
-        return states.of_resource(resources.find(tx, scope, key))
+            return states.of_prompt((prompts.find_exactly if is_exact else prompts.find)(tx, scope, key))
+        return states.of_resource((resources.find_exactly if is_exact else resources.find)(tx, scope, key))
     except NotFound as missing:
         if missing.kind == "project":
             raise
         return None
 
 
-def _find_task(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
+def _find_task(tx: Tx, scope: Scope, key: str, *, is_exact: bool = False) -> FoundItem | None:
+    if scope.user is None:
+        return None
     where = None if scope.projects is None else tuple(projects.allowed_numbers(tx, scope))
     try:
         task = tasks.find_whole(tx, scope, key)
+        if is_exact and task.title.strip() != key and not key.isdigit() and clock.parse_id(key) is None:
+            return None
         return FoundItem(kind="task", key=f"#{task.number}", live=states.of_task(task), projects=where)
     except NotFound:
         if not key.isascii() or not key.isdigit() or len(key) > 18:

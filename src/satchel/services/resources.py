@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from satchel.errors import NotFound, StoreConflict, Taken, VersionConflict, WrongArgument
 from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch, Scope, StoreChange, TrashedItem
-from satchel.services import rules
+from satchel.services import alike, rules
 from satchel.services.projects import current, find_within
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_resource
@@ -66,13 +66,30 @@ def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Resource:
-    """The resource that a reference names, whole: by name, else by URI.
+    """The resource that a reference names, whole: by name, else by URI, else by a spelling that one resource has.
+
+    Raises:
+        NotFound: the project has no such resource.
+    """
+    try:
+        return find_exactly(tx, scope, reference)
+    except NotFound as missing:
+        text = alike.without_scheme("resource", reference)
+        numbers = alike.find_alike(tx, scope, "resource", text) if missing.kind == "resource" else []
+        if len(numbers) != 1:
+            raise
+    return find_within(tx, scope, "resource", reference, rows.find, ("number", str(numbers[0])))
+
+
+def find_exactly(tx: Tx, scope: Scope, reference: str) -> Resource:
+    """As `find`, without other spellings.
 
     Raises:
         NotFound: the project has no such resource.
     """
     text = reference.strip()
-    return find_within(tx, scope, "resource", reference, rows.find, ("name", text), ("uri", text))
+    name = alike.without_scheme("resource", text)
+    return find_within(tx, scope, "resource", reference, rows.find, ("name", text), ("uri", text), ("name", name))
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:
@@ -101,13 +118,14 @@ def list_page(
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
-    """The names of up to three resources whose name or URI is most like a mistyped one."""
+    """The names of up to three resources whose name or URI is most like a mistyped one, or has its words."""
     project = current(tx, scope).number
     text = reference.strip()
     if not rules.is_storable(text):
         return ()
     known = rows.names_beside(tx, project, text, _NEIGHBOURS)
-    return closest_entries(text, known)
+    by_words = rows.names_of(tx, project, alike.find_by_words(tx, scope, "resource", text))
+    return tuple(dict.fromkeys((*closest_entries(text, known), *by_words)))[:3]
 
 
 def update(tx: Tx, scope: Scope, name: str, patch: ResourcePatch, expected_version: int | None = None) -> Resource:

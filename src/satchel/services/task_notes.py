@@ -1,4 +1,4 @@
-"""Notes on tasks: what somebody wrote while working on one. They are only added, and are no versions of the task."""
+"""Notes on tasks: what was written while working on one. They are only added, and are no versions of the task."""
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote

@@ -22,7 +22,7 @@ from satchel.model import (
     TaskStatus,
     TrashedItem,
 )
-from satchel.services import blockers, claims, projects, rules, signed_lists
+from satchel.services import alike, blockers, claims, projects, rules, signed_lists
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_task
 from satchel.services.suggestions import closest_names
@@ -34,7 +34,6 @@ from satchel.storage.database import Tx, Violation
 
 Reference = str | int
 
-_URI = "satchel://task/"
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
@@ -115,12 +114,13 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
 def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     """The user's task that a reference names: by number, with or without #, by id, or by a title that only one has.
 
-    A number is never a title: a caller that still has the number of a deleted task must not change another one.
+    A title may differ in case and separators, where none is the same. A number is never a title: a caller that still
+    has the number of a deleted task must not change another one.
 
     Raises:
         NotFound: the user has no such task, or several with this title.
     """
-    text = str(reference).strip().removeprefix(_URI)
+    text = alike.without_scheme("task", str(reference))
     if not rules.is_storable(text):
         raise NotFound("task", str(reference), scope)
     numbers: list[int] = []
@@ -132,7 +132,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
     if not found and not _is_number(text):
-        found = _details(tx, scope, rows.numbers_with_title(tx, owner(scope), text, 2, scope.projects))
+        found = _details(tx, scope, find_by_title(tx, scope, text)[0])
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
     return found[0]
@@ -149,16 +149,17 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
 
 
 def find_by_title(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
-    """The numbers of the user's first tasks with exactly this title, and whether there are more; see `find`."""
+    """The numbers of the user's first tasks with a title, and whether there are more; see `find`."""
     text = title.strip()
     if not rules.is_storable(text) or _is_number(text):
         return (), False
     numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
+    numbers = numbers or alike.find_alike(tx, scope, "task", text)
     return tuple(numbers[:_SUGGESTIONS]), len(numbers) > _SUGGESTIONS
 
 
 def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str], ...]:
-    """The numbers and titles of up to three tasks whose title is most like a mistyped one.
+    """The numbers and titles of up to three tasks whose title is most like a mistyped one, or has its words.
 
     For a number or an id there are none: the caller may delete what is suggested, and the next number is unrelated.
     """
@@ -176,7 +177,8 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
     for number, title in known:
         titles.setdefault(title, set()).add(number)
     closest = [(number, title) for title in closest_names(text, titles) for number in sorted(titles[title])]
-    return tuple(closest[:_SUGGESTIONS])
+    closest += [(one.number, one.title) for one in _details(tx, scope, alike.find_by_words(tx, scope, "task", text))]
+    return tuple(dict.fromkeys(closest))[:_SUGGESTIONS]
 
 
 def update(

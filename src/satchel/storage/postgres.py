@@ -77,6 +77,8 @@ class PostgresTx(Tx):
     ) -> tuple[list[int], int]:
         # `like` uses the trigram index; for a text too short for trigrams, `strpos` is faster.
         hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
+        if self.scope.projects is not None:
+            hits = _HITS_OF_PROJECT
         sql = _SEARCH.format(_HITS_BY_FUNCTION if self._has_row_security else hits, _TAGGED if query.tags else "")
         moment, last = after or NEWEST
         values = {
@@ -117,6 +119,14 @@ _SEARCH = """
         )
 """
 _HITS = "prompt_texts t join prompts p on p.number = t.prompt where p.project = :project and ({})"
+# For callers who may not enter all projects: the index has the texts of all, so that the time it takes would tell them
+# what is in the others. `offset 0` makes the planner start with the prompts of the project.
+_HITS_OF_PROJECT = """
+    prompts p, lateral (
+        select from prompt_texts t where t.prompt = p.number
+        and (strpos(t.title, :text) > 0 or strpos(t.content, :text) > 0) offset 0
+    ) as t where p.project = :project
+"""
 # Row-level security would keep the planner off the trigram index; a function of the owner uses it, see migrations.
 _HITS_BY_FUNCTION = "satchel_prompts_containing(:project, :text) p where true"
 _LIKE = r"t.title like :pattern escape '\' or t.content like :pattern escape '\'"
@@ -199,7 +209,8 @@ class PostgresDatabase(Database):
         return (
             "The rows are gone; their bytes stay in the files of PostgreSQL until it vacuums these tables, in its log "
             "and in backups for as long as you keep them. To free them now: vacuum full prompts, prompt_texts, "
-            "resources, tasks, task_texts, revisions, revision_states, trash"
+            "resources, tasks, task_texts, task_notes, retry_keys, links, revisions, revision_states, trash, search_items, "
+            "search_words"
         )
 
     @property

@@ -1,5 +1,7 @@
 """Pages of a project's prompts after a position, their headers, and the names beside a mistyped one."""
 
+from collections.abc import Sequence
+
 from satchel.model import PromptHeader, PromptPosition, PromptQuery
 from satchel.storage.database import NEWEST, Tx
 from satchel.storage.prompts import decode_arguments
@@ -120,6 +122,13 @@ def names_beside(tx: Tx, project: int, name: str, title: str, limit: int) -> lis
     found = tx.all_beside(_NAMES, "name", name, limit, project=project)
     found += tx.all_beside(_NAMES, "title", title, limit, project=project)
     return list(dict(found).items())
+
+
+def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
+    """The names of some prompts of a project, in the order given."""
+    sql = "select number, name from prompts where project + 0 = :project and number in :numbers"
+    found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
+    return [found[number] for number in numbers if number in found]
 
 
 def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:

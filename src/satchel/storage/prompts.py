@@ -20,7 +20,7 @@ _PROMPT = f"""
     select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project
     from prompts where project = (select number from projects where name = :project and deleted_at is null)
 """
-_BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title")}
+_BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title", "number")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -77,7 +77,7 @@ def _values(tx: Tx, project: int, id: str, name: str, draft: PromptDraft) -> dic
     return asdict(draft) | {"id": id, "project": project, "name": name, "arguments": arguments, "now": tx.now}
 
 
-def find(tx: Tx, project: str, column: Literal["id", "name", "title"], key: str) -> Prompt | None:
+def find(tx: Tx, project: str, column: Literal["id", "name", "title", "number"], key: str) -> Prompt | None:
     """The prompt of a project with a key in one of its columns, whole. The project is given by name."""
     sql = _BY[column]
     return _prompt(tx.one(sql, project=project, key=key))

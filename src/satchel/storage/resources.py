@@ -1,5 +1,6 @@
 """Queries about resources."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec.structs import asdict
@@ -12,7 +13,7 @@ _WHOLE = f"""
     select {_COLUMNS}, 0, content, data from resources
     where project = (select number from projects where name = :project and deleted_at is null)
 """
-_BY = {column: f"{_WHOLE} and {column} = :key" for column in ("name", "uri")}
+_BY = {column: f"{_WHOLE} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from resources where project = :project
@@ -47,7 +48,7 @@ def add(tx: Tx, project: int, draft: ResourceDraft, *, was: tuple[int, str, str,
     return tx.one(sql, **values, created_at=created_at, version=version, now=tx.now) is not None
 
 
-def find(tx: Tx, project: str, column: Literal["name", "uri"], key: str) -> Resource | None:
+def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: str) -> Resource | None:
     """The resource of a project with a key in one of its columns, whole. The project is given by name."""
     sql = _BY[column]
     row = tx.one(sql, project=project, key=key)
@@ -73,6 +74,13 @@ def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str,
     found = tx.all_beside(names, "name", text, limit, project=project)
     found += tx.all_beside(names, "uri", text, limit, project=project)
     return list(dict(found).items())
+
+
+def names_of(tx: Tx, project: int, numbers: Sequence[int]) -> list[str]:
+    """The names of some resources of a project, in the order given."""
+    sql = "select number, name from resources where project + 0 = :project and number in :numbers"
+    found: dict[int, str] = {row[0]: row[1] for row in tx.all(sql, project=project, numbers=list(numbers))}
+    return [found[number] for number in numbers if number in found]
 
 
 def update(tx: Tx, seen: Resource, patch: ResourcePatch) -> None:

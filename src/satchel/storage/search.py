@@ -16,25 +16,15 @@ from satchel.storage.search_words import ItemText, list_mendable, make_words
 FoundKind = Literal["prompt", "resource", "task"]
 
 _MOST_COUNTED = 20_000  # items; rarer words are told apart by then
-_COLUMN = {"prompt": "prompt", "resource": "resource", "task": "task"}
-_PUT = {
-    kind: f"""
-        insert into search_items (space, {column}, name_key, title_key, words)
-        values (:space, :item, :name_key, :title_key, :words)
-        on conflict ({column}) do update
-        set space = excluded.space, name_key = excluded.name_key, title_key = excluded.title_key,
-            words = excluded.words
-    """
-    for kind, column in _COLUMN.items()
-}
-_BY_NAME = {
-    kind: f"select {column} from search_items where space = :space and name_key = :key limit 3"
-    for kind, column in _COLUMN.items()
-}
-_BY_TITLE = {
-    kind: f"select {column} from search_items where space = :space and title_key = :key limit 3"
-    for kind, column in _COLUMN.items()
-}
+# Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
+_PUT = """
+    insert into search_items (space, {0}, name_key, title_key, words)
+    values (:space, :item, :name_key, :title_key, :words)
+    on conflict ({0}) do update
+    set space = excluded.space, name_key = excluded.name_key, title_key = excluded.title_key, words = excluded.words
+"""
+_BY_NAME = "select {0} from search_items where space in :spaces and name_key = :key order by number limit 4"
+_BY_TITLE = "select {0} from search_items where space in :spaces and title_key = :key order by number limit 4"
 
 
 class IndexedItem(Struct, frozen=True):
@@ -61,7 +51,7 @@ def put(tx: Tx, place: Place, item: int, text: ItemText, before: tuple[Place, It
     space = make_space(tx, place)
     words = make_words(text)
     values = {"name_key": make_key(text.name), "title_key": make_key(text.title), "words": words}
-    sql = _PUT[place.kind]
+    sql = _PUT.format(place.kind)
     tx.run(sql, space=space, item=item, **values)
     mendable = set(list_mendable(words))
     if before is not None:
@@ -148,14 +138,14 @@ def keep_known(tx: Tx, spaces: Sequence[int], words: Sequence[str]) -> list[str]
     return [word for (word,) in tx.all(sql, spaces=list(spaces), words=list(words))]
 
 
-def find_alike(tx: Tx, place: Place, reference: str) -> list[int]:
-    """The first items whose name or title is a reference but for case, diacritics, spaces, hyphens and underscores."""
-    key, space = make_key(reference), find_space(tx, place)
-    if not key or space is None:
+def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -> list[int]:
+    """The first items whose name, or else title, is a reference but for what `make_key` leaves out."""
+    key = make_key(reference)
+    if not key or not spaces:
         return []
-    by_name, by_title = _BY_NAME[place.kind], _BY_TITLE[place.kind]
-    rows = (place.kind != "task" and tx.all(by_name, space=space, key=key)) or tx.all(by_title, space=space, key=key)
-    return [number for (number,) in rows]
+    by_name, by_title = _BY_NAME.format(kind), _BY_TITLE.format(kind)
+    named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
+    return [number for (number,) in named or tx.all(by_title, spaces=list(spaces), key=key)]
 
 
 def _find_spaces(tx: Tx, place: Place) -> list[int]:

@@ -9,17 +9,18 @@ from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.search_words import ItemText
 
 _BATCH = 500
-_TAGS = "(select string_agg(tag, ' ') from {0}_tags where {0} = number)"
-_PROMPTS = f"""
-    select number, project, title, name, {_TAGS.format("prompt")}, description, substr(content, 1, :longest)
+_PROMPTS = """
+    select number, project, title, name, (select string_agg(tag, ' ') from prompt_tags where prompt = number),
+        description, substr(content, 1, :longest)
     from prompts where number > :after order by number limit :batch
 """
 _RESOURCES = """
     select number, project, name, name, null, description, substr(content, 1, :longest)
     from resources where number > :after order by number limit :batch
 """
-_TASKS = f"""
-    select number, project, title, owner, {_TAGS.format("task")}, null, description
+_TASKS = """
+    select number, project, title, owner, (select string_agg(tag, ' ') from task_tags where task = number), null,
+        description
     from tasks where number > :after order by number limit :batch
 """
 

@@ -60,11 +60,12 @@ class SqliteTx(Tx):
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        hits = self._search_texts(query.text)
+        is_confined = self.scope.projects is not None
+        hits = self._scan_texts(query.text, project) if is_confined else self._search_texts(query.text)
         if hits and query.tags:
             tagged = self._find_tagged(project, query.tags, needs_all=query.needs_all_tags)
             hits = [number for number in hits if number in tagged]
-        elif hits and self._has_other_projects(project):
+        elif hits and not is_confined and self._has_other_projects(project):
             sql = "select number from prompts where project = :project"
             own = {number for (number,) in self.all(sql, project=project)}
             hits = [number for number in hits if number in own]
@@ -91,11 +92,9 @@ class SqliteTx(Tx):
     def _search_texts(self, folded: str) -> list[int]:
         """The numbers of prompts with a text in title or content, of all projects, in no particular order."""
         if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):
-            # Too short for trigrams, or with one of three characters that FTS5 does not tell apart: scan the folded
-            # texts. `glob` does it in half the time of `instr`.
+            # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
             sql = "select prompt from prompt_texts where title glob :pattern or content glob :pattern"
-            literal = "".join(f"[{character}]" if character in "*?[" else character for character in folded)
-            rows = self.all(sql, pattern=f"*{literal}*")
+            rows = self.all(sql, pattern=_to_glob(folded))
         else:
             # In double quotes the query is literal, even where it looks like operators of FTS5.
             sql = """
@@ -105,6 +104,18 @@ class SqliteTx(Tx):
             """
             rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
         return [number for (number,) in rows]
+
+    def _scan_texts(self, folded: str, project: int) -> list[int]:
+        """The numbers of a project's prompts with a text in title or content.
+
+        For callers who may not enter all projects: the index has the texts of all, so that the time it takes would tell
+        them what is in the others.
+        """
+        sql = """
+            select prompt from prompt_texts where prompt in (select number from prompts where project = :project)
+            and (title glob :pattern or content glob :pattern)
+        """
+        return [number for (number,) in self.all(sql, project=project, pattern=_to_glob(folded))]
 
     def _find_tagged(self, project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
         """The numbers of a project's prompts with one of some tags, or with all."""
@@ -238,6 +249,8 @@ class SqliteDatabase(Database):
     def scrub(self) -> str:
         # Texts that were replaced or deleted stay in free space of the file, and in the log, until both are rewritten.
         with self._write_lock.hold(), _translate_errors():
+            # The index keeps words that are deleted until it merges what it wrote after them.
+            self._writer.execute("insert into search_index (search_index) values ('optimize')")
             self._writer.execute("vacuum")
             [[is_blocked, *_]] = self._writer.execute("pragma wal_checkpoint(truncate)").fetchall()
         return "Old pages go when the other processes that read this store have ended." if is_blocked else ""
@@ -302,6 +315,12 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> Any:
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
+
+
+def _to_glob(text: str) -> str:
+    """A pattern for a literal text; `glob` takes half the time of `instr`."""
+    literal = "".join(f"[{character}]" if character in "*?[" else character for character in text)
+    return f"*{literal}*"
 
 
 @contextmanager

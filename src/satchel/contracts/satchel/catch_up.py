@@ -9,7 +9,7 @@ from satchel.contracts.satchel import shared
 
 
 class CatchUp(Struct):
-    since: Annotated[str, Meta(description="Time, 2h, 3d", extra=shared.LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(extra=shared.LINE)] | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -23,7 +23,7 @@ TOOLS = (
     shared.make_tool(
         "",
         catch_up,
-        "Begin a session here: what was done, is claimed and is ready",
+        "Begin here: what was done, claimed, is ready",
         CatchUp,
         shared.answer_with(why=shared.STRING, since=shared.STRING),
     ),

@@ -13,23 +13,23 @@ from satchel.contracts.schema import hidden
 _REFERENCE = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
 _NUMBER = hidden(minimum=1, maximum=2**63 - 1)
 
-Item = Annotated[str, Meta(description="Name, #4 or satchel:// URI", extra=_REFERENCE)]
+Item = Annotated[str, Meta(extra=_REFERENCE)]
 
 
 class History(Struct):
     item: Item | UnsetType = UNSET
-    since: Annotated[str, Meta(description="Time, 2h, 3d, or since of an answer", extra=shared.LINE)] | UnsetType = (
-        UNSET
-    )
-    version: Annotated[int, Meta(description="Read this version of the item", extra=_NUMBER)] | UnsetType = UNSET
-    against: Annotated[int, Meta(description="Diff from this version", extra=_NUMBER)] | UnsetType = UNSET
-    by: Annotated[str, Meta(description="User, client or contract", extra=shared.LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=shared.LINE)] | UnsetType = UNSET
+    version: Annotated[int, Meta(extra=_NUMBER)] | UnsetType = UNSET
+    against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
+    by: Annotated[str, Meta(extra=shared.LINE)] | UnsetType = UNSET
     cursor: shared.Cursor | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 class Restore(Struct):
     item: Item
-    version: Annotated[int, Meta(description="Default: before the last change", extra=_NUMBER)] | UnsetType = UNSET
+    version: Annotated[int, Meta(extra=_NUMBER)] | UnsetType = UNSET
+    project: shared.Project | UnsetType = UNSET
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -39,13 +39,13 @@ class Restore(Struct):
 def history(context: Context, args: History) -> Body:
     from satchel.contracts.satchel import history_answers
 
-    return history_answers.read(context, args)
+    return history_answers.read(context.within(args.project), args)
 
 
 def restore(context: Context, args: Restore) -> Body:
     from satchel.contracts.satchel import history_answers
 
-    return history_answers.restore(context, args)
+    return history_answers.restore(context.within(args.project), args)
 
 
 # -- answers ----------------------------------------------------------------------------------------------------
@@ -67,7 +67,5 @@ TOOLS = (
         History,
         HISTORY,
     ),
-    shared.make_tool(
-        "", restore, "Make an old version, or a deleted item, the newest", Restore, RESTORED, shared.UPDATES
-    ),
+    shared.make_tool("", restore, "Bring back an old version or a deleted item", Restore, RESTORED, shared.UPDATES),
 )

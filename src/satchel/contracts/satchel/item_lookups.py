@@ -17,7 +17,7 @@ from satchel.services import prompts, references, resources, tasks
 
 Items = Annotated[
     list[str],
-    Meta(description="#4, names, URIs", extra=hidden(max_items=bulk.MOST_ENTRIES, takes_numbers=True)),
+    Meta(description="#4, name, URI", extra=hidden(max_items=bulk.MOST_ENTRIES, takes_numbers=True)),
 ]
 
 # By kind: the tool that a caller must be able to use to change it.

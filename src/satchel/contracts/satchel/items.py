@@ -12,7 +12,7 @@ from satchel.contracts.satchel.item_lookups import Items, find_items, format_ite
 from satchel.contracts.satchel.text_failures import WrongValue, name_place
 from satchel.errors import WrongArgument
 from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
-from satchel.services import copying, projects, prompts, resources, signed_lists, tasks
+from satchel.services import copying, projects, prompts, resources, rules, signed_lists, tasks
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -26,12 +26,12 @@ class Delete(Struct):
 
 class UpdateItems(Struct):
     items: Items
-    tags: shared.ChangedTags | UnsetType = UNSET
+    tags: shared.Tags | UnsetType = UNSET
     status: (
         Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})] | UnsetType
     ) = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=shared.NAME)] | UnsetType = UNSET
-    copy: Annotated[bool, Meta(description="Copy there instead")] = False
+    to: Annotated[str, Meta(description="Project", extra=shared.NAME)] | UnsetType = UNSET
+    copy: bool | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -55,8 +55,10 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     context = context.within(args.project)
     if args.copy and not args.to:
         raise WrongArgument("to", "required")
+    if args.tags is not UNSET:  # this and the project before the first item, which is not to blame
+        rules.clean_tag_changes("item", signed_lists.read("tags", args.tags))
     if args.to:
-        projects.get(context.tx, context.scope, args.to)  # before the first item: no place is to blame
+        projects.get(context.tx, context.scope, args.to)
     found = find_items(context, args.items)
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
@@ -211,7 +213,7 @@ TOOLS = (
     shared.make_tool(
         "",
         update_items,
-        "Tag, complete, cancel, reopen, move or copy many items, all or none",
+        "Tag (+x, -x), close, reopen, move or copy items",
         UpdateItems,
         shared.answer_with(items=_ROWS),
         shared.UPDATES,
@@ -220,7 +222,7 @@ TOOLS = (
     shared.make_tool(
         "",
         delete,
-        "Delete prompts, documents, tasks, all or none; restore brings back",
+        "Delete items; restore brings them back",
         Delete,
         shared.answer_with(deleted=_ROWS),
         shared.DELETES,

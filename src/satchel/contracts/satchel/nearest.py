@@ -7,6 +7,7 @@ from satchel.contracts.satchel.other_names import ARGUMENTS, BY_WORDS, NOUNS, TO
 from satchel.services.suggestions import closest_name
 
 _LONGEST = 100  # characters of a name that are looked at
+_LIKENESS = 0.75  # of 1, below which a spelling is another word
 
 
 def split_words(name: str) -> list[str]:
@@ -37,7 +38,15 @@ def _find_argument(name: str, known: Sequence[str]) -> str | None:
     for one in known:  # task_id, prompt_name, new_title
         if set(one.split("_")) <= set(words) or (words and set(words) <= set(one.split("_"))):
             return one
-    return closest_name(folded, known)
+    return _find_spelling(folded, known)
+
+
+def _find_spelling(name: str, known: Sequence[str]) -> str | None:
+    """The name with nearly the same letters; stricter than for references, because `status` is not meant by `tags`."""
+    import difflib
+
+    near = closest_name(name, known)
+    return near if near and difflib.SequenceMatcher(None, name, near).ratio() >= _LIKENESS else None
 
 
 # -- tools ------------------------------------------------------------------------------------------------------
@@ -63,7 +72,7 @@ def find_tool(name: str, served: Sequence[str]) -> str | None:
             return tool
     verbs, nouns = _classify(words, VERBS), _classify([_to_singular(word) for word in words], NOUNS)
     if not verbs or not nouns:
-        return closest_name(folded, served)
+        return _find_spelling(folded, served)
     is_plural = any(word != _to_singular(word) for word in words)
     for verb in verbs:
         for noun in nouns:

@@ -4,7 +4,7 @@ from satchel.storage.migrations.migration import Migration
 
 # Claims and notes refer to a task by its number alone: a task that is deleted and brought back keeps its notes, and its
 # fencing number goes on. They go when the task is removed for good, which is when its revisions are gone before it
-# leaves the trash.
+# leaves the trash. With anything that is removed for good go the older answers of repeated calls, which may quote it.
 STEP = Migration(
     both="""
 -- `completed_at` stays the time at which a task was closed, so that what asks for open tasks need not know this column.
@@ -44,10 +44,11 @@ create table retry_keys (
 create index retry_keys_by_age on retry_keys (owner, at);
 """,
     sqlite="""
-create trigger task_removed after delete on trash
-when old.kind = 'task' and not exists (select 1 from revisions where kind = 'task' and item = old.item) begin
-    delete from task_notes where task = old.item;
-    delete from task_claims where task = old.item;
+create trigger trash_removed after delete on trash
+when not exists (select 1 from revisions where kind = old.kind and item = old.item) begin
+    delete from task_notes where old.kind = 'task' and task = old.item;
+    delete from task_claims where old.kind = 'task' and task = old.item;
+    delete from retry_keys where at <= old.deleted_at;
 end;
 """,
     postgres="""
@@ -63,11 +64,14 @@ alter table retry_keys enable row level security;
 create policy retry_keys_owner on retry_keys
     using (owner = (select nullif(current_setting('satchel.user', true), '')));
 
-create function satchel_task_removed() returns trigger language plpgsql as $$
+create function satchel_trash_removed() returns trigger language plpgsql as $$
 begin
-    if not exists (select from revisions where kind = 'task' and item = old.item) then
-        delete from task_notes where task = old.item;
-        delete from task_claims where task = old.item;
+    if not exists (select from revisions where kind = old.kind and item = old.item) then
+        if old.kind = 'task' then
+            delete from task_notes where task = old.item;
+            delete from task_claims where task = old.item;
+        end if;
+        delete from retry_keys where at <= old.deleted_at;
     end if;
     return null;
 end
@@ -76,11 +80,10 @@ do $$
 declare
     ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
 begin
-    execute format('alter function satchel_task_removed set search_path = pg_catalog, %s, pg_temp', ours);
+    execute format('alter function satchel_trash_removed set search_path = pg_catalog, %s, pg_temp', ours);
 end
 $$;
-revoke execute on function satchel_task_removed from public;
-create trigger task_removed after delete on trash for each row when (old.kind = 'task')
-    execute function satchel_task_removed();
+revoke execute on function satchel_trash_removed from public;
+create trigger trash_removed after delete on trash for each row execute function satchel_trash_removed();
 """,
 )

@@ -1,0 +1,150 @@
+"""`catch_up`: one call gives a new session what it needs, on both faces, in few tokens."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rs_bpe.bpe import openai
+
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.satchel import Like, ok, refusal, text
+from tests.support.stdio import NEWEST, Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+BOB = "22222222-2222-4222-8222-222222222222"
+MINUTE = Like(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ")
+CLOCK = r"\d\d:\d\d"
+
+
+@pytest.fixture
+def own(store: str, serve: Callable[..., Server]) -> Server:
+    return serve("satchel", store, NEWEST, "--user", ANN)
+
+
+def count(value: Any) -> int:
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return len(openai.o200k_base().encode(written))
+
+
+def test_a_new_store_is_told_in_a_few_words(own: Server) -> None:
+    assert ok(own, "catch_up") == {
+        "project": "default",
+        "why": "the default",
+        "since": MINUTE,
+        "done": [],
+        "ready": [],
+    }
+    told = Like(
+        r"Project 'default' \(the default\): empty\nNothing was done since [^ ]+Z\.\nNo task is ready in this project\."
+    )
+    assert text(own, "catch_up") == told
+
+
+def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
+    own: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "other")
+    database.close()
+    ok(own, "add_tasks", lines=["Write docs +docs", "Fix login !high", "Deploy after:2", "Far @other", "Old"])
+    ok(own, "add_prompts", prompts=[{"title": "Review", "content": "x", "tags": ["docs", "a"]}])
+    ok(own, "update_prompt", prompt="review", content="y")
+    ok(own, "complete_task", task=1)
+    ok(own, "update_task", task=5, status="cancelled")
+    claimed = ok(own, "claim_task", task=2)
+    other = serve("mcpkg", store, NEWEST, "--user", BOB)
+    other.call("create_resource", {"name": "guide", "uri": "x:guide", "content": "x"})
+    other.call("delete_resource", {"name": "guide"})
+    answer = ok(own, "catch_up")
+    assert answer == {
+        "project": "default",
+        "why": "the default",
+        "prompts": 1,
+        "tags": ["a", "docs"],
+        "others": [{"name": "other"}],
+        "since": MINUTE,
+        "done": [
+            Like(rf"{CLOCK} document guide deleted by user 22222222, satchel-tests 1"),
+            Like(rf"{CLOCK} #5 Old cancelled by satchel-tests 1"),
+            Like(rf"{CLOCK} #1 Write docs completed by satchel-tests 1"),
+            Like(rf"{CLOCK} prompt review added by satchel-tests 1"),
+            Like(rf"{CLOCK} #3 Deploy added by satchel-tests 1"),
+            Like(rf"{CLOCK} #2 Fix login added by satchel-tests 1"),
+        ],
+        "in_progress": [
+            {
+                "number": 2,
+                "title": "Fix login",
+                "status": "in_progress",
+                "priority": "high",
+                "holder": claimed["holder"],
+                "until": claimed["until"],
+            }
+        ],
+        "ready": [],
+        "ready_elsewhere": 1,
+    }
+    assert text(own, "catch_up").splitlines() == [
+        "Project 'default' (the default): 1 prompt; tags a, docs",
+        "Other projects: other (empty)",
+        Like(r"Done since [^ ]+Z:"),
+        *(f"- {one}" for one in answer["done"]),
+        "In progress:",
+        f"#2 [~] Fix login !high ({claimed['holder']} until {claimed['until'][11:16]})",
+        "No task is ready in this project.",
+        "Ready in other projects, or in none: 1",
+    ]
+    assert ok(own, "catch_up", project="other")["ready"] == [{"number": 4, "title": "Far"}]
+
+
+def test_the_caller_chooses_since_when(own: Server) -> None:
+    ok(own, "add_tasks", lines=["One"])
+    marker = ok(own, "history")["since"]
+    ok(own, "add_tasks", lines=["Two"])
+    assert ok(own, "catch_up", since=marker)["done"] == [Like(rf"{CLOCK} #2 Two added by satchel-tests 1")]
+    assert len(ok(own, "catch_up", since="1h")["done"]) == 2
+    assert ok(own, "catch_up", since="2999-01-01")["done"] == []
+    assert refusal(own, "catch_up", since="yore")["argument"] == "since"
+
+
+def test_it_stays_small_in_a_large_store(own: Server) -> None:
+    lines = [f"Task number {number} of a plan that is long +tag{number % 12}" for number in range(60)]
+    ok(own, "add_tasks", lines=lines)
+    for number in range(14):
+        ok(own, "add_project", name=f"project-{number}")
+    for number in range(3):
+        ok(own, "claim_task", task=number + 1)
+    answer = ok(own, "catch_up")
+    assert (len(answer["done"]), answer["more_done"]) == (15, True)
+    assert (len(answer["ready"]), answer["more_ready"]) == (5, 52)
+    assert (len(answer["others"]), answer["more_others"]) == (10, 4)
+    assert len(answer["tags"]) == 10
+    assert count(answer) <= 800 and count(text(own, "catch_up")) <= 800
+
+
+@pytest.mark.parametrize("toolset", ["prompts", "resources", "tasks"])
+def test_it_tells_only_of_what_is_served(own: Server, store: str, serve: Callable[..., Server], toolset: str) -> None:
+    ok(own, "add_tasks", lines=["Secret task"])
+    ok(own, "add_prompts", prompts=[{"title": "Secret prompt", "content": "x"}])
+    ok(own, "add_resources", resources=[{"name": "secret-document", "content": "x"}])
+    answer = ok(serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", toolset), "catch_up")
+    assert ("ready" in answer, "prompts" in answer, "documents" in answer) == (
+        toolset == "tasks",
+        toolset == "prompts",
+        toolset == "resources",
+    )
+    assert len(answer["done"]) == 1
+
+
+def test_the_instructions_are_short(own: Server) -> None:
+    said = own.request("server/discover")["result"]["instructions"]
+    assert count(said) <= 150
+    assert said == (
+        "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. Name "
+        "an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before "
+        "you ask the user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside "
+        "others. Pass expected_version as you read it. `near` in an error is what was probably meant."
+    )

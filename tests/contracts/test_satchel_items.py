@@ -1,0 +1,255 @@
+"""Many items of any kind at once: tagged, closed, reopened, moved, copied and deleted, all or none."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.services import projects
+from satchel.storage.database import open_database
+from tests.support.satchel import ok, refusal, text
+from tests.support.stdio import NEWEST, Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
+
+
+@pytest.fixture
+def own(store: str, serve: Callable[..., Server]) -> Server:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "other")
+    database.close()
+    client = serve("satchel", store, NEWEST, "--user", ANN)
+    ok(client, "add_tasks", lines=["Write docs +docs", "Fix login", "Deploy after:1,2", "Announce after:3"])
+    review = {"title": "Review", "content": "See satchel://resource/guide.md and satchel://task/2", "tags": ["docs"]}
+    ok(client, "add_prompts", prompts=[review])
+    ok(client, "add_resources", resources=[{"name": "guide.md", "content": "Use satchel://prompt/review"}])
+    return client
+
+
+def numbers(client: Server, status: str = "all", **more: Any) -> list[int]:
+    return sorted(task["number"] for task in ok(client, "list_tasks", status=status, **more)["tasks"])
+
+
+# -- delete -----------------------------------------------------------------------------------------------------
+
+
+def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: Server) -> None:
+    assert ok(own, "delete", items=["review", "#3", "#2"]) == {
+        "project": "default",
+        "deleted": [
+            {"kind": "prompt", "item": "review"},
+            {"kind": "task", "item": "#3", "title": "Deploy"},
+            {"kind": "task", "item": "#2", "title": "Fix login"},
+        ],
+        "referred": [{"item": "review", "by": ["satchel://resource/guide.md"]}, {"item": "#3", "by": ["#4"]}],
+    }
+    assert numbers(own) == [1, 4]
+    for item in ("review", "#2", "#3"):
+        ok(own, "restore", item=item)
+    assert text(own, "delete", items=[2, "satchel://resource/guide.md"]) == (
+        "Deleted #2 Fix login\nDeleted document guide.md\n"
+        "#2 was referred to by #3, satchel://prompt/review.\nguide.md was referred to by satchel://prompt/review."
+    )
+
+
+def test_an_item_that_is_named_twice_is_deleted_once(own: Server) -> None:
+    answer = ok(own, "delete", items=["#4", 4, "satchel://task/4"])
+    assert answer == {"project": "default", "deleted": [{"kind": "task", "item": "#4", "title": "Announce"}]}
+
+
+@pytest.mark.parametrize(
+    ("items", "error"),
+    [
+        (["#1", "#99"], {"code": "not_found", "message": "items[1]: Item '#99' does not exist.", "hint": LOOK}),
+        (
+            ["#1", "revew"],
+            {
+                "code": "not_found",
+                "message": "items[1]: Item 'revew' does not exist.",
+                "hint": "Did you mean review?",
+                "near": ["review"],
+            },
+        ),
+        (
+            ["satchel://project/other"],
+            {"code": "not_found", "message": "items[0]: Item 'satchel://project/other' does not exist.", "hint": LOOK},
+        ),
+    ],
+)
+def test_where_one_cannot_be_deleted_none_is(own: Server, items: list[str], error: dict[str, Any]) -> None:
+    assert refusal(own, "delete", items=items) == {**error, "argument": "items"}
+    assert numbers(own) == [1, 2, 3, 4]
+
+
+def test_there_are_bounds(own: Server) -> None:
+    for tool, more in (("delete", {}), ("update_items", {"status": "completed"})):
+        assert refusal(own, tool, items=[], **more)["argument"] == "items"
+        assert refusal(own, tool, items=["#1"] * 201, **more)["message"] == "items has at most 200 entries."
+        assert refusal(own, tool, items=[" "], **more)["code"] == "not_found"
+        assert refusal(own, tool, **more)["message"] == "items is missing."
+
+
+def test_the_tools_that_delete_one_tell_who_refers_to_it_too(own: Server) -> None:
+    assert ok(own, "delete_task", task=3) == {
+        "project": "default",
+        "deleted": 3,
+        "referred": [{"item": "#3", "by": ["#4"]}],
+    }
+    assert ok(own, "delete_prompt", prompt="review") == {
+        "project": "default",
+        "deleted": "review",
+        "referred": [{"item": "review", "by": ["satchel://resource/guide.md"]}],
+    }
+    assert ok(own, "delete_resource", resource="guide.md") == {"project": "default", "deleted": "guide.md"}
+
+
+def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Server) -> None:
+    ok(own, "add_prompts", prompts=[{"title": "Guide", "content": "x", "name": "guide.md"}])
+    error = refusal(own, "delete", items=["guide.md"])
+    assert (error["code"], error["near"]) == (
+        "invalid_argument",
+        ["satchel://prompt/guide.md", "satchel://resource/guide.md"],
+    )
+    ok(own, "delete", items=["satchel://prompt/guide.md"])
+    assert ok(own, "read_resource", resource="guide.md")["resource"]["name"] == "guide.md"
+
+
+# -- update_items -----------------------------------------------------------------------------------------------
+
+
+def test_tasks_are_completed_together_and_what_became_ready_is_told(own: Server) -> None:
+    assert ok(own, "update_items", items=["#1", "#2"], status="completed", tags=["+done"]) == {
+        "project": "default",
+        "items": [
+            {"number": 1, "title": "Write docs", "status": "completed", "tags": ["docs", "done"], "version": 2},
+            {"number": 2, "title": "Fix login", "status": "completed", "tags": ["done"], "version": 2},
+        ],
+        "ready": [{"number": 3, "title": "Deploy"}],
+    }
+    again = ok(own, "update_items", items=["#1", "#4"], status="completed")
+    assert [row["version"] for row in again["items"]] == [2, 2]
+    assert again["notes"] == ["#1 was completed already.", "#4 was still blocked by #3."]
+    assert text(own, "update_items", items=["#1"], status="pending", tags=["-done"]) == (
+        "Updated:\n#1 Write docs +docs, version 3"
+    )
+    assert ok(own, "update_items", items=["#1"], status="cancelled")["items"][0]["status"] == "cancelled"
+
+
+def test_tags_of_prompts_and_tasks_change_together(own: Server) -> None:
+    answer = ok(own, "update_items", items=["review", "#1"], tags=["+web", "-docs"])
+    assert answer["items"] == [
+        {"kind": "prompt", "name": "review", "version": 2, "tags": ["web"]},
+        {"number": 1, "title": "Write docs", "tags": ["web"], "version": 2},
+    ]
+    assert ok(own, "update_items", items=["review"], tags=[])["items"][0] == {
+        "kind": "prompt",
+        "name": "review",
+        "version": 3,
+    }
+
+
+def test_items_move_to_another_project(own: Server) -> None:
+    answer = ok(own, "update_items", items=["review", "guide.md", "#2"], to="other")
+    assert answer == {
+        "project": "default",
+        "items": [
+            {"kind": "prompt", "name": "review", "version": 1, "tags": ["docs"], "project": "other"},
+            {"kind": "resource", "name": "guide.md", "size": 27, "version": 1, "project": "other"},
+            {"number": 2, "title": "Fix login", "project": "other", "version": 2},
+        ],
+        "notes": ["The originals of prompts and documents are in the trash of project 'default'."],
+    }
+    assert numbers(own, project="other") == [2]
+    assert ok(own, "get_prompt", prompt="review", project="other")["prompt"]["linked_from"] == [
+        "satchel://resource/guide.md"
+    ]
+    assert refusal(own, "get_prompt", prompt="review")["code"] == "not_found"
+    assert ok(own, "restore", item="review")["restored"]["version"] == 3
+
+
+def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
+    arguments = [{"name": "tone", "description": "How", "required": True, "values": ["warm"]}]
+    letter = {"title": "Letter", "content": "Be {{ tone }}", "description": "To write", "tags": ["a"]}
+    ok(own, "add_prompts", prompts=[{**letter, "arguments": arguments}])
+    picture = {"name": "dot.png", "content": "AAEC", "description": "A dot", "uri": "x:dot"}
+    ok(own, "add_resources", resources=[picture])
+    ok(own, "add_resources", resources=[{"name": "dot.png", "content": "AAED"}], project="other")
+    answer = ok(own, "update_items", items=["letter", "dot.png"], to="other", copy=True)
+    assert answer["items"] == [
+        {"kind": "prompt", "name": "letter", "version": 1, "tags": ["a"], "arguments": ["tone"], "project": "other"},
+        {"kind": "resource", "name": "dot.png-2", "size": 3, "version": 1, "uri": "x:dot", "mime_type": "image/png",
+         "project": "other"},
+    ]  # fmt: skip
+    assert answer["notes"] == ["dot.png: The name dot.png is taken there; the copy has dot.png-2."]
+    pair = [ok(own, "get_prompt", prompt="letter", project=one)["prompt"] for one in ("default", "other")]
+    assert pair[0] == pair[1]
+    here, there = (
+        own.call("read_resource", {"resource": name, "project": project})
+        for name, project in (("dot.png", "default"), ("dot.png-2", "other"))
+    )
+    assert here["content"][1] == there["content"][1]
+    again = ok(own, "update_items", items=["letter"], to="other", copy=True)
+    assert again["items"][0]["name"] == "letter-2" and len(again["notes"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ({"items": ["#1", "review"], "status": "completed"}, "invalid_argument", "items[1]: prompt review has no status."),
+        ({"items": ["guide.md"], "tags": ["a"]}, "invalid_argument", "items[0]: document guide.md cannot have tags."),
+        ({"items": ["#1"], "to": "other", "copy": True}, "invalid_argument", "items[0]: #1 Write docs cannot be copied."),
+        ({"items": ["review"], "to": "default"}, "invalid_argument", "items[0]: prompt review is in project 'default' already."),
+        ({"items": ["review"], "copy": True, "tags": ["a"]}, "invalid_argument", "to is missing."),
+        ({"items": ["review"], "to": "othr"}, "not_found", "Project 'othr' does not exist."),
+        ({"items": ["#1", "#9"], "tags": ["+a"]}, "not_found", "items[1]: Item '#9' does not exist."),
+        ({"items": ["#1"], "tags": ["a", "+b"]}, "invalid_argument", "tags[0]: give every entry a + or a -, or none."),
+        ({"items": ["#1"], "tags": ["no tag"]}, "invalid_argument", "tags[0]: a tag has 1 to 50 letters, digits, - and _."),
+        ({"items": ["#1"]}, "invalid_argument", "There is nothing to update."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_and_nothing_is_done(
+    own: Server, arguments: dict[str, Any], code: str, message: str
+) -> None:
+    error = refusal(own, "update_items", arguments)
+    assert (error["code"], error["message"]) == (code, message)
+    assert ok(own, "get_task", task=1)["task"]["version"] == 1
+
+
+def test_progress_is_reported_on_long_calls(own: Server) -> None:
+    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(120)])
+    items = [f"#{number}" for number in range(5, 125)]
+    params = {"name": "update_items", "arguments": {"items": items, "tags": ["+bulk"]}, "_meta": {"progressToken": "p"}}
+    identity = own.ask("tools/call", params)
+    seen = []
+    while (message := own.read()).get("id") != identity:
+        seen.append((message["params"]["progress"], message["params"]["total"]))
+    assert seen == [(50, 120), (100, 120)]
+    assert len(message["result"]["structuredContent"]["items"]) == 120
+
+
+# -- projects ---------------------------------------------------------------------------------------------------
+
+
+def test_a_project_is_added(own: Server) -> None:
+    assert ok(own, "add_project", name="web") == {"project": "web"}
+    assert ok(own, "add_prompts", project="web", prompts=[{"title": "A", "content": "x"}])["project"] == "web"
+    assert refusal(own, "add_project", name="web") == {
+        "code": "already_exists",
+        "message": "A project with the name 'web' already exists.",
+        "hint": "Name it in project to work there, or choose another name.",
+    }
+    assert refusal(own, "add_project", name="no name")["code"] == "invalid_argument"
+
+
+@pytest.mark.parametrize("toolset", ["prompts", "resources", "tasks"])
+def test_kinds_that_are_not_served_are_not_there(
+    own: Server, store: str, serve: Callable[..., Server], toolset: str
+) -> None:
+    client = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", toolset)
+    for kind, item in (("prompts", "review"), ("resources", "guide.md"), ("tasks", "#1")):
+        if kind == toolset:
+            ok(client, "delete", items=[item])
+        else:
+            assert refusal(client, "delete", items=[item])["code"] == "not_found"

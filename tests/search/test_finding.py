@@ -1,0 +1,173 @@
+"""What people type finds what they look for, on both engines alike."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from satchel.model import PromptDraft, Scope, TaskDraft
+from satchel.services import projects, prompts, tasks
+from satchel.services.search import Hit, SearchQuery, search
+from satchel.storage.database import Database, open_database
+from tests.search.corpus import PAIRS, SCOPE, fill
+from tests.support.postgres import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    database = open_database(str(tmp_path_factory.mktemp("corpus") / "satchel.db"))
+    fill(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def filled_postgres(postgres: PostgresServer) -> Iterator[Database]:
+    database = open_database(postgres.fresh())
+    fill(database)
+    yield database
+    database.close()
+
+
+def titles(database: Database, query: str) -> list[str]:
+    with database.read(SCOPE) as tx:
+        return [hit.title for hit in search(tx, SCOPE, SearchQuery(text=query))[0]]
+
+
+def test_there_are_enough_pairs() -> None:
+    assert len({query for query, _ in PAIRS}) == len(PAIRS) >= 60
+
+
+@pytest.mark.parametrize(("query", "target"), PAIRS)
+def test_the_target_is_among_the_first_three(sqlite: Database, query: str, target: str) -> None:
+    assert target in titles(sqlite, query)[:3]
+
+
+def test_both_engines_find_the_same_in_the_same_order(sqlite: Database, filled_postgres: Database) -> None:
+    different = [query for query, _ in PAIRS if titles(sqlite, query)[:3] != titles(filled_postgres, query)[:3]]
+    assert different == []
+
+
+# -- rules of the order -----------------------------------------------------------------------------------------
+
+
+def find(database: Database, query: str, **more: object) -> list[Hit]:
+    with database.read(SCOPE) as tx:
+        return search(tx, SCOPE, SearchQuery(text=query, **more))[0]  # type: ignore[arg-type]
+
+
+def add(database: Database, **contents: str) -> None:
+    projects.require(database, SCOPE)
+    with database.write(SCOPE) as tx:
+        for title, content in contents.items():
+            prompts.add(tx, SCOPE, PromptDraft(title=title, content=content))
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.reference for hit in hits]
+
+
+def test_items_with_all_words_come_before_those_with_some(database: Database) -> None:
+    add(database, both="apple and later a banana", one="apple apple apple", other="banana banana", none="cherry")
+    assert names(find(database, "banana apple"))[0] == "both"
+    assert sorted(names(find(database, "banana apple"))) == ["both", "one", "other"]
+
+
+def test_a_word_in_the_title_comes_before_the_same_word_in_the_text(database: Database) -> None:
+    add(database, text="walrus walrus walrus", walrus="something else")
+    assert names(find(database, "walrus")) == ["walrus", "text"]
+
+
+def test_a_longer_word_is_found_after_the_word_itself(database: Database) -> None:
+    add(database, long="a deployment", same="we deploy")
+    assert names(find(database, "deploy")) == ["same", "long"]
+
+
+@pytest.mark.parametrize("written", ["postmortem", "post mortem", "post-mortem", "Post_Mortem", "postMortem"])
+@pytest.mark.parametrize("asked", ["postmortem", "post mortem", "post-mortem", "POSTMORTEM"])
+def test_a_compound_is_found_however_it_is_written(sqlite_database: Database, written: str, asked: str) -> None:
+    add(sqlite_database, a=f"About a {written} of it", b="a blog entry")
+    assert names(find(sqlite_database, asked)) == ["a"]
+
+
+@pytest.fixture
+def sqlite_database(sqlite_template: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    opened = open_database(str(tmp_path_factory.mktemp("one") / "satchel.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("wrong", ["kuberntes", "kubernettes", "kubernetas", "kuberneets"])
+def test_one_typo_is_forgiven(database: Database, wrong: str) -> None:
+    add(database, a="about kubernetes", b="about something else")
+    assert names(find(database, wrong)) == ["a"]
+
+
+def test_two_typos_are_not(database: Database) -> None:
+    add(database, a="about kubernetes")
+    assert find(database, "kuebrentes") == []
+
+
+def test_case_and_accents_do_not_matter(database: Database) -> None:
+    add(database, a="Ein Ärgernis in der Straße", b="x")
+    for query in ("argernis", "ÄRGERNIS", "strasse", "STRAßE"):
+        assert names(find(database, query)) == ["a"]
+
+
+def test_a_hit_tells_its_line_and_what_is_there(database: Database) -> None:
+    add(database, a="first\nsecond\nthe walrus is here\nlast", walrus="nothing of it")
+    assert find(database, "walrus") == [
+        Hit(kind="prompt", reference="walrus", title="walrus", text="nothing of it"),
+        Hit(kind="prompt", reference="a", title="a", line=3, text="the walrus is here"),
+    ]
+
+
+def test_a_long_line_is_shown_around_the_match(database: Database) -> None:
+    add(database, a="x " * 500 + "walrus" + " y" * 500)
+    [hit] = find(database, "walrus")
+    assert hit.line == 1 and "walrus" in hit.text and hit.text[0] == hit.text[-1] == "…" and len(hit.text) <= 162
+
+
+def test_a_text_in_quotes_is_searched_literally(database: Database) -> None:
+    add(database, a="one\nthe quick fox", b="quick the fox", c="THE QUICK one")
+    assert [(hit.reference, hit.line) for hit in find(database, '"the quick"')] == [("c", 1), ("a", 2)]
+    assert find(database, '"quick  the"') == []
+
+
+def test_only_words_within_the_first_256_kib_are_indexed(database: Database) -> None:
+    add(database, a="start " + "x " * 140_000 + "finish")
+    assert names(find(database, "start")) == ["a"]
+    assert find(database, "finish") == []
+
+
+def test_pages_follow_each_other(database: Database) -> None:
+    add(database, **{f"n{number}": "walrus" for number in range(7)})
+    with database.read(SCOPE) as tx:
+        first, has_more = search(tx, SCOPE, SearchQuery(text="walrus", limit=4))
+        rest, has_rest = search(tx, SCOPE, SearchQuery(text="walrus", limit=4, offset=4))
+    assert (has_more, has_rest) == (True, False)
+    assert sorted(names(first + rest)) == [f"n{number}" for number in range(7)]
+
+
+def test_a_common_word_among_many_items_is_found_with_the_rare_one(database: Database) -> None:
+    projects.require(database, SCOPE)
+    with database.write(SCOPE) as tx:
+        for number in range(700):
+            title = f"Walrus {number}" if number != 100 else "Walrus needle"
+            tasks.add(tx, SCOPE, TaskDraft(title=title, description="common words everywhere"))
+    for query in ("walrus needle", "common needle", "everywhere common needel"):
+        assert find(database, query)[0].title == "Walrus needle"
+    assert len(find(database, "common", limit=50)) == 50
+
+
+def test_another_project_is_not_searched(database: Database) -> None:
+    add(database, here="walrus")
+    with database.write(SCOPE) as tx:
+        projects.add(tx, "other")
+        there = Scope(user=SCOPE.user, project="other")
+        prompts.add(tx, there, PromptDraft(title="There", content="walrus"))
+        tasks.add(tx, there, TaskDraft(title="Walrus there", project="other"))
+        tasks.add(tx, SCOPE, TaskDraft(title="Walrus"))
+        assert sorted(hit.reference for hit in search(tx, SCOPE, SearchQuery(text="walrus"))[0]) == ["#1", "#2", "here"]
+        within = SearchQuery(text="walrus", has_project=True)
+        assert sorted(hit.reference for hit in search(tx, there, within)[0]) == ["#1", "there"]
+        assert names(search(tx, SCOPE, within)[0]) == ["here"]

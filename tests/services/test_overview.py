@@ -1,0 +1,33 @@
+"""When a client was last here, and what was done to each item since."""
+
+from satchel import clock
+from satchel.model import Author, ChangeQuery, PromptDraft, PromptPatch, Scope
+from satchel.services import overview, projects, prompts
+from satchel.storage.database import Database
+
+ANN = "11111111-1111-4111-8111-111111111111"
+LONG_AGO = "2026-01-01T00:00:00.000000Z"
+
+
+def scope_of(client: str) -> Scope:
+    return Scope(user=ANN, author=Author(user=ANN, client=client, client_version="1"))
+
+
+def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago(database: Database) -> None:
+    mine, other = scope_of("mine"), scope_of("other")
+    with database.write(mine) as tx:
+        projects.add(tx, "default")
+        prompt = prompts.add(tx, mine, PromptDraft(title="A", content="x"))
+        tx.run("update revisions set at = :at", at=LONG_AGO)
+    with database.write(other) as tx:
+        prompts.update(tx, other, prompt.id, PromptPatch(content="y"))
+    with database.read(mine) as tx:
+        a_day_ago = clock.days_before(tx.now, 1)
+        assert overview.find_last_visit(tx, mine, "mine") == LONG_AGO
+        assert overview.find_last_visit(tx, mine, "other") == a_day_ago
+        assert overview.find_last_visit(tx, mine, "third") == overview.find_last_visit(tx, mine, "") == a_day_ago
+        found, has_more = overview.list_done(tx, mine, ChangeQuery(since=a_day_ago), 5)
+        assert [(one.entry.key, one.did, one.entry.revision.author.client) for one in found] == [
+            ("a", "changed", "other")
+        ]
+        assert not has_more
