@@ -207,7 +207,7 @@ def test_a_part_is_read_by_lines_or_by_heading(read: Any) -> None:
     assert read(lines="5-", heading="Use")[0] == wrong(
         "Give heading or lines, not both.", "heading", "Leave one of them out."
     )
-    assert read(lines="99")[0] == wrong("The text has only 11 lines.", "lines", "Ask for lines that it has.")
+    assert read(lines="99")[0] == wrong("The last line of the text is 11.", "lines", "Ask for lines that it has.")
     assert read(lines="x")[0] == wrong("lines must be a range like 10-40, 10- or 25.", "lines", "Lines count from 1.")
 
 
@@ -240,7 +240,7 @@ def test_a_long_line_is_cut(read: Any) -> None:
     read.add("x" * 8001)
     part, _ = read()
     assert (part["text"], part["lines"], part["of"]) == ("x" * 1500, "1", 1)
-    assert part["notes"] == ['It has 8001 characters in 1 lines. Read on with lines (like "40-90") or whole: true.']
+    assert part["notes"] == ['It has 8001 characters in 1 line. Read on with lines (like "40-90") or whole: true.']
 
 
 def test_headings_of_the_same_text_are_told(read: Any) -> None:

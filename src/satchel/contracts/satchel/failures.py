@@ -370,7 +370,7 @@ _SENTENCES = {
     ("item", "contentEncoding"): ("{value} is no text.", "Replace it with update_resource."),
     ("", "minItems"): ("{field} needs at least one entry.", "Give one or more."),
     ("lines", "format"): ("lines must be a range like 10-40, 10- or 25.", "Lines count from 1."),
-    ("lines", "maximum"): ("The text has only {limit} lines.", "Ask for lines that it has."),
+    ("lines", "maximum"): ("The last line of the text is {limit}.", "Ask for lines that it has."),
     ("content", "contentEncoding"): (
         "content must be base64, which the type {value} needs.",
         "Encode it, or give a mime_type of text.",

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, UnsetType
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context, Reply
+from satchel.contracts.satchel.shared import format_count
 from satchel.contracts.schema import hidden
 from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
@@ -32,7 +33,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def is_part(self) -> bool:
-        """Whether a part was asked for: whoever does that has seen the rest of the item."""
+        """Whether a part was asked for: a caller that does that has seen the rest of the item."""
         return bool(self.lines) and not self.is_shortened
 
     @property
@@ -94,7 +95,7 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline.headings)
     more = f" Its outline leaves out {outline.more} headings." if outline.more else ""
     ways = 'lines (like "40-90"), a heading,' if headings else 'lines (like "40-90")'
-    note = f"It has {len(text)} characters in {part.total} lines.{more} Read on with {ways} or whole: true."
+    note = f"It has {len(text)} characters in {format_count(part.total, 'line')}.{more} Read on with {ways} or whole: true."
     lines = "1" if part.last == 1 else f"1-{part.last}"
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
 

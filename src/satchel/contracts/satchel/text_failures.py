@@ -49,8 +49,8 @@ def explain_wrong_edit(wrong: WrongEdit) -> Body:
         hint = "The text may be as you want it already: read it."
         return error("invalid_argument", "Nothing would change.", hint, argument="edits")
     if wrong.reason == "repeated":
-        lines = ", ".join(map(str, wrong.lines))
-        message = f"{place}.old occurs {wrong.count} times, first in lines {lines}. Nothing was changed."
+        where = f"line{'s' if wrong.lines[1:] else ''} {', '.join(map(str, wrong.lines))}"
+        message = f"{place}.old occurs {wrong.count} times, first in {where}. Nothing was changed."
         hint = "Give more of the text around it, or all: true."
         return error("invalid_argument", message, hint, argument="edits", count=wrong.count, lines=list(wrong.lines))
     message = f"{place}.old does not occur in the text. Nothing was changed."
