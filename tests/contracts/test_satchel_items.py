@@ -8,7 +8,7 @@ import pytest
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, refusal, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import META, NEWEST, Server
 
 ANN = "11111111-1111-4111-8111-111111111111"
 LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
@@ -233,6 +233,38 @@ def test_progress_is_reported_on_long_calls(own: Server) -> None:
         seen.append((message["params"]["progress"], message["params"]["total"]))
     assert seen == [(50, 120), (100, 120)]
     assert len(message["result"]["structuredContent"]["items"]) == 120
+
+
+# -- the user is asked ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["accept", "decline"])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "question"),
+    [
+        ("delete", {}, "Delete 11 items? "),
+        ("update_items", {"status": "cancelled"}, "Cancel 11 items? "),
+        ("update_items", {"to": "other"}, "Move to project 'other' 11 items? "),
+    ],
+)
+def test_more_than_ten_are_deleted_cancelled_or_moved_only_after_a_question(
+    own: Server, tool: str, arguments: dict[str, Any], question: str, action: str
+) -> None:
+    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(5, 16)])
+    meta = {f"{META}clientCapabilities": {"elicitation": {}}}
+    items = list(range(5, 16))
+    params = {"name": tool, "arguments": {"items": items, **arguments}, "_meta": meta}
+    asked = own.request("tools/call", params)["result"]
+    assert asked["resultType"] == "input_required"
+    [(key, request)] = asked["inputRequests"].items()
+    named = ", ".join(f"#{number} Task {number}" for number in range(5, 15))
+    assert request["params"]["message"] == f"{question}{named}, and 1 more."
+    answer = own.request("tools/call", {**params, "inputResponses": {key: {"action": action}}})["result"]
+    assert answer["isError"] is (action == "decline")
+    untouched = [task for task in ok(own, "list_tasks", project="default")["tasks"] if task["number"] in items]
+    assert len(untouched) == (11 if action == "decline" else 0)
+    few = {"name": tool, "arguments": {"items": [1], **arguments}, "_meta": meta}
+    assert own.request("tools/call", few)["result"]["isError"] is False
 
 
 # -- projects ---------------------------------------------------------------------------------------------------
