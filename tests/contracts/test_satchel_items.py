@@ -244,7 +244,7 @@ def test_progress_is_reported_on_long_calls(own: Server) -> None:
     [
         ("delete", {}, "Delete 11 items? "),
         ("update_items", {"status": "cancelled"}, "Cancel 11 items? "),
-        ("update_items", {"to": "other"}, "Move to project 'other' 11 items? "),
+        ("update_items", {"to": "other"}, "Move 11 items to project 'other'? "),
     ],
 )
 def test_more_than_ten_are_deleted_cancelled_or_moved_only_after_a_question(

@@ -43,12 +43,12 @@ def delete_one(
     return shared.reply("\n".join([text, *format_referred(referred)]), with_referred(structured, referred))
 
 
-def confirm(context: Context, what: str, items: Sequence[Item]) -> None:
+def confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:
     """Have the user asked before many items are deleted, cancelled or moved."""
     if len(items) <= MOST_UNASKED:
         return
     named = ", ".join(format_item(item)[:_NAMED] for item in items[:MOST_UNASKED])
-    context.confirm(f"{what} {len(items)} items? {named}, and {len(items) - MOST_UNASKED} more.")
+    context.confirm(f"{what} {len(items)} items{where}? {named}, and {len(items) - MOST_UNASKED} more.")
 
 
 _NAMED = 60  # characters of an item in a question

@@ -63,8 +63,10 @@ def update_items(context: Context, args: UpdateItems) -> Body:
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
             _check_change(context, item, args)
-    if args.status == "cancelled" or (args.to and not args.copy):
-        confirm(context, "Cancel" if args.status == "cancelled" else f"Move to project '{args.to}'", found)
+    if args.status == "cancelled":
+        confirm(context, "Cancel", found)
+    elif args.to and not args.copy:
+        confirm(context, "Move", found, f" to project '{args.to}'")
     changed, notes = _Changed([], []), []
     for index, item in enumerate(found):
         with name_place(f"items[{index}]"):
