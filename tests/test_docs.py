@@ -117,7 +117,8 @@ def test_the_readme_brings_an_elided_edit_back(tmp_path: Path, serve: Callable[.
     agent = serve("satchel", str(tmp_path / "satchel.db"))
     agent.call("update_prompt", {"prompt": "house-style", "content": "# Satchel ... (rest unchanged)"})
     agent.call(call.group(1), json.loads(call.group(2)))
-    assert agent.call("get_prompt", {"prompt": "house-style"})["structuredContent"]["prompt"]["content"] == text
+    read = agent.call("get_prompt", {"prompt": "house-style", "whole": True})
+    assert read["structuredContent"]["prompt"]["content"] == text
 
 
 def test_every_function_that_the_architecture_names_exists() -> None:

@@ -419,7 +419,9 @@ def ask(contract: Contract, cases: list[Case]) -> list[dict[str, Any]]:
             file.write_text(text)
         command = [sys.executable, "-m", "satchel", "serve", "--contract", contract.name]
         command += ["--database", f"{folder}/satchel.db", "--libraries", f"{folder}/libraries", "--user", USER]
-        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
+        )
         assert server.stdin is not None and server.stdout is not None
         client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "docs", "version": "1"}}
         replies = []

@@ -89,7 +89,7 @@ SETTINGS = (
         "The project to work in; over HTTP the environment variable is ignored",
         short_flag="-p",
         default=DEFAULT_PROJECT,
-        default_note="what a .satchel file or the git root above names (contract satchel), else default",
+        default_note="what a .satchel file or the repository names (contract satchel), else default",
     ),
     Setting(
         "database",

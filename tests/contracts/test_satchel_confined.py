@@ -111,15 +111,15 @@ def test_a_task_that_waits_elsewhere_says_so_and_no_more(server: HttpServer) -> 
     ]
     ok(server, "complete_task", task=FIRST)
     waiting = one_of(ok(server, "list_tasks", status="pending"), WAITING)
-    assert (waiting["ready"], waiting["blocked_by"]) == (False, [FIRST])
-    assert f"#3 Waiting @open blocked by {ELSEWHERE}" in text(server, "list_tasks", status="pending")
+    assert waiting == {"number": WAITING, "title": "Waiting", "blocked_elsewhere": True}
+    assert f"#3 Waiting (waits for {ELSEWHERE})" in text(server, "list_tasks", status="pending")
     assert [task["number"] for task in ok(server, "list_tasks")["tasks"]] == [FREE]
     answer = server.ask("prompts/get", {"name": "start-task", "arguments": {"task": "3"}}).result
     assert f"It waits for {ELSEWHERE}: see to that first" in answer["messages"][0]["content"]["text"]
 
 
 def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpServer, store: str) -> None:
-    assert ok(server, "update_task", task=WAITING, blocked_by=[])["task"]["ready"] is False
+    assert ok(server, "update_task", task=WAITING, blocked_by=[])["task"]["blocked_elsewhere"] is True
     assert page(server, WAITING).split("\n\n")[2:4] == ["## To be done first", f"- {ELSEWHERE}"]
     assert refusal(server, "update_task", task=FREE, blocked_by=[str(HIDDEN)])["code"] == "not_found"
     database = open_database(store)
@@ -129,7 +129,7 @@ def test_what_a_token_does_not_see_it_neither_puts_nor_takes_away(server: HttpSe
         tasks.complete(tx, everywhere, HIDDEN)
     database.close()
     assert "To be done first" not in page(server, WAITING)  # and no heading without anything below
-    assert one_of(ok(server, "list_tasks"), WAITING)["ready"] is True
+    assert "blocked_elsewhere" not in one_of(ok(server, "list_tasks"), WAITING)
 
 
 def one_of(listed: Any, number: int) -> Any:

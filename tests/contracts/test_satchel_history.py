@@ -157,8 +157,8 @@ def test_a_name_that_is_taken_meanwhile_gets_a_number(own: Server, store: str) -
     database.close()
     ok(own, "delete_prompt", prompt="tea")
     ok(own, "add_prompt", title="Tea", content="black")
-    restored = ok(own, "restore", item=gone)["restored"]
-    assert (restored["item"], restored["notes"]) == (
+    restored = ok(own, "restore", item=gone)
+    assert (restored["restored"]["item"], restored["notes"]) == (
         "tea-2",
         ["The name tea is taken; it came back as tea-2.", "The title Tea is taken; it came back as Tea (2)."],
     )

@@ -8,7 +8,7 @@ import pytest
 from satchel.services import projects
 from satchel.storage.database import open_database
 from tests.support.satchel import ok, refusal, text
-from tests.support.stdio import NEWEST, Server
+from tests.support.stdio import META, NEWEST, Server
 
 ANN = "11111111-1111-4111-8111-111111111111"
 LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
@@ -194,23 +194,29 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
     assert again["items"][0]["name"] == "letter-2" and len(again["notes"]) == 2
 
 
+WRONG = [
+    ({"items": ["#1", "review"], "status": "completed"}, "items[1]: prompt review has no status."),
+    ({"items": ["guide.md"], "tags": ["a"]}, "items[0]: document guide.md cannot have tags."),
+    ({"items": ["#1"], "to": "other", "copy": True}, "items[0]: #1 Write docs cannot be copied."),
+    ({"items": ["review"], "to": "default"}, "items[0]: prompt review is in project 'default' already."),
+    ({"items": ["review"], "to": "other", "copy": True, "tags": ["a"]}, "items[0]: A copy keeps its tags."),
+    ({"items": ["review"], "copy": True, "tags": ["a"]}, "to is missing."),
+    ({"items": ["#1"], "tags": ["a", "+b"]}, "tags[0]: give every entry a + or a -, or none."),
+    ({"items": ["#1"], "tags": ["no tag"]}, "tags[0]: a tag has 1 to 50 letters, digits, - and _."),
+    ({"items": ["#1"]}, "There is nothing to update."),
+]
+MISSING = [
+    ({"items": ["review"], "to": "othr"}, "Project 'othr' does not exist."),
+    ({"items": ["#1", "#9"], "tags": ["+a"]}, "items[1]: Item '#9' does not exist."),
+]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ({"items": ["#1", "review"], "status": "completed"}, "invalid_argument", "items[1]: prompt review has no status."),
-        ({"items": ["guide.md"], "tags": ["a"]}, "invalid_argument", "items[0]: document guide.md cannot have tags."),
-        ({"items": ["#1"], "to": "other", "copy": True}, "invalid_argument", "items[0]: #1 Write docs cannot be copied."),
-        ({"items": ["review"], "to": "default"}, "invalid_argument", "items[0]: prompt review is in project 'default' already."),
-        ({"items": ["review"], "copy": True, "tags": ["a"]}, "invalid_argument", "to is missing."),
-        ({"items": ["review"], "to": "othr"}, "not_found", "Project 'othr' does not exist."),
-        ({"items": ["#1", "#9"], "tags": ["+a"]}, "not_found", "items[1]: Item '#9' does not exist."),
-        ({"items": ["#1"], "tags": ["a", "+b"]}, "invalid_argument", "tags[0]: give every entry a + or a -, or none."),
-        ({"items": ["#1"], "tags": ["no tag"]}, "invalid_argument", "tags[0]: a tag has 1 to 50 letters, digits, - and _."),
-        ({"items": ["#1"]}, "invalid_argument", "There is nothing to update."),
-    ],
-)  # fmt: skip
+    ("code", "arguments", "message"),
+    [*(("invalid_argument", *one) for one in WRONG), *(("not_found", *one) for one in MISSING)],
+)
 def test_what_cannot_be_is_refused_and_nothing_is_done(
-    own: Server, arguments: dict[str, Any], code: str, message: str
+    own: Server, code: str, arguments: dict[str, Any], message: str
 ) -> None:
     error = refusal(own, "update_items", arguments)
     assert (error["code"], error["message"]) == (code, message)
@@ -229,11 +235,43 @@ def test_progress_is_reported_on_long_calls(own: Server) -> None:
     assert len(message["result"]["structuredContent"]["items"]) == 120
 
 
+# -- the user is asked ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["accept", "decline"])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "question"),
+    [
+        ("delete", {}, "Delete 11 items? "),
+        ("update_items", {"status": "cancelled"}, "Cancel 11 items? "),
+        ("update_items", {"to": "other"}, "Move to project 'other' 11 items? "),
+    ],
+)
+def test_more_than_ten_are_deleted_cancelled_or_moved_only_after_a_question(
+    own: Server, tool: str, arguments: dict[str, Any], question: str, action: str
+) -> None:
+    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(5, 16)])
+    meta = {f"{META}clientCapabilities": {"elicitation": {}}}
+    items = list(range(5, 16))
+    params = {"name": tool, "arguments": {"items": items, **arguments}, "_meta": meta}
+    asked = own.request("tools/call", params)["result"]
+    assert asked["resultType"] == "input_required"
+    [(key, request)] = asked["inputRequests"].items()
+    named = ", ".join(f"#{number} Task {number}" for number in range(5, 15))
+    assert request["params"]["message"] == f"{question}{named}, and 1 more."
+    answer = own.request("tools/call", {**params, "inputResponses": {key: {"action": action}}})["result"]
+    assert answer["isError"] is (action == "decline")
+    untouched = [task for task in ok(own, "list_tasks", project="default")["tasks"] if task["number"] in items]
+    assert len(untouched) == (11 if action == "decline" else 0)
+    few = {"name": tool, "arguments": {"items": [1], **arguments}, "_meta": meta}
+    assert own.request("tools/call", few)["result"]["isError"] is False
+
+
 # -- projects ---------------------------------------------------------------------------------------------------
 
 
 def test_a_project_is_added(own: Server) -> None:
-    assert ok(own, "add_project", name="web") == {"project": "web"}
+    assert ok(own, "add_project", name="web") == {"project": "web", "added": True}
     assert ok(own, "add_prompts", project="web", prompts=[{"title": "A", "content": "x"}])["project"] == "web"
     assert refusal(own, "add_project", name="web") == {
         "code": "already_exists",

@@ -68,7 +68,7 @@ def test_only_the_wanted_tools_are_there(start: Callable[..., Ask], sets: str) -
     assert listed(ask) == listed_of(names)
     for name in TOOLS:
         if name not in names:
-            message = f"Unknown tool: {name}. {explain_unknown_tool(name, names)}"
+            message = f"Unknown tool: {name}. {explain_unknown_tool(name, listed_of(names))}"
             assert call(ask, name)["error"] == {"code": -32602, "message": message}
     assert plain(call(ask, "list_projects")["result"])["isError"] is False
 
@@ -137,21 +137,22 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
     [
         (
             ["--read-only"],
-            "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before "
-            "asking the user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in "
-            "errors under `near` are what was probably meant.",
+            "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. "
+            "Name an item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search "
+            "here before you ask the user. `near` in an error is what was probably meant.",
         ),
         (
             ["--toolsets", "prompts"],
-            "Satchel keeps the user's prompts across projects. Look here before asking the user for a saved prompt. "
-            "Names in errors under `near` are what was probably meant. Pass expected_version from what you read when "
-            "you update.",
+            "Satchel keeps the user's prompts by project, across sessions. Begin with catch_up. Name an item by #4, "
+            "its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before you ask "
+            "the user. Change texts with edit_text; do not send them whole. Pass expected_version as you read it. "
+            "`near` in an error is what was probably meant.",
         ),
         (
             ["--read-only", "--toolsets", "tasks,resources"],
-            "Satchel keeps the user's documents (resources) and tasks across projects. Look here before asking the "
-            "user for a project document or what to do next (list_tasks: ready). Names in errors under `near` are what "
-            "was probably meant.",
+            "Satchel keeps the user's documents and tasks by project, across sessions. Begin with catch_up. Name an "
+            "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here "
+            "before you ask the user. `near` in an error is what was probably meant.",
         ),
     ],
 )

@@ -315,7 +315,7 @@ def test_a_token_opens_its_projects_only(store_with_two: str, tmp_path: Path) ->
         assert refusal(server, "list_prompts", project="nowhere")["code"] == "forbidden"
         number = ok(server, "add_task", title="Mine")["task"]["number"]
         assert refusal(server, "update_task", task=number, project="theirs") == closed
-        assert ok(server, "list_tasks")["tasks"][0]["project"] == "mine"
+        assert ok(server, "get_task", task=number)["project"] == "mine"
         for uri in ("satchel://project/theirs", "satchel://project/nowhere"):
             answer = server.ask("resources/read", {"uri": uri})
             assert answer.error["message"] == f"Resource '{uri}' not found in project 'mine'"

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,13 +86,14 @@ def test_every_tool_that_adds_makes_it(
 
 def test_a_call_that_fails_makes_nothing(start: Start, store: str) -> None:
     client = start()
-    for tool, arguments in [
+    calls: list[tuple[str, dict[str, Any]]] = [
         ("add_prompt", {"title": "A", "content": "x", "tags": ["no tag"]}),
         ("update_prompt", {"prompt": "a", "title": "B"}),
         ("delete_resource", {"resource": "a"}),
         ("get_prompt", {"prompt": "a"}),
         ("restore", {"item": "satchel://project/web"}),
-    ]:
+    ]
+    for tool, arguments in calls:
         assert refusal(client, tool, arguments)["code"] in ("invalid_argument", "not_found"), tool
     assert refusal(client, "list_prompts", project="wbe")["code"] == "not_found"
     assert names(store) == ["default"]

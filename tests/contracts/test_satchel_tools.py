@@ -66,9 +66,11 @@ def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
         assert schema["type"] == "object"
 
 
-READS = {name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history", "search"))}
-LOSES = {name for name in NAMES if name.startswith(("update_", "delete_", "restore"))}
-REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}
+READS = {
+    name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history", "search", "catch_"))
+}
+LOSES = {name for name in NAMES if name.startswith(("update_", "delete", "edit_", "restore"))}
+REPEATS = {name for name in NAMES if name.startswith(("update_", "edit_", "complete_", "restore"))}
 
 
 @pytest.mark.parametrize("name", NAMES)

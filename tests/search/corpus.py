@@ -16,7 +16,8 @@ PROMPTS = (
         "Code review",
         "review,quality",
         "Reviews a diff line by line",
-        "You are a careful reviewer. Read the diff. Look for bugs, missing tests and unclear names.\nList findings by severity.",
+        "You are a careful reviewer. Read the diff. Look for bugs, missing tests and unclear names.\n"
+        "List findings by severity.",
     ),
     (
         "Security review",
@@ -200,13 +201,16 @@ DOCUMENTS = (
         "deployment-runbook.md",
         "text/markdown",
         "How we ship to production",
-        "# Deploying\n\n## Before\nAnnounce it in #releases. Check the dashboards.\n\n## Steps\n1. Tag the release.\n2. Run the pipeline `deploy-prod`.\n3. Watch error rates for ten minutes.\n\n## Rollback\nRun `deploy-prod --rollback` with the previous tag.",
+        "# Deploying\n\n## Before\nAnnounce it in #releases. Check the dashboards.\n\n## Steps\n"
+        "1. Tag the release.\n2. Run the pipeline `deploy-prod`.\n3. Watch error rates for ten minutes.\n\n"
+        "## Rollback\nRun `deploy-prod --rollback` with the previous tag.",
     ),
     (
         "onboarding.md",
         "text/markdown",
         "First week of a new colleague",
-        "# Welcome\nGet a laptop, accounts for VPN, mail and the wiki.\nPair with your buddy on a small ticket.\nRead the security policy.",
+        "# Welcome\nGet a laptop, accounts for VPN, mail and the wiki.\n"
+        "Pair with your buddy on a small ticket.\nRead the security policy.",
     ),
     (
         "style-guide.md",
@@ -218,7 +222,8 @@ DOCUMENTS = (
         "architecture.md",
         "text/markdown",
         "Services and how they talk",
-        "The gateway talks to billing, accounts and search by gRPC.\nEvents go through Kafka.\nEach service owns its PostgreSQL database.",
+        "The gateway talks to billing, accounts and search by gRPC.\nEvents go through Kafka.\n"
+        "Each service owns its PostgreSQL database.",
     ),
     (
         "backup-policy.md",
@@ -243,13 +248,15 @@ DOCUMENTS = (
         "gdpr-notes.md",
         "text/markdown",
         "Personal data and the law",
-        "We keep invoices for ten years.\nErasure requests are answered within 30 days.\nData processing agreements are in the legal folder.",
+        "We keep invoices for ten years.\nErasure requests are answered within 30 days.\n"
+        "Data processing agreements are in the legal folder.",
     ),
     (
         "feature_flags.py",
         "text/x-python",
         "Flags in code",
-        "def is_enabled(flag_name, user):\n    return rolloutPercentage(flag_name) > bucket(user)\n\nMAX_RETRY_COUNT = 5\n",
+        "def is_enabled(flag_name, user):\n    return rolloutPercentage(flag_name) > bucket(user)\n\n"
+        "MAX_RETRY_COUNT = 5\n",
     ),
     (
         "error-codes.md",

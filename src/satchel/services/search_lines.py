@@ -1,38 +1,34 @@
 """The line of a text that shows best why it was found."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from satchel.services.search_query import Term
+from satchel.services.search_query import Alternative, Term
 from satchel.storage.search_text import fold
 
 WIDTH = 160  # characters of a line that a hit shows
 _BEFORE = 50  # of these, before the first match
 _JOINING = "[-_.'’]?"  # between the letters of a word that is written as a compound
+_SHORTEST_COMPOUND = 6  # letters
+_MOST_PLACES = 200  # of a word that are looked at
 
 
 def find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
     """The number, from 1, and the part around the match of the line with most of the terms; None where none has any."""
-    if not text or not terms:
-        return None
     lines = text.split("\n")
-    best: tuple[int, int] | None = None
-    patterns = [_write_pattern(term) for term in terms]
-    folded = [fold(line) for line in lines] if not text.isascii() else text.lower().split("\n")
+    folded = text.lower().split("\n") if text.isascii() else [fold(line) for line in lines]
     whole = "\n".join(folded)
     counts: dict[int, int] = {}
-    for pattern in patterns:
-        for number in _lines_with(pattern, whole):
+    places: dict[int, int] = {}
+    for term in terms:
+        for number, place in _find_term(term, whole).items():
             counts[number] = counts.get(number, 0) + 1
-    for number, count in counts.items():
-        if best is None or (-count, number) < best:
-            best = (-count, number)
-    if best is None:
+            places[number] = min(place, places.get(number, place))
+    if not counts:
         return None
-    line, match = lines[best[1]], None
-    for pattern in patterns:
-        match = match or pattern.search(folded[best[1]])
-    return best[1] + 1, _cut(line, match.start() if match else 0)
+    best = min(counts, key=lambda number: (-counts[number], number))
+    return best + 1, _cut(lines[best], places[best])
 
 
 def find_literal_line(text: str, folded: str) -> tuple[int, str] | None:
@@ -50,23 +46,32 @@ def show_start(text: str) -> str:
     return _cut(next((line for line in text[:2000].split("\n") if line.strip()), ""), 0)
 
 
-def _lines_with(pattern: re.Pattern[str], text: str) -> Iterable[int]:
-    """The numbers, from 0, of the lines in which a pattern matches."""
-    number, counted = 0, 0
-    found: dict[int, None] = {}
-    for match in pattern.finditer(text):
-        number += text.count("\n", counted, match.start())
-        counted = match.start()
-        found[number] = None
+def _find_term(term: Term, text: str) -> dict[int, int]:
+    """The lines of a folded text, from 0, in which a term is, each with the place in it."""
+    places = [place for one in term.alternatives for place in _find_places(text, one)]
+    if not places and len(term.word) >= _SHORTEST_COMPOUND:  # it may be written as a compound
+        pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
+        places = [match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)]
+    found: dict[int, int] = {}
+    number, start = 0, 0  # of the line that was counted last
+    for place in sorted(places):
+        number += text.count("\n", start, place)
+        start = max(start, place)
+        found.setdefault(number, place - text.rfind("\n", 0, place) - 1)
     return found
 
 
-def _write_pattern(term: Term) -> re.Pattern[str]:
-    words = [
-        _JOINING.join(re.escape(letter) for letter in one.word) + ("" if one.is_prefix else r"(?![^\W_])")
-        for one in term.alternatives
-    ]
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})")
+def _find_places(text: str, wanted: Alternative) -> Iterator[int]:
+    """The first places of a text that have a word, at the beginning of a word."""
+    place = text.find(wanted.word)
+    for _ in range(_MOST_PLACES):
+        if place == -1:
+            return
+        end = place + len(wanted.word)
+        is_start = place == 0 or not text[place - 1].isalnum()
+        if is_start and (wanted.is_prefix or not text[end : end + 1].isalnum()):
+            yield place
+        place = text.find(wanted.word, end)
 
 
 def _cut(line: str, place: int) -> str:

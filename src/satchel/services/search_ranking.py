@@ -24,7 +24,7 @@ from satchel.services.search_query import (
 from satchel.storage import search as rows
 from satchel.storage.database import Tx, WordList
 from satchel.storage.search import IndexedItem
-from satchel.storage.search_words import IMPACTS, LEVELS
+from satchel.storage.search_words import IMPACTS, LEVELS, can_be_mended
 
 _MOST_LISTED = 600  # items of a list
 _MOST_TOGETHER = 200
@@ -62,7 +62,8 @@ class _List(Struct):
 def rank(tx: Tx, spaces: Sequence[int], text: str, others: Sequence[IndexedItem] = ()) -> Found:
     """The items of some spaces, and of others that are not in the store, which have words of a query."""
     query = parse(text)
-    lists = _read_lists(tx, spaces, query, 0)
+    _drop_unknown(tx, spaces, query, others)
+    lists = _read_lists(tx, spaces, query)
     totals = _count_all(query, lists, others)
     weak = [place for place, total in enumerate(totals) if total < _FEW]
     if weak:
@@ -97,23 +98,31 @@ def match_term(term: Term, words: str) -> float:
 
 
 def _find_impact(wanted: Alternative, words: str) -> float:
-    best, place = 0.0, words.find(f".{wanted.word}" if wanted.is_prefix else f".{wanted.word} ")
+    sought = f".{wanted.word}" if wanted.is_prefix else f".{wanted.word} "
+    best, place = 0.0, words.find(sought)
     while place != -1:
         best = max(best, IMPACTS[words[place - 1]])
-        if not wanted.is_prefix:
-            break
-        place = words.find(f".{wanted.word}", place + 1)
+        place = words.find(sought, place + 1) if wanted.is_prefix else -1
     if best and wanted.also:
         best = min(best, _find_impact(Alternative(wanted.also), words))
     return best
 
 
-def _read_lists(tx: Tx, spaces: Sequence[int], query: Query, start: int) -> list[_List]:
-    """The lists of the alternatives of all terms, from a place among the alternatives on."""
+def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
+    """Leave out alternatives that no item has, as far as the words are known: each costs a look at every level."""
+    words = {one.word for term in query.terms for one in term.alternatives if not one.is_prefix}
+    checked = [word for word in words if can_be_mended(word)]
+    unknown = set(checked) - set(_keep_known(tx, spaces, checked, others))
+    for term in query.terms:
+        term.alternatives = [one for one in term.alternatives if one.is_prefix or one.word not in unknown]
+
+
+def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
+    """The lists of the alternatives of all terms."""
     wanted = [
         (place, alternative, level)
         for place, term in enumerate(query.terms)
-        for alternative in term.alternatives[start:]
+        for alternative in term.alternatives
         for level in LEVELS
     ]
     asked: list[WordList] = [(level, one.word, one.is_prefix) for _, one, level in wanted]
@@ -152,7 +161,7 @@ def _mend_terms(
             more.append(Alternative(stem, STEM, is_prefix=True))
         term.alternatives += more
         part = Query(query.key, [Term(term.word, more)])
-        for one in _read_lists(tx, spaces, part, 0):
+        for one in _read_lists(tx, spaces, part):
             one.place = place
             lists.append(one)
     return lists

@@ -209,8 +209,8 @@ class PostgresDatabase(Database):
         return (
             "The rows are gone; their bytes stay in the files of PostgreSQL until it vacuums these tables, in its log "
             "and in backups for as long as you keep them. To free them now: vacuum full prompts, prompt_texts, "
-            "resources, tasks, task_texts, task_notes, retry_keys, links, revisions, revision_states, trash, search_items, "
-            "search_words"
+            "resources, tasks, task_texts, task_notes, retry_keys, links, revisions, revision_states, trash, "
+            "search_items, search_words"
         )
 
     @property

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
 
 _FIND = "select rowid from search_index where search_index match :words order by rowid desc limit :most"
 _COUNT = "select count(*) from search_index where search_index match :words"
+# One statement, because an item has hundreds of words; each has letters only, so that they need no escapes in JSON.
+_ADD = """
+    insert into search_words (space, word)
+    select :space, value from json_each('["' || replace(:words, ' ', '","') || '"]') where :words <> ''
+    on conflict do nothing
+"""
 _COMMON_FIRST = "ghfedcba"  # levels, in the order of how many words of a text have them
 
 
@@ -32,6 +38,11 @@ def find_together(tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bo
         return []
     each = (f"({_write(spaces, LEVELS, word, is_prefix)})" for word, is_prefix in words)
     return [number for (number,) in tx.all(_FIND, words=" AND ".join(each), most=most)]
+
+
+def add_words(tx: "Tx", space: int, words: Sequence[str]) -> None:
+    """Keep words for the mending of mistyped ones."""
+    tx.run(_ADD, space=space, words=" ".join(words))
 
 
 def words_of_none(tx: "Tx", space: int, words: Iterable[str]) -> list[str]:

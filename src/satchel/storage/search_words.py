@@ -58,8 +58,12 @@ def make_words(item: ItemText) -> str:
 
 def list_mendable(words: str) -> list[str]:
     """Those of the words of an item that a mistyped word may have meant, sorted."""
-    found = (one[2:] for one in words.split())
-    return sorted(one for one in found if _SHORTEST_MENDED <= len(one) <= _LONGEST_MENDED and one.isalpha())
+    return sorted(one[2:] for one in words.split() if can_be_mended(one[2:]))
+
+
+def can_be_mended(word: str) -> bool:
+    """Whether a word is kept for the mending of mistyped ones."""
+    return _SHORTEST_MENDED <= len(word) <= _LONGEST_MENDED and word.isalpha()
 
 
 def _weigh(item: ItemText) -> dict[str, float]:

@@ -83,8 +83,7 @@ class SqliteTx(Tx):
         return search_sqlite.find_together(self, spaces, words, most)
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
-        sql = "insert into search_words (space, word) values (:space, :word) on conflict do nothing"
-        self.many(sql, [{"space": space, "word": word} for word in words])
+        search_sqlite.add_words(self, space, words)
 
     def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
         return search_sqlite.words_of_none(self, space, words)

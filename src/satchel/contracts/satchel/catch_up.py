@@ -9,7 +9,7 @@ from satchel.contracts.satchel import shared
 
 
 class CatchUp(Struct):
-    since: Annotated[str, Meta(extra=shared.LINE)] | UnsetType = UNSET
+    since: Annotated[str, Meta(description="Time, 2h, 3d", extra=shared.LINE)] | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 

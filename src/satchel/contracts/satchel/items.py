@@ -30,8 +30,8 @@ class UpdateItems(Struct):
     status: (
         Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})] | UnsetType
     ) = UNSET
-    to: Annotated[str, Meta(description="Project", extra=shared.NAME)] | UnsetType = UNSET
-    copy: bool | UnsetType = UNSET
+    to: Annotated[str, Meta(description="Project to move to", extra=shared.NAME)] | UnsetType = UNSET
+    copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 
@@ -213,7 +213,7 @@ TOOLS = (
     shared.make_tool(
         "",
         update_items,
-        "Tag (+x, -x), close, reopen, move or copy items",
+        "Tag (+x, -x), close, reopen, move or copy items, all or none",
         UpdateItems,
         shared.answer_with(items=_ROWS),
         shared.UPDATES,

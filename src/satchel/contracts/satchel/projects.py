@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel.shared import (
     ADDS,
+    BOOLEAN,
     COUNTED,
     NAME,
     STRING,
@@ -35,7 +36,7 @@ def add_project(context: Context, args: AddProject) -> Body:
     project = projects.add(context.tx, args.name)
     is_current = project.name == context.scope.project
     text = f"Added project '{project.name}'." if is_current else f"Added project '{project.name}': name it in project."
-    return reply(text, {"project": project.name})
+    return reply(text, {"project": project.name, "added": True})
 
 
 def list_projects(context: Context, _args: ListProjects) -> Body:
@@ -61,6 +62,6 @@ def describe_why(scope: Scope, *, exists: bool) -> str:
 
 
 TOOLS = (
-    make_tool("", add_project, "Make a project", AddProject, answer_with(), ADDS),
+    make_tool("", add_project, "Make a project", AddProject, answer_with(added=BOOLEAN), ADDS),
     make_tool("", list_projects, "Projects, and which is current", ListProjects, PROJECT_LIST, is_listed=False),
 )

@@ -13,7 +13,7 @@ from satchel.contracts.schema import hidden
 
 Words = Annotated[str, Meta(description='In "quotes": literally', extra=hidden(max_length=1000, is_blank_refused=True))]
 Kind = Annotated[
-    Literal["prompt", "document", "task", "resource"], Meta(extra_json_schema={"enum": ["prompt", "document", "task"]})
+    Literal["prompt", "document", "task"], Meta(extra=hidden(enum=("prompt", "document", "task", "resource")))
 ]
 
 

@@ -9,7 +9,6 @@ from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.reading import find_links
-from satchel.contracts.schema import Schema
 from satchel.model import Claim, Holder, TaskDetails, TaskNote
 from satchel.services import claims, task_notes, tasks
 from satchel.services.task_lines import Mark, TaskLine, write
@@ -228,7 +227,7 @@ def _name_author(note: TaskNote) -> str:
 
 # -- schemas ----------------------------------------------------------------------------------------------------
 
-TASK: Schema = {"type": "object", "required": ["number", "title"]}
+TASK = shared.object_with(("number",), number=shared.INTEGER)
 _TASKS = shared.array_of(TASK)
 ONE_TASK = shared.answer_with(task=TASK)
 TASKS = shared.answer_with(tasks=_TASKS)

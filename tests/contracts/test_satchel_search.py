@@ -1,0 +1,145 @@
+"""The tool `search`: whole replies, kinds, pages, libraries, and references that other tools take."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.satchel import make_library, ok, refusal, text
+from tests.support.stdio import NEWEST, Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.fixture
+def client(store: str, serve: Callable[..., Server], tmp_path: Path) -> Server:
+    make_library(tmp_path / "libraries", "desk", {"walrus-letter": ("Dear walrus {{ who }},\nthank you", ["who!"])})
+    server = serve("satchel", store, NEWEST, "--user", ANN, "--libraries", str(tmp_path / "libraries"))
+    ok(server, "add_prompt", title="Feeding plan", content="Monday: fish\nTuesday: a walrus eats mussels")
+    ok(server, "add_resource", name="zoo-rules.md", content="# Rules\nDo not tease the walrus", description="For all")
+    ok(server, "add_task", title="Weigh the walrus", tags=["weekly"])
+    return server
+
+
+def test_one_call_finds_prompts_documents_tasks_and_libraries(client: Server) -> None:
+    assert ok(client, "search", query="walrus") == {
+        "project": "default",
+        "hits": [
+            {"kind": "task", "reference": "#1", "title": "Weigh the walrus"},
+            {"kind": "prompt", "reference": "desk:walrus-letter", "line": 1, "text": "Dear walrus {{ who }},"},
+            {"kind": "document", "reference": "zoo-rules.md", "line": 2, "text": "Do not tease the walrus"},
+            {
+                "kind": "prompt",
+                "reference": "feeding-plan",
+                "title": "Feeding plan",
+                "line": 2,
+                "text": "Tuesday: a walrus eats mussels",
+            },
+        ],
+    }
+    assert text(client, "search", query="walrus") == (
+        "- task #1: Weigh the walrus\n"
+        "- prompt desk:walrus-letter\n  line 1: Dear walrus {{ who }},\n"
+        "- document zoo-rules.md\n  line 2: Do not tease the walrus\n"
+        "- prompt feeding-plan: Feeding plan\n  line 2: Tuesday: a walrus eats mussels"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("prompt", ["desk:walrus-letter", "feeding-plan"]),
+        ("document", ["zoo-rules.md"]),
+        ("resource", ["zoo-rules.md"]),
+        ("task", ["#1"]),
+    ],
+)
+def test_a_kind_narrows(client: Server, kind: str, found: list[str]) -> None:
+    assert [hit["reference"] for hit in ok(client, "search", query="walrus", kind=kind)["hits"]] == found
+
+
+def test_every_reference_can_be_given_to_other_tools(client: Server) -> None:
+    tools = {"prompt": ("get_prompt", "prompt"), "document": ("read_resource", "resource")}
+    for hit in ok(client, "search", query="walrus")["hits"]:
+        tool, argument = tools.get(hit["kind"], ("complete_task", "task"))
+        ok(client, tool, {argument: hit["reference"]})
+
+
+def test_a_name_of_two_kinds_is_told_apart(client: Server) -> None:
+    ok(client, "add_resource", name="feeding-plan", content="the walrus again")
+    found = [hit["reference"] for hit in ok(client, "search", query="feeding plan")["hits"]]
+    assert sorted(found) == ["satchel://prompt/feeding-plan", "satchel://resource/feeding-plan"]
+    assert ok(client, "get_prompt", prompt="satchel://prompt/feeding-plan")["prompt"]["name"] == "feeding-plan"
+    assert ok(client, "read_resource", resource="satchel://resource/feeding-plan")["resource"]["text"] == (
+        "the walrus again"
+    )
+    ok(client, "complete_task", task="satchel://task/1")
+
+
+def test_pages_have_cursors(client: Server) -> None:
+    first = ok(client, "search", query="walrus", limit=3)
+    rest = ok(client, "search", query="walrus", limit=3, cursor=first["next_cursor"])
+    assert first["hits"] + rest["hits"] == ok(client, "search", query="walrus")["hits"]
+    assert "next_cursor" not in rest
+    assert refusal(client, "search", query="walrus", cursor="nonsense")["argument"] == "cursor"
+
+
+def test_nothing_found_says_so(client: Server) -> None:
+    assert text(client, "search", query="hippopotamus") == "No hits in project 'default' match."
+    assert ok(client, "search", query="?!") == {"project": "default", "hits": []}
+
+
+@pytest.mark.parametrize("query", ["", "  ", '""', '" "'])
+def test_an_empty_query_is_refused_with_a_hint(client: Server, query: str) -> None:
+    assert refusal(client, "search", query=query) == {
+        "code": "invalid_argument",
+        "message": "query must not be empty.",
+        "hint": "Give words; list_prompts, list_resources and list_tasks show everything.",
+        "argument": "query",
+    }
+
+
+def test_a_literal_search_finds_in_texts_of_all_kinds(client: Server) -> None:
+    def found(query: str) -> list[tuple[str, int | None]]:
+        return [(hit["reference"], hit.get("line")) for hit in ok(client, "search", query=query)["hits"]]
+
+    assert found('"the walrus"') == [("zoo-rules.md", 2), ("#1", None)]
+    assert found('"TUESDAY: a"') == [("feeding-plan", 2)]
+    assert found('"dear walrus"') == [("desk:walrus-letter", 1)]
+
+
+def test_kinds_that_are_not_served_are_not_searched(store: str, client: Server, serve: Callable[..., Server]) -> None:
+    narrowed = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", "tasks")
+    assert [hit["kind"] for hit in ok(narrowed, "search", query="walrus")["hits"]] == ["task"]
+    assert refusal(narrowed, "search", query="walrus", kind="prompt")["message"] == "kind must be one of task."
+
+
+@pytest.mark.parametrize("name", ["FEEDING-PLAN", "feeding plan", "Feeding_Plan", "feedingplan"])
+def test_case_and_separators_do_not_matter_in_references(client: Server, name: str) -> None:
+    assert ok(client, "get_prompt", prompt=name)["prompt"]["name"] == "feeding-plan"
+    assert ok(client, "history", item=name)["item"] == "feeding-plan"
+
+
+def test_an_exact_name_goes_before_one_that_is_only_alike(client: Server) -> None:
+    ok(client, "add_prompt", title="other", name="Feeding-Plan", content="other")
+    assert ok(client, "get_prompt", prompt="Feeding-Plan")["prompt"]["title"] == "other"
+    assert ok(client, "get_prompt", prompt="feeding-plan")["prompt"]["title"] == "Feeding plan"
+    assert refusal(client, "get_prompt", prompt="FEEDINGPLAN")["near"] == ["feeding-plan", "Feeding-Plan"]
+
+
+def test_tasks_and_documents_too(client: Server) -> None:
+    assert ok(client, "read_resource", resource="Zoo_Rules.md")["resource"]["name"] == "zoo-rules.md"
+    assert ok(client, "complete_task", task="weigh-THE-walrus")["task"]["number"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "near"),
+    [
+        ("get_prompt", {"prompt": "the plan for feeding them all"}, ["feeding-plan"]),
+        ("read_resource", {"resource": "house rules of our zoo"}, ["zoo-rules.md"]),
+        ("complete_task", {"task": "walrus weighing on friday morning"}, ["#1"]),
+    ],
+)
+def test_misses_get_near_ones_from_words(client: Server, tool: str, arguments: dict[str, Any], near: list[str]) -> None:
+    assert refusal(client, tool, arguments)["near"] == near

@@ -1,0 +1,198 @@
+"""A search reads nothing of projects and users that the caller may not see, and tells nothing about them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import psycopg
+import pytest
+from psycopg import errors
+
+from satchel.model import PromptDraft, Scope, TaskDraft
+from satchel.services import alike, projects, prompts, tasks
+from satchel.services.search import SearchQuery, search
+from satchel.storage.database import Database, open_database
+from satchel.storage.sqlite import SqliteTx
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+
+ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
+OPEN = Scope(user=ADA, project="pub", projects=("pub",))
+EVERYWHERE = Scope(user=ADA, project="pub")
+SECRET = "zygomatic"
+
+
+def fill(database: Database, count: int = 30) -> None:
+    with database.write() as tx:
+        projects.add(tx, "pub")
+        projects.add(tx, "priv")
+        for number in range(count):
+            there = Scope(user=ADA, project="priv")
+            prompts.add(tx, there, PromptDraft(title=f"Secret {number}", content=f"{SECRET} words"))
+            prompts.add(tx, EVERYWHERE, PromptDraft(title=f"Plain {number}", content="ordinary words"))
+        tasks.add(tx, EVERYWHERE, TaskDraft(title=f"{SECRET} of Ada in priv", project="priv"))
+        tasks.add(tx, EVERYWHERE, TaskDraft(title="Ordinary of Ada in pub", project="pub"))
+        tasks.add(tx, Scope(user=BOB), TaskDraft(title=f"{SECRET} of Bob"))
+
+
+def found(database: Database, scope: Scope, query: str) -> list[str]:
+    with database.read(scope) as tx:
+        return [hit.title for hit in search(tx, scope, SearchQuery(text=query))[0]]
+
+
+def test_nothing_is_found_that_the_caller_may_not_see(database: Database) -> None:
+    fill(database)
+    for query in (SECRET, "zygomatik", "zygo matic", f'"{SECRET}"', "secret", "bob", "priv"):
+        assert found(database, OPEN, query) == []
+    assert found(database, EVERYWHERE, SECRET) == [f"{SECRET} of Ada in priv"]
+    assert found(database, OPEN, "ordinary ada") == ["Ordinary of Ada in pub", *found(database, OPEN, "ordinary")[1:]]
+
+
+def test_suggestions_come_from_what_the_caller_may_see(database: Database) -> None:
+    fill(database)
+    with database.read(OPEN) as tx:
+        assert (
+            alike.find_by_words(tx, OPEN, "prompt", "secret") == alike.find_alike(tx, OPEN, "prompt", "SECRET-1") == []
+        )
+        assert alike.find_by_words(tx, OPEN, "task", SECRET) == []
+        assert tasks.suggest(tx, OPEN, f"{SECRET} of ada") == ((2, "Ordinary of Ada in pub"),)
+
+
+PROBES = (SECRET, SECRET[:-1], f"{SECRET}s", "zygomatik", "zygo matic", "secret", f'"{SECRET[2:]}"', f'"{SECRET}"')
+
+
+def count_pages(tx: SqliteTx, query: str) -> int:
+    """The pages of the file that a search reads."""
+    connection = tx._connection
+    before = [connection.status(one)[0] for one in _COUNTERS]
+    search(tx, OPEN, SearchQuery(text=query))
+    return sum(connection.status(one)[0] for one in _COUNTERS) - sum(before)
+
+
+_COUNTERS = (apsw.SQLITE_DBSTATUS_CACHE_HIT, apsw.SQLITE_DBSTATUS_CACHE_MISS)
+
+
+def test_a_search_reads_as_much_for_words_of_another_project_as_for_words_of_none(tmp_path: Any) -> None:
+    database = open_database(str(tmp_path / "satchel.db"))
+    fill(database, 600)
+    with database.read(OPEN) as tx:
+        assert isinstance(tx, SqliteTx)
+        for probe in PROBES:
+            nowhere = probe.replace("z", "q").replace("secret", "secroq")
+            count_pages(tx, probe)  # statements are prepared once
+            assert abs(count_pages(tx, probe) - count_pages(tx, nowhere)) <= 4, probe
+    database.close()
+
+
+# -- row-level security -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def roles(postgres: PostgresServer) -> tuple[str, str]:
+    owner, app = two_roles(postgres)
+    database = open_database(owner)
+    fill(database)
+    database.close()
+    return owner, app
+
+
+@pytest.fixture
+def app(roles: tuple[str, str]) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(roles[1]) as connection:
+        yield connection
+        connection.rollback()
+
+
+def become(connection: psycopg.Connection[Any], user: str, projects: str) -> None:
+    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
+    connection.execute(sql, [user, projects])
+
+
+def test_an_application_role_finds_the_same_as_the_owner(roles: tuple[str, str]) -> None:
+    databases = [open_database(address) for address in roles]
+    for scope in (OPEN, EVERYWHERE, Scope(user=BOB, project="priv"), Scope(user=BOB, project="pub")):
+        for query in (SECRET, "ordinary", "zygomatik ordinary", "plain 7", f'"{SECRET}"'):
+            first, second = (found(database, scope, query) for database in databases)
+            assert first == second
+    for database in databases:
+        database.close()
+
+
+def test_an_application_role_adds_changes_and_deletes(roles: tuple[str, str]) -> None:
+    database = open_database(roles[1])
+    with database.write(OPEN) as tx:
+        prompt = prompts.add(tx, OPEN, PromptDraft(title="Walrus", content="tusks"))
+        task = tasks.add(tx, OPEN, TaskDraft(title="Walrus task", project="pub"))
+    assert sorted(found(database, OPEN, "walrus")) == ["Walrus", "Walrus task"]
+    with database.write(OPEN) as tx:
+        prompts.delete(tx, OPEN, prompt.id)
+        tasks.delete(tx, OPEN, task.number)
+        assert tx.all("select word from search_words where word in :words", words=["walrus", "tusks"]) == []
+    database.close()
+
+
+@pytest.mark.parametrize("table", ["search_spaces", "search_items", "search_words"])
+def test_the_tables_show_only_what_the_settings_allow(app: psycopg.Connection[Any], table: str) -> None:
+    assert app.execute(f"select * from {table}".encode()).fetchall() == []
+    become(app, BOB, "pub")
+    shown = str(app.execute(f"select * from {table}".encode()).fetchall())
+    assert shown != "[]" and "ada" not in shown and ADA not in shown
+    assert shown.count(SECRET) <= 3  # of Bob's own task
+
+
+def test_the_functions_search_only_spaces_that_are_open(roles: tuple[str, str], app: psycopg.Connection[Any]) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        spaces = [number for (number,) in owner.execute("select number from search_spaces").fetchall()]
+
+    def count(user: str, allowed: str) -> int:
+        become(app, user, allowed)
+        levels = list("abcdefgh")
+        words, prefixes = [SECRET] * 8, [True] * 8
+        sql = "select coalesce(sum(total), 0) from satchel_find_words(%s, %s, %s, %s, 100)"
+        [[total]] = app.execute(sql, [spaces, levels, words, prefixes]).fetchall()
+        sql = "select cardinality(satchel_find_together(%s, %s, %s, %s, 100))"
+        assert app.execute(sql, [spaces, levels, [SECRET], [False]]).fetchall() == [(total,)]
+        return int(total)
+
+    assert [count(ADA, "*"), count(ADA, "pub"), count(BOB, "pub"), count(BOB, "priv"), count("", "")] == [
+        31,
+        0,
+        1,
+        31,
+        0,
+    ]
+
+
+def test_a_word_is_never_read_as_an_operator(app: psycopg.Connection[Any], roles: tuple[str, str]) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        [[priv]] = owner.execute(
+            "select s.number from search_spaces s join projects p on p.number = s.project where p.name = 'priv'"
+        ).fetchall()
+        spaces = [number for (number,) in owner.execute("select number from search_spaces").fetchall()]
+    become(app, BOB, "pub")
+    for word in (f"x' | '{priv}.g.{SECRET}", f"x'' | '{priv}.g.{SECRET}", f"\\' | '{priv}.g.{SECRET}", "' | !x"):
+        sql = "select coalesce(sum(total), 0) from satchel_find_words(%s, %s, %s, %s, 100)"
+        assert app.execute(sql, [spaces, ["a"], [word], [False]]).fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "insert into search_spaces (kind, project) select 'prompt', min(project) - 1 from search_spaces",
+        f"insert into search_spaces (kind, owner, within) values ('task', '{BOB}', 77)",
+        "insert into search_words values (:secret, 'x')",
+        "insert into search_items (space, prompt, name_key, title_key, words) values (:secret, 1, '', '', '')",
+        "update search_items set space = :secret",
+        "update search_words set space = :secret",
+    ],
+)
+def test_nothing_is_put_into_a_space_out_of_bounds(
+    roles: tuple[str, str], app: psycopg.Connection[Any], sql: str
+) -> None:
+    with psycopg.connect(roles[0]) as owner:
+        [[secret]] = owner.execute(
+            "select s.number from search_spaces s join projects p on p.number = s.project where p.name = 'priv'"
+        ).fetchall()
+    become(app, ADA, "pub")
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        app.execute(sql.replace(":secret", str(secret)).encode())
