@@ -89,9 +89,10 @@ def wrong(details: str) -> dict[str, Any]:
 # -- what it is -------------------------------------------------------------------------------------------------
 
 INSTRUCTIONS = (
-    "Satchel keeps the user's prompts, documents (resources) and tasks across projects. Look here before asking the "
-    "user for a saved prompt, a project document, or what to do next (list_tasks: ready). Names in errors under `near` "
-    "are what was probably meant. Pass expected_version from what you read when you update."
+    "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. Name an item "
+    "by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before you ask the "
+    "user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside others. Pass "
+    "expected_version as you read it. `near` in an error is what was probably meant."
 )
 CAPABILITIES = {
     "tools": {"listChanged": False},
@@ -111,7 +112,7 @@ def test_it_introduces_itself(store: str, serve: Callable[..., Server]) -> None:
     }
     found = serve("satchel", store).request("server/discover")["result"]
     assert (found["capabilities"], found["instructions"]) == (CAPABILITIES, INSTRUCTIONS)
-    assert len(INSTRUCTIONS) < 400
+    assert len(INSTRUCTIONS) < 500
 
 
 # -- prompts ----------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ TOOLS = (
     shared.make_tool(
         "",
         search,
-        "Find prompts, documents and tasks by words, best first; typos are forgiven",
+        "Find prompts, documents and tasks by words, best first",
         Search,
         HITS,
     ),
