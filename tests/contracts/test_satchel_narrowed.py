@@ -101,11 +101,11 @@ def prompts_of(ask: Ask) -> list[str]:
 
 def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], store: str) -> None:
     writer = start()
+    call(writer, "add_task", title="Drink")
     database = open_database(store)
     with database.write() as tx:  # another contract, or the command line, proves no template
         prompts.add(tx, Scope(), PromptDraft(title="Broken", content="{{ x", arguments=[Argument("x", None, False)]))
     database.close()
-    call(writer, "add_task", title="Drink")
     page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"
     reading = "Read the documents that matter with read_resource.\n\n"
     done = "When it is done, call complete_task with task 1; note what comes up with add_task.\n"
