@@ -11,8 +11,7 @@ from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptSummary
 from satchel.services.prompts import make_name
 
-ROW = {"type": "object", "required": ["name"]}
-WHOLE = {"type": "object", "required": ["name", "content"]}
+ROW = shared.object_with(("name",), name=shared.STRING)
 
 
 class PromptRow(Struct, omit_defaults=True):
