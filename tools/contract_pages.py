@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import contract_errors
+import contract_examples
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.runner import MAX_ANSWER_BYTES
@@ -101,6 +102,8 @@ def page(contract: Contract) -> str:
     about = (sys.modules[CONTRACTS[contract.name]].__doc__ or "").strip().split("\n\n")[0]
     lines = [NOTE, f"# `{contract.name}`", "", about, "", *serving(contract), ""]
     in_order = sorted(contract.tools, key=lambda tool: not tool.is_listed)
+    guide = contract_examples.write_guide(contract.name)
+    lines += [guide] if guide else []
     lines += [line for tool in in_order for line in tool_section(contract, tool)]
     lines += methods_section(contract)
     lines += bounds_section(contract)

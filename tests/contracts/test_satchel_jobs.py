@@ -1,0 +1,193 @@
+"""Eight jobs of an agent over stdio, each within a budget of calls and of tokens.
+
+A model is shown either the texts of an answer or its structured part, so the dearer of the two counts.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rs_bpe.bpe import openai
+
+from tests.support.satchel import check
+from tests.support.stdio import Server
+
+pytestmark = pytest.mark.process
+
+TOKENS = openai.o200k_base()
+
+PLAN = [
+    "Agree on the release date !urgent +release",
+    "Freeze the branch !high +release after:1",
+    "Write the changelog +docs after:2",
+    "Update the screenshots +docs after:2",
+    "Check the licences of new packages !high +legal",
+    "Run the load test +ops after:2",
+    "Fix what the load test finds +ops after:6",
+    "Translate the new texts +docs after:3",
+    "Build the packages !high +release after:3,7",
+    "Announce it on the blog due:2026-12-15 +docs after:9",
+    "Tell the support team due:2026-12-10",
+    "Clean up old branches !low",
+]
+
+
+class Agent:
+    """A scripted agent that counts what it costs: calls, and tokens both ways."""
+
+    def __init__(self, store: Path | str, *arguments: str) -> None:
+        self._server = Server("--database", str(store), *arguments)
+        self.calls = 0
+        self.tokens = 0
+
+    def __enter__(self) -> "Agent":
+        self._server.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._server.__exit__(*raised)
+
+    def call(self, tool: str, /, **arguments: Any) -> Any:
+        """The structured answer of a call that must succeed."""
+        result = self._server.call(tool, arguments)
+        check(tool, result)
+        assert result["isError"] is False, result
+        self.calls += 1
+        self.tokens += count({"name": tool, "arguments": arguments}) + max(faces(result))
+        return result["structuredContent"]
+
+    def begin(self) -> None:
+        """Begin another job."""
+        self.calls = self.tokens = 0
+
+
+def count(value: object) -> int:
+    """The tokens of a text, or of a value as compact JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return len(TOKENS.encode(text))
+
+
+def faces(result: dict[str, Any]) -> tuple[int, int]:
+    """The tokens of the texts of an answer, and of its structured part."""
+    texts = "\n".join(one["text"] for one in result["content"] if one["type"] == "text")
+    return count(texts), count(result["structuredContent"])
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    with Agent(tmp_path / "store.db", "--project", "default") as one:
+        yield one
+
+
+def test_plan_twelve_tasks_and_work_through_five(agent: Agent) -> None:
+    agent.call("add_tasks", lines=PLAN)
+    done = []
+    for _ in range(5):
+        claimed = agent.call("claim_task")
+        finished = agent.call("complete_task", task=f"#{claimed['task']['number']}", fence=claimed["fence"])
+        done.append(finished["task"]["title"])
+    assert done[:3] == [
+        "Agree on the release date",
+        "Freeze the branch",
+        "Check the licences of new packages",
+    ]
+    assert agent.calls <= 12
+
+
+def words(number: int) -> str:
+    """A text of so many words in lines, no two of which are alike."""
+    return "\n".join(
+        f"Line {start // 10 + 1}: " + " ".join(f"word{start + one}" for one in range(8))
+        for start in range(0, number, 10)
+    )
+
+
+def test_change_a_sentence_of_a_long_prompt(agent: Agent) -> None:
+    text = words(1000) + "\nAlways answer in English, whatever the question is in.\n" + words(1000).replace("L", "l")
+    agent.call("add_prompts", prompts=[{"title": "House style", "content": text}])
+    agent.begin()
+    changed = agent.call(
+        "edit_text",
+        item="house-style",
+        edits=[{"old": "Always answer in English, whatever", "new": "Answer in the user's language, whatever"}],
+    )
+    assert changed["version"] == 2 and len(changed["changed"]) == 1
+    assert agent.tokens <= 250
+
+
+def test_find_and_change_a_passage_of_a_large_document(agent: Agent) -> None:
+    sections = [f"## Section {one}\n\n" + words(60) for one in range(1, 160)]
+    sections[70] += "\n\nThe retention of audit logs is thirty days, then they are erased.\n"
+    document = "# Handbook\n\n" + "\n\n".join(sections)
+    assert 60_000 < len(document) < 70_000
+    agent.call("add_resources", resources=[{"name": "handbook.md", "content": document}])
+    agent.begin()
+    [hit, *_] = agent.call("search", query="audit log retention", limit=3)["hits"]
+    line = hit["line"]
+    agent.call("read_resource", resource=hit["reference"], lines=f"{line - 2}-{line + 2}")
+    agent.call("edit_text", item=hit["reference"], edits=[{"old": "is thirty days", "new": "is ninety days"}])
+    assert agent.tokens <= 1200
+
+
+def test_many_prompts_tasks_tags_and_completions(agent: Agent) -> None:
+    prompts = [{"title": f"Prompt {one}", "content": f"Do the thing number {one} with care."} for one in range(50)]
+    agent.call("add_prompts", prompts=prompts)
+    added = agent.call("add_tasks", lines=[f"Task {one} +batch" for one in range(30)])["tasks"]
+    agent.call("update_items", items=[f"prompt-{one}" for one in range(20)], tags=["+reviewed"])
+    agent.call("update_items", items=[f"#{row['number']}" for row in added[:10]], status="completed")
+    assert agent.calls <= 8
+    assert len(agent.call("list_prompts", tags=["reviewed"])["prompts"]) == 20
+    assert len(agent.call("list_tasks", status="completed")["tasks"]) == 10
+
+
+def test_hand_over_to_a_new_session(agent: Agent, tmp_path: Path) -> None:
+    agent.call("add_tasks", lines=PLAN)
+    agent.call("add_prompts", prompts=[{"title": "Release notes", "content": "Write release notes.", "tags": ["docs"]}])
+    agent.call("claim_task")
+    agent.call("complete_task", task="#12", note="All but two were merged.")
+    with Agent(tmp_path / "store.db", "--project", "default") as other:
+        told = json.dumps(other.call("catch_up"))
+        assert "Agree on the release date" in told and "Clean up old branches" in told and "release-notes" in told
+        assert other.calls <= 2 and other.tokens <= 800
+
+
+def test_lists_and_echoes_are_small_on_both_faces(agent: Agent) -> None:
+    titles = [line.split(" !")[0].split(" +")[0].split(" due:")[0] for line in PLAN]
+    marks = ("", " +docs", "", " !high", "", " due:2026-12-15")
+    lines = [titles[one % 12] + marks[one % 6] for one in range(29)]
+    agent.call("add_tasks", lines=lines)
+    server = agent._server
+    assert max(faces(server.call("list_tasks", {}))) <= 500
+    assert max(faces(server.call("update_task", {"task": "#4", "priority": "urgent", "tags": ["+now"]}))) <= 80
+    assert max(faces(server.call("complete_task", {"task": "#4"}))) <= 80
+
+
+def test_two_agents_never_take_the_same_task(agent: Agent, tmp_path: Path) -> None:
+    agent.call("add_tasks", lines=[f"Task {one}" for one in range(10)])
+    with Agent(tmp_path / "store.db", "--project", "default") as other:
+        taken = [one.call("claim_task")["task"]["number"] for _ in range(5) for one in (agent, other)]
+    assert sorted(taken) == list(range(1, 11))
+
+
+def test_find_what_was_named_otherwise_and_take_a_mistake_back(agent: Agent) -> None:
+    agent.call(
+        "add_prompts",
+        prompts=[
+            {
+                "title": "Postmortem",
+                "content": "Write a postmortem about {{ incident }}, {{ tone | default('calm') }}.",
+            },
+            {"title": "Meeting notes", "content": "Summarize the meeting."},
+        ],
+    )
+    agent.begin()
+    [hit, *_] = agent.call("search", query="post mortem")["hits"]
+    assert hit["reference"] in ("postmortem", "satchel://prompt/postmortem")
+    filled = agent.call("get_prompt", prompt=hit["reference"], arguments={"incident": "the outage"})
+    assert filled["text"] == "Write a postmortem about the outage, calm."
+    agent.call("delete", items=["Postmortem", "meeting_notes"])
+    agent.call("restore", item="postmortem")
+    assert [row["name"] for row in agent.call("list_prompts")["prompts"]] == ["postmortem"]
+    assert agent.calls <= 5
