@@ -11,8 +11,8 @@ from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptSummary
 from satchel.services.prompts import make_name
 
-ROW = {"type": "object", "required": ["name"]}
-WHOLE = {"type": "object", "required": ["name", "content"]}
+ROW = shared.object_with(("name",), name=shared.STRING)
+WHOLE = shared.object_with(("name", "content"), name=shared.STRING, content=shared.STRING)
 
 
 class PromptRow(Struct, omit_defaults=True):

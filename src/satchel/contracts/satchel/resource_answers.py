@@ -12,8 +12,8 @@ from satchel.services import mime_types
 
 URI = "satchel://resource/"
 
-ROW = {"type": "object", "required": ["name"]}
-WHOLE = {"type": "object", "required": ["name"]}
+ROW = shared.object_with(("name",), name=shared.STRING)
+WHOLE = ROW
 
 
 class ResourceRow(Struct, omit_defaults=True):

@@ -269,8 +269,8 @@ def find_resource(context: Context, reference: str) -> Resource:
 # -- table -----------------------------------------------------------------------------------------------------
 
 ONE_RESOURCE = shared.answer_with(resource=resource_answers.ROW)
-ADDED_RESOURCES = shared.answer_with(resources=shared.array_of(resource_answers.ROW))
-RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(resource_answers.ROW), next_cursor=shared.STRING)
+ADDED_RESOURCES = shared.answer_with(resources=shared.array_of({"type": "object"}))
+RESOURCE_PAGE = shared.answer_with(resources=shared.array_of({"type": "object"}), next_cursor=shared.STRING)
 WHOLE_RESOURCE = shared.answer_with(resource=resource_answers.WHOLE)
 DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)
 
