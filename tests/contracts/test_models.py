@@ -126,7 +126,7 @@ def use_satchel(call: Call) -> None:
     call("delete_task", task="2")
     call("add_project", name="kitchen")
     call("add_project", name="kitchen")
-    call("update_items", items=["coffee", 3], tags=["+x"])
+    call("update_items", items=["coffee", "#3"], tags=["+x"])
     call("update_items", items=["cup.md", "#3"], to="kitchen")
     call("update_items", items=["nowhere"], status="completed")
     call("delete", items=["coffee", "#3"])
