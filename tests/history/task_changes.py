@@ -36,8 +36,8 @@ class TaskChanges(Machine):
         can_wait = all(self.may_change(past.things["task", number], user) for number in blockers)
         assert is_done is ((place is None or project is not None) and can_wait)
         if is_done:
-            state = {"title": title, "description": None, "tags": (), "blocked_by": blockers, "completed_at": None}
-            state["is_cancelled"] = False
+            state: dict[str, Any] = {"title": title, "description": None, "tags": (), "blocked_by": blockers}
+            state |= {"completed_at": None, "is_cancelled": False}
             more = {"due": None, "priority": "normal"} if way else {"due": "2027-01-01", "priority": "high"}
             past.add(self.newest("task", project, user), {**state, **more})
             self.past = past

@@ -196,7 +196,7 @@ def test_a_trailer_is_no_token(served: tuple[WebServer, Secrets]) -> None:
 WRITING = {
     "satchel": {
         *(f"{act}_{what}" for act in ("add", "update", "delete") for what in ("prompt", "resource", "task")),
-        *("complete_task", "restore"),
+        *("add_tasks", "complete_task", "claim_task", "restore"),
     },
     "prompt-store": {"add_prompt", "update_prompt", "delete_prompt"},
     "mcpkg": {*(f"{act}_{what}" for act in ("create", "update", "delete") for what in ("prompt", "resource"))},
