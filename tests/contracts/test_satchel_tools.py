@@ -70,7 +70,7 @@ READS = {
     name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history", "search", "catch_"))
 }
 LOSES = {name for name in NAMES if name.startswith(("update_", "delete", "edit_", "restore"))}
-REPEATS = {name for name in NAMES if name.startswith(("update_", "edit_", "complete_", "restore"))}
+REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}
 
 
 @pytest.mark.parametrize("name", NAMES)

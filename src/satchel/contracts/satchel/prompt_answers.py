@@ -12,7 +12,6 @@ from satchel.model import Argument, Prompt, PromptSummary
 from satchel.services.prompts import make_name
 
 ROW = shared.object_with(("name",), name=shared.STRING)
-WHOLE = shared.object_with(("name", "content"), name=shared.STRING, content=shared.STRING)
 
 
 class PromptRow(Struct, omit_defaults=True):

@@ -169,9 +169,9 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
 # -- table -----------------------------------------------------------------------------------------------------
 
 ONE_PROMPT = shared.answer_with(prompt=prompt_answers.ROW)
-ADDED_PROMPTS = shared.answer_with(prompts=shared.array_of({"type": "object"}))
-PROMPT_PAGE = shared.answer_with(prompts=shared.array_of({"type": "object"}), next_cursor=shared.STRING)
-WHOLE_PROMPT = shared.answer_with_one(prompt=prompt_answers.WHOLE, text=shared.STRING)
+ADDED_PROMPTS = shared.answer_with(prompts={"type": "array"})
+PROMPT_PAGE = shared.answer_with(prompts=shared.array_of(prompt_answers.ROW), next_cursor=shared.STRING)
+WHOLE_PROMPT = shared.answer_with_one(prompt=prompt_answers.ROW, text=shared.STRING)
 RENDERED_PROMPT = shared.answer_with(name=shared.STRING, text=shared.STRING)
 DELETED_PROMPT = shared.answer_with(deleted=shared.STRING)
 TAG_LIST = shared.answer_with(tags=shared.array_of(shared.COUNTED))

@@ -95,8 +95,8 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline.headings)
     more = f" Its outline leaves out {outline.more} headings." if outline.more else ""
     ways = 'lines (like "40-90"), a heading,' if headings else 'lines (like "40-90")'
-    size = f"It has {len(text)} characters in {format_count(part.total, 'line')}."
-    note = f"{size}{more} Read on with {ways} or whole: true."
+    size = f"{len(text)} characters in {format_count(part.total, 'line')}"
+    note = f"It has {size}.{more} Read on with {ways} or whole: true."
     lines = "1" if part.last == 1 else f"1-{part.last}"
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
 

@@ -13,7 +13,6 @@ from satchel.services import mime_types
 URI = "satchel://resource/"
 
 ROW = shared.object_with(("name",), name=shared.STRING)
-WHOLE = ROW
 
 
 class ResourceRow(Struct, omit_defaults=True):

@@ -269,9 +269,9 @@ def find_resource(context: Context, reference: str) -> Resource:
 # -- table -----------------------------------------------------------------------------------------------------
 
 ONE_RESOURCE = shared.answer_with(resource=resource_answers.ROW)
-ADDED_RESOURCES = shared.answer_with(resources=shared.array_of({"type": "object"}))
-RESOURCE_PAGE = shared.answer_with(resources=shared.array_of({"type": "object"}), next_cursor=shared.STRING)
-WHOLE_RESOURCE = shared.answer_with(resource=resource_answers.WHOLE)
+ADDED_RESOURCES = shared.answer_with(resources={"type": "array"})
+RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(resource_answers.ROW), next_cursor=shared.STRING)
+WHOLE_RESOURCE = shared.answer_with(resource=resource_answers.ROW)
 DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)
 
 _tool = partial(shared.make_tool, "resources")

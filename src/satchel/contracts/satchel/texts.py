@@ -138,9 +138,7 @@ def _save(context: Context, item: Item, text: str) -> tuple[int, list[str]]:
 
 # -- table -----------------------------------------------------------------------------------------------------
 
-EDITED = shared.answer_with(
-    item=shared.STRING, version=shared.INTEGER, changed={"type": "array", "items": {"required": ["line", "text"]}}
-)
+EDITED = shared.answer_with(item=shared.STRING, version=shared.INTEGER, changed={"type": "array"})
 
 TOOLS = (
     shared.make_tool(
@@ -149,7 +147,7 @@ TOOLS = (
         "Change parts of a prompt, document or task description, all or none",
         EditText,
         EDITED,
-        shared.UPDATES,
+        shared.EDITS,
         at_least_one=("edits", "append", "prepend"),
         look=look_at_edited,
         prepare=prove_looked_at,
