@@ -122,7 +122,7 @@ def test_the_nearest_repository_counts_before_those_around_it(start: Callable[..
     inner.mkdir(parents=True)
     for repository in (outer, inner):
         (repository / ".git").mkdir()
-    assert place(start(inner)) == ("unknown", f"the repository {inner}")
+    assert place(start(inner)) == ("unknown", f"the repository {inner}, made by the first write")
     (outer / ".satchel").write_text("marked")  # somebody chose it, and it exists
     assert place(start(inner)) == ("marked", f"the file {outer / '.satchel'}")
 
