@@ -134,7 +134,7 @@ def test_a_number_may_be_written_with_a_hash_wherever_one_is_taken(store: str, s
         params = {"ref": reference, "argument": {"name": name, "value": "#1"}}
         assert own.request("completion/complete", params)["result"]["completion"]["values"] == ["1"]
     assert text(own, "complete_task", task="#1").startswith("Completed #1")
-    assert text(own, "delete_task", task="#1") == "Deleted #1 First"
+    assert text(own, "delete_task", task="#1") == "Deleted #1 First\n#1 was referred to by #2."
 
 
 TEMPLATE = "satchel://task/{number}"

@@ -90,9 +90,9 @@ def wrong(details: str) -> dict[str, Any]:
 
 INSTRUCTIONS = (
     "Satchel keeps the user's prompts, documents and tasks by project, across sessions. Begin with catch_up. Name an "
-    "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before you ask the "
-    "user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside others. Pass "
-    "expected_version as you read it. `near` in an error is what was probably meant."
+    "item by #4, its name or its URI, like satchel://task/4; such a URI in a text is a link. Search here before you "
+    "ask the user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside others. "
+    "Pass expected_version as you read it. `near` in an error is what was probably meant."
 )
 CAPABILITIES = {
     "tools": {"listChanged": False},
