@@ -21,9 +21,9 @@ def names(client: Server, tool: str, member: str) -> list[str]:
 
 def test_prompts_are_added_together(client: Server) -> None:
     rows = [
-        {"name": "first", "version": 1, "tags": ["a", "b"]},
+        {"name": "first", "title": "First", "version": 1, "tags": ["a", "b"]},
         {"name": "two", "title": "Second one", "version": 1},
-        {"name": "third", "version": 1, "arguments": ["x?"]},
+        {"name": "third", "title": "Third", "version": 1, "arguments": ["x?"]},
     ]
     lines = ["- first [a, b] version 1", "- two: Second one version 1", "- third (x?) version 1"]
     assert result_of(client, "add_prompts", {"prompts": PROMPTS}) == {

@@ -140,12 +140,13 @@ def test_tasks_are_completed_together_and_what_became_ready_is_told(own: Server)
 def test_tags_of_prompts_and_tasks_change_together(own: Server) -> None:
     answer = ok(own, "update_items", items=["review", "#1"], tags=["+web", "-docs"])
     assert answer["items"] == [
-        {"kind": "prompt", "name": "review", "version": 2, "tags": ["web"]},
+        {"kind": "prompt", "name": "review", "title": "Review", "version": 2, "tags": ["web"]},
         {"number": 1, "title": "Write docs", "tags": ["web"], "version": 2},
     ]
     assert ok(own, "update_items", items=["review"], tags=[])["items"][0] == {
         "kind": "prompt",
         "name": "review",
+        "title": "Review",
         "version": 3,
     }
 
@@ -155,7 +156,7 @@ def test_items_move_to_another_project(own: Server) -> None:
     assert answer == {
         "project": "default",
         "items": [
-            {"kind": "prompt", "name": "review", "version": 1, "tags": ["docs"], "project": "other"},
+            {"kind": "prompt", "name": "review", "title": "Review", "version": 1, "tags": ["docs"], "project": "other"},
             {"kind": "resource", "name": "guide.md", "size": 27, "version": 1, "project": "other"},
             {"number": 2, "title": "Fix login", "project": "other", "version": 2},
         ],
@@ -178,7 +179,8 @@ def test_a_copy_keeps_everything_but_a_name_that_is_taken(own: Server) -> None:
     ok(own, "add_resources", resources=[{"name": "dot.png", "content": "AAED"}], project="other")
     answer = ok(own, "update_items", items=["letter", "dot.png"], to="other", copy=True)
     assert answer["items"] == [
-        {"kind": "prompt", "name": "letter", "version": 1, "tags": ["a"], "arguments": ["tone"], "project": "other"},
+        {"kind": "prompt", "name": "letter", "title": "Letter", "version": 1, "tags": ["a"], "arguments": ["tone"],
+         "project": "other"},
         {"kind": "resource", "name": "dot.png-2", "size": 3, "version": 1, "uri": "x:dot", "mime_type": "image/png",
          "project": "other"},
     ]  # fmt: skip

@@ -45,7 +45,7 @@ def body(client: Server, tool: str, **arguments: Any) -> Any:
 def test_a_prompt_is_met_everywhere(at: Callable[[str], Server]) -> None:
     own, store, mcpkg = at("satchel"), at("prompt-store"), at("mcpkg")
     added = ok(own, "add_prompt", title="Tea time", content="Boil", tags=["Kitchen"], description="How")["prompt"]
-    assert added == {"name": "tea-time", "version": 1, "tags": ["kitchen"]}
+    assert added == {"name": "tea-time", "title": "Tea time", "version": 1, "tags": ["kitchen"]}
     [listed] = body(store, "list_prompts")["prompts"]
     id = listed["id"]
     got = body(store, "get_prompt", id=id)
@@ -73,7 +73,7 @@ def test_a_prompt_is_met_everywhere(at: Callable[[str], Server]) -> None:
     body(mcpkg, "create_prompt", name="from.mcpkg", content="{{ literal }}")
     assert ok(own, "render_prompt", prompt="from.mcpkg")["text"] == "{{ literal }}"
     other = body(store, "add_prompt", title="From the store", content="needle here")
-    assert ok(own, "list_prompts", query="NEEDLE")["prompts"] == [{"name": "from-the-store"}]
+    assert ok(own, "list_prompts", query="NEEDLE")["prompts"] == [{"name": "from-the-store", "title": "From the store"}]
     ok(own, "delete_prompt", prompt=other["id"])
     assert store.call("get_prompt", id=other["id"])["isError"] is True
     ok(own, "delete_prompt", prompt="Teatime")

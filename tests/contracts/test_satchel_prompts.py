@@ -30,7 +30,13 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
     content = "Thanks, {{ to }}! ({{ tone }})"
     more = {"description": "A note", "tags": ["people", "Mail"], "arguments": arguments}
     added = result_of(client, "add_prompt", {"title": " Thank you ", "content": content, **more})
-    row = {"name": "thank-you", "version": 1, "tags": ["mail", "people"], "arguments": ["tone", "to?"]}
+    row = {
+        "name": "thank-you",
+        "title": "Thank you",
+        "version": 1,
+        "tags": ["mail", "people"],
+        "arguments": ["tone", "to?"],
+    }
     assert added == {
         "content": [
             {"type": "text", "text": "Added to project 'default':\n- thank-you [mail, people] (tone, to?) version 1"}
@@ -299,7 +305,7 @@ def test_prompts_are_found_by_text_and_tags(client: Server) -> None:
     assert found(tags=["b"], query="hay") == ["other"]
     assert found(query="", tags=[]) == ["third", "other", "strasse", "desk:letter", "desk:plain"]
     assert ok(client, "list_prompts", query="needle", tags=["a"])["prompts"] == [
-        {"name": "strasse", "tags": ["a", "b"]}
+        {"name": "strasse", "title": "Straße", "tags": ["a", "b"]}
     ]
     assert text(client, "list_prompts", query="zzz") == "No prompts in project 'default' match."
     assert text(client, "list_prompts", query="hay") == "- other [b]"

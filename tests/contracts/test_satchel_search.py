@@ -27,8 +27,20 @@ def test_one_call_finds_prompts_documents_tasks_and_libraries(client: Server) ->
         "project": "default",
         "hits": [
             {"kind": "task", "reference": "#1", "title": "Weigh the walrus"},
-            {"kind": "prompt", "reference": "desk:walrus-letter", "line": 1, "text": "Dear walrus {{ who }},"},
-            {"kind": "document", "reference": "zoo-rules.md", "line": 2, "text": "Do not tease the walrus"},
+            {
+                "kind": "prompt",
+                "reference": "desk:walrus-letter",
+                "title": "desk:walrus-letter",
+                "line": 1,
+                "text": "Dear walrus {{ who }},",
+            },
+            {
+                "kind": "document",
+                "reference": "zoo-rules.md",
+                "title": "zoo-rules.md",
+                "line": 2,
+                "text": "Do not tease the walrus",
+            },
             {
                 "kind": "prompt",
                 "reference": "feeding-plan",

@@ -15,7 +15,7 @@ ROW = shared.object_with(("name",), name=shared.STRING)
 
 
 class PromptRow(Struct, omit_defaults=True):
-    """A prompt in a list, or as the echo of a change; what is empty or follows from the name is left out."""
+    """A prompt in a list, or as the echo of a change; what is empty is left out, and a title that is the name."""
 
     name: str
     title: str | None = None
@@ -61,7 +61,7 @@ def echo_prompt(prompt: Prompt) -> PromptRow:
     """A prompt that was just written."""
     return PromptRow(
         prompt.name,
-        _other_title(prompt.name, prompt.title),
+        None if prompt.title == prompt.name else prompt.title,
         version=prompt.version,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
@@ -72,7 +72,7 @@ def list_prompt(prompt: PromptSummary) -> PromptRow:
     """A stored prompt in a list."""
     return PromptRow(
         prompt.name,
-        _other_title(prompt.name, prompt.title),
+        None if prompt.title == prompt.name else prompt.title,
         description=shared.shorten(prompt.description) if prompt.description else None,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
@@ -87,18 +87,14 @@ def list_library_prompt(name: str, prompt: LibraryPrompt) -> PromptRow:
 
 def format_row(row: PromptRow) -> str:
     """A row as a line."""
-    about = " - ".join(join_lines(one) for one in (row.title, row.description) if one)
+    title = row.title if row.title and make_name(row.title) != row.name else None  # else the name says as much
+    about = " - ".join(join_lines(one) for one in (title, row.description) if one)
     facts = (
         f"[{', '.join(row.tags)}]" if row.tags else "",
         f"({', '.join(row.arguments)})" if row.arguments else "",
         f"version {row.version}" if row.version else "",
     )
     return " ".join([f"- {row.name}{': ' if about else ''}{about}", *filter(None, facts)])
-
-
-def _other_title(name: str, title: str) -> str | None:
-    """A title, where it says more than the name that is made from it."""
-    return None if make_name(title) == name else title
 
 
 def _name_arguments(arguments: tuple[Argument, ...]) -> tuple[str, ...]:

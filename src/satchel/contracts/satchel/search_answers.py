@@ -25,7 +25,7 @@ class HitAnswer(Struct, omit_defaults=True):
 
     kind: str
     reference: str
-    title: str = ""
+    title: str
     line: int | None = None
     text: str = ""
 
@@ -64,8 +64,7 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
 
 
 def _describe_hit(hit: Hit) -> HitAnswer:
-    title = "" if hit.title == hit.reference else hit.title
-    return HitAnswer(_WORDS[hit.kind], hit.reference, title, hit.line, hit.text)
+    return HitAnswer(_WORDS[hit.kind], hit.reference, hit.title, hit.line, hit.text)
 
 
 def _format_hit(hit: Hit) -> str:
