@@ -27,7 +27,9 @@ MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 
 # The tools of the day, in order: what is called with which arguments, and a piece of the answer's first text.
 DAY: list[tuple[str, dict[str, Any], str]] = [
+    ("catch_up", {}, "Project 'default'"),
     ("list_projects", {}, "The current project is 'default'"),
+    ("add_project", {"name": "attic"}, "Added project 'attic'"),
     (
         "add_prompt",
         {
@@ -36,31 +38,32 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
             "tags": ["daily"],
             "arguments": [{"name": "who", "required": True}, {"name": "mood", "values": ["calm", "busy"]}],
         },
-        "Added prompt 'stand-up' to project 'default'.",
+        "Added to project 'default':\n- stand-up [daily] (who, mood?) version 1",
     ),
-    (
-        "add_resource",
-        {"name": "plan.md", "content": "# Plan", "mime_type": "text/markdown"},
-        "Added resource 'plan.md'",
-    ),
-    ("list_prompts", {"query": "what did"}, "- stand-up: Stand-up"),
+    ("add_resource", {"name": "plan.md", "content": "# Plan"}, "Added to project 'default':\n- plan.md (6 bytes"),
+    ("list_prompts", {"query": "what did"}, "- stand-up [daily] (who, mood?)"),
     ("list_tags", {}, "daily (1)"),
     ("get_prompt", {"prompt": "Stand-up"}, "What did {{ who }} do? {{ mood }}"),
     ("render_prompt", {"prompt": "stand-up", "arguments": {"who": "Ann"}}, "What did Ann do? "),
     ("render_prompt", {"prompt": "desk:letter", "arguments": {"to": "Ben"}}, "Dear Ben"),
-    ("update_prompt", {"prompt": "stand-up", "description": "Each morning", "expected_version": 1}, "Updated prompt"),
-    ("list_resources", {}, "- plan.md (satchel://resource/plan.md, 6 bytes): text/markdown"),
-    ("update_resource", {"resource": "plan.md", "content": "# Plan B"}, "Updated resource 'plan.md'"),
+    ("update_prompt", {"prompt": "stand-up", "description": "Each morning", "expected_version": 1}, "Updated in"),
+    ("list_resources", {}, "- plan.md (6 bytes)"),
+    ("update_resource", {"resource": "plan.md", "content": "# Plan B"}, "Updated in project 'default':\n- plan.md"),
     ("read_resource", {"resource": "plan.md"}, "# Plan B"),
     ("add_task", {"title": "Write the plan", "priority": "high", "due": "2026-12-01"}, "Added #1 Write the plan !high"),
-    ("add_task", {"title": "Send it", "blocked_by": ["1"]}, "Added #2 Send it after:#1"),
+    ("add_tasks", {"lines": ["Send it after:#1"]}, "Added:\n#2 Send it after:#1"),
     ("list_tasks", {}, "#1 Write the plan !high due:2026-12-01"),
-    ("complete_task", {"task": "1"}, "Completed #1 [x] Write the plan"),
+    ("claim_task", {"minutes": 5}, "Claimed until"),
+    ("complete_task", {"task": "1", "fence": 1}, "Completed #1 [x] Write the plan"),
     ("list_tasks", {}, "#2 Send it"),
-    ("update_task", {"task": "#2", "tags": ["mail"]}, "Updated #2 Send it +mail"),
-    ("add_tasks", {"lines": ["Rest !low after:#2"]}, "Added:\n#3 Rest !low after:#2"),
-    ("claim_task", {"task": "#2"}, "Claimed until 20"),
-    ("get_task", {"task": "#2"}, "#2 [~] Send it +mail @default ("),
+    ("get_task", {"task": "2"}, "#2 Send it"),
+    ("search", {"query": "plan b", "kind": "document"}, "- document plan.md"),
+    ("update_task", {"task": "#2", "tags": ["+mail"]}, "Updated #2 Send it +mail"),
+    ("edit_text", {"item": "plan.md", "edits": [{"old": "Plan B", "new": "Plan C"}]}, "Edited plan.md, version 3"),
+    ("add_prompts", {"prompts": [{"title": "Old", "content": "Old"}]}, "Added to project 'default':\n- old version 1"),
+    ("add_resources", {"resources": [{"name": "old.md", "content": "# Old"}]}, "Added to project 'default':\n- old.md"),
+    ("update_items", {"items": ["old", "old.md"], "to": "attic"}, "Updated:\n- old"),
+    ("delete", {"items": ["old"], "project": "attic"}, "Deleted prompt old"),
     ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
     ("delete_resource", {"resource": "plan.md"}, "Deleted resource 'plan.md'"),
     ("delete_prompt", {"prompt": "Stand-up"}, "Deleted prompt 'stand-up'"),
@@ -69,7 +72,7 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
 ]
 # What is asked of methods before the day's prompt and document are deleted again.
-ASKED = 17  # after so many calls
+ASKED = 21  # after so many calls
 COMPLETED = {"mood": ["calm", "busy"], "who": ["Ann"]}
 
 

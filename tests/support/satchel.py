@@ -19,7 +19,9 @@ class Like(str):
     """Equal to every text that matches a regular expression; for ids and times that the server generates."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, str) and re.fullmatch(self, other) is not None
+        return (
+            isinstance(other, str) and re.fullmatch(str(self), other) is not None
+        )  # as a key of a cache, `self` would call this
 
     def __hash__(self) -> int:
         return 0

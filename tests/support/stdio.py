@@ -158,5 +158,5 @@ def plain(result: dict[str, Any]) -> dict[str, Any]:
     if "resultType" not in result:
         return result
     meta = result["_meta"][f"{META}serverInfo"]
-    assert result["resultType"] == "complete" and set(meta) == {"name", "version"}
+    assert result["resultType"] == "complete" and set(meta) - {"icons"} == {"name", "version"}
     return {key: value for key, value in result.items() if key not in ("resultType", "_meta", "ttlMs", "cacheScope")}
