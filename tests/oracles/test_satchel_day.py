@@ -62,7 +62,7 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("edit_text", {"item": "plan.md", "edits": [{"old": "Plan B", "new": "Plan C"}]}, "Edited plan.md, version 3"),
     ("add_prompts", {"prompts": [{"title": "Old", "content": "Old"}]}, "Added to project 'default':\n- old version 1"),
     ("add_resources", {"resources": [{"name": "old.md", "content": "# Old"}]}, "Added to project 'default':\n- old.md"),
-    ("update_items", {"items": ["old", "old.md"], "to": "attic"}, "Updated:\n- old"),
+    ("update_items", {"items": ["old", "old.md"], "to": "attic"}, "Moved to project 'attic':\n- old"),
     ("delete", {"items": ["old"], "project": "attic"}, "Deleted prompt old"),
     ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
     ("delete_resource", {"resource": "plan.md"}, "Deleted resource 'plan.md'"),
