@@ -116,6 +116,21 @@ def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Server) -> None
     assert ok(own, "read_resource", resource="guide.md")["resource"]["name"] == "guide.md"
 
 
+@pytest.mark.parametrize("spelling", ["Review", "review", "REVIEW"])
+def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Server, spelling: str) -> None:
+    ok(own, "add_tasks", lines=["Review", "Review"] if spelling == "Review" else ["review", "review"])
+    for tool, more in (("delete", {}), ("update_items", {"tags": ["+x"]})):
+        assert refusal(own, tool, items=[spelling], **more) == {
+            "code": "invalid_argument",
+            "message": f"items[0]: Several items are called '{spelling}'.",
+            "hint": "Say which: satchel://prompt/review or satchel://task/5 or satchel://task/6.",
+            "near": ["satchel://prompt/review", "satchel://task/5", "satchel://task/6"],
+            "argument": "items",
+        }
+    ok(own, "delete", items=["satchel://prompt/review"])
+    assert refusal(own, "edit_text", item=spelling, append="x")["near"] == ["satchel://task/5", "satchel://task/6"]
+
+
 # -- update_items -----------------------------------------------------------------------------------------------
 
 
