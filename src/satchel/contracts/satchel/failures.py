@@ -312,7 +312,8 @@ def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
     if field == "blocked_by":
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
-    example = _EXAMPLES.get((place, limit)) or _EXAMPLES.get(("", limit.partition(" ")[0]), _OTHER[1])
+    kind = limit.partition(" ")[0]
+    example = _EXAMPLES.get((place, limit)) or _OF_ENTRIES.get(field) or _EXAMPLES.get(("", kind), _OTHER[1])
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
@@ -335,6 +336,11 @@ _EXAMPLES = {
     ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
     ("arguments", "object"): 'For example {"who": "Ann"}.',
     ("", "object"): 'For example {"name": "who", "required": true}.',
+}
+_OF_ENTRIES = {  # of lists of objects
+    "edits": 'For example [{"old": "teh", "new": "the"}].',
+    "prompts": 'For example [{"title": "Greeting", "content": "Hello."}].',
+    "resources": 'For example [{"name": "plan.md", "content": "Ship it."}].',
 }
 _TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
 _OTHER = ("{field} cannot be that.", "See what the tool takes.")
