@@ -54,6 +54,18 @@ def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: 
     )
 
 
+def test_it_is_told_who_held_a_deleted_task(own: Server, store: str, serve: Callable[..., Server]) -> None:
+    other = serve("satchel", store, NEWEST, "--user", ANN)
+    ok(own, "claim_task", task=1)
+    claimed = ok(other, "claim_task", task=2)
+    held = f"#2 was held by {claimed['holder']} until {claimed['until'][11:16]}."
+    answer = ok(own, "delete", items=["#1", "#2"])
+    assert answer["notes"] == [held]
+    ok(own, "restore", item="#2")
+    ok(other, "claim_task", task=2)
+    assert text(own, "delete", items=["#2"]).endswith(f"\n{held}")
+
+
 def test_an_item_that_is_named_twice_is_deleted_once(own: Server) -> None:
     answer = ok(own, "delete", items=["#4", 4, "satchel://task/4"])
     assert answer == {"project": "default", "deleted": [{"kind": "task", "item": "#4", "title": "Announce"}]}
