@@ -95,6 +95,12 @@ def test_where_one_cannot_be_deleted_none_is(own: Server, items: list[str], erro
     assert numbers(own) == [1, 2, 3, 4]
 
 
+def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Server) -> None:
+    ok(own, "add_prompts", prompts=[{"title": "2026", "content": "x"}])
+    assert refusal(own, "delete", items=["2026"])["near"] == ["satchel://prompt/2026"]
+    ok(own, "delete", items=["satchel://prompt/2026"])
+
+
 def test_there_are_bounds(own: Server) -> None:
     for tool, more in (("delete", {}), ("update_items", {"status": "completed"})):
         assert refusal(own, tool, items=[], **more)["argument"] == "items"

@@ -250,7 +250,9 @@ def test_a_long_line_is_cut(read: Any) -> None:
     read.add("x" * 8001)
     part, _ = read()
     assert (part["text"], part["lines"], part["of"]) == ("x" * 1500, "1", 1)
-    assert part["notes"] == ['It has 8001 characters in 1 line. Read on with lines (like "40-90") or whole: true.']
+    assert part["notes"] == [
+        "It has 8001 characters in 1 line. Line 1 is longer than what is shown. Read on with whole: true."
+    ]
 
 
 def test_headings_of_the_same_text_are_told(read: Any) -> None:
