@@ -74,7 +74,7 @@ def test_a_project_that_is_not_there_is_told(client: Server, tool: str) -> None:
     arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
     assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
         "Project 'zzz' does not exist.",
-        "Use list_projects to see what there is; `satchel project create zzz` makes one.",
+        "There are default, garden; add_project makes one.",
     )
 
 
@@ -734,7 +734,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> N
         projects.delete(tx, "garden")
     gone = missing(
         "Project 'garden' does not exist.",
-        "Use list_projects to see what there is; `satchel project create garden` makes one.",
+        "There is default; add_project makes one.",
     )
     for tool, arguments in [
         ("get_prompt", {"prompt": "x"}),

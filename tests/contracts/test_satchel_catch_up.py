@@ -63,8 +63,9 @@ def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
         "project": "default",
         "why": "the default",
         "prompts": 1,
+        "open_tasks": 2,
         "tags": ["a", "docs"],
-        "others": [{"name": "other"}],
+        "others": [{"name": "other", "open_tasks": 1}],
         "since": MINUTE,
         "done": [
             Like(rf"{CLOCK} document guide deleted by user 22222222, satchel-tests 1"),
@@ -88,8 +89,8 @@ def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
         "ready_elsewhere": 1,
     }
     assert text(own, "catch_up").splitlines() == [
-        "Project 'default' (the default): 1 prompt; tags a, docs",
-        "Other projects: other (empty)",
+        "Project 'default' (the default): 1 prompt, 2 open tasks; tags a, docs",
+        "Other projects: other (1 open task)",
         Like(r"Done since [^ ]+Z:"),
         *(f"- {one}" for one in answer["done"]),
         "In progress:",
@@ -148,3 +149,14 @@ def test_the_instructions_are_short(own: Server) -> None:
         "you ask the user. Change texts with edit_text; do not send them whole. Use claim_task before you work beside "
         "others. Pass expected_version as you read it. `near` in an error is what was probably meant."
     )
+
+
+def test_both_faces_tell_that_more_is_in_progress(own: Server) -> None:
+    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(11)])
+    for _ in range(10):
+        ok(own, "claim_task")
+    assert "more_in_progress" not in ok(own, "catch_up")
+    ok(own, "claim_task")
+    answer = ok(own, "catch_up")
+    assert (len(answer["in_progress"]), answer["more_in_progress"], answer["open_tasks"]) == (10, True, 11)
+    assert "\nand more: list_tasks\n" in text(own, "catch_up")

@@ -54,6 +54,18 @@ def test_items_of_every_kind_are_deleted_and_what_referred_to_them_is_told(own: 
     )
 
 
+def test_it_is_told_who_held_a_deleted_task(own: Server, store: str, serve: Callable[..., Server]) -> None:
+    other = serve("satchel", store, NEWEST, "--user", ANN)
+    ok(own, "claim_task", task=1)
+    claimed = ok(other, "claim_task", task=2)
+    held = f"#2 was held by {claimed['holder']} until {claimed['until'][11:16]}."
+    answer = ok(own, "delete", items=["#1", "#2"])
+    assert answer["notes"] == [held]
+    ok(own, "restore", item="#2")
+    ok(other, "claim_task", task=2)
+    assert text(own, "delete", items=["#2"]).endswith(f"\n{held}")
+
+
 def test_an_item_that_is_named_twice_is_deleted_once(own: Server) -> None:
     answer = ok(own, "delete", items=["#4", 4, "satchel://task/4"])
     assert answer == {"project": "default", "deleted": [{"kind": "task", "item": "#4", "title": "Announce"}]}
@@ -81,6 +93,12 @@ def test_an_item_that_is_named_twice_is_deleted_once(own: Server) -> None:
 def test_where_one_cannot_be_deleted_none_is(own: Server, items: list[str], error: dict[str, Any]) -> None:
     assert refusal(own, "delete", items=items) == {**error, "argument": "items"}
     assert numbers(own) == [1, 2, 3, 4]
+
+
+def test_a_name_like_a_number_is_not_taken_for_a_task_and_has_a_uri(own: Server) -> None:
+    ok(own, "add_prompts", prompts=[{"title": "2026", "content": "x"}])
+    assert refusal(own, "delete", items=["2026"])["near"] == ["satchel://prompt/2026"]
+    ok(own, "delete", items=["satchel://prompt/2026"])
 
 
 def test_there_are_bounds(own: Server) -> None:
@@ -114,6 +132,21 @@ def test_a_prompt_and_a_document_of_one_name_are_told_apart(own: Server) -> None
     )
     ok(own, "delete", items=["satchel://prompt/guide.md"])
     assert ok(own, "read_resource", resource="guide.md")["resource"]["name"] == "guide.md"
+
+
+@pytest.mark.parametrize("spelling", ["Review", "review", "REVIEW"])
+def test_a_prompt_is_not_taken_for_one_of_several_tasks_of_its_name(own: Server, spelling: str) -> None:
+    ok(own, "add_tasks", lines=["Review", "Review"] if spelling == "Review" else ["review", "review"])
+    for tool, more in (("delete", {}), ("update_items", {"tags": ["+x"]})):
+        assert refusal(own, tool, items=[spelling], **more) == {
+            "code": "invalid_argument",
+            "message": f"items[0]: Several items are called '{spelling}'.",
+            "hint": "Say which: satchel://prompt/review or satchel://task/5 or satchel://task/6.",
+            "near": ["satchel://prompt/review", "satchel://task/5", "satchel://task/6"],
+            "argument": "items",
+        }
+    ok(own, "delete", items=["satchel://prompt/review"])
+    assert refusal(own, "edit_text", item=spelling, append="x")["near"] == ["satchel://task/5", "satchel://task/6"]
 
 
 # -- update_items -----------------------------------------------------------------------------------------------

@@ -216,8 +216,8 @@ def test_start_task_renders_a_task_with_what_it_needs(filled: str, ask: Callable
                         "It waits for #1: see to that first, or tell me why it can begin anyway.\n\n"
                         "Read the documents that matter with read_resource.\n\n"
                         'Its project is not the current one: pass project: "garden" to read_resource, list_resources, '
-                        "render_prompt, add_task.\n\n"
-                        "When it is done, call complete_task with task 2; note what comes up with add_task.\n",
+                        "get_prompt, add_tasks.\n\n"
+                        "When it is done, call complete_task with task 2; note what comes up with add_tasks.\n",
                     },
                 }
             ],

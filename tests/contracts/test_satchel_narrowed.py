@@ -108,7 +108,7 @@ def test_nothing_points_to_a_tool_that_is_not_there(start: Callable[..., Ask], s
     database.close()
     page = "Work on this task.\n\n# Task #1: Drink\n\n- Status: ready\n- Priority: normal\n- Project: default\n\n"
     reading = "Read the documents that matter with read_resource.\n\n"
-    done = "When it is done, call complete_task with task 1; note what comes up with add_task.\n"
+    done = "When it is done, call complete_task with task 1; note what comes up with add_tasks.\n"
     assert started(writer) == f"{page}{reading}{done}"
     assert prompts_of(writer) == ["start-task", "broken"]
 

@@ -110,8 +110,10 @@ def test_it_is_made_again_after_it_was_deleted(start: Start, store: str) -> None
     assert ok(client, "add_prompt", title="B", content="x")["project"] == "web"
 
 
-def test_a_server_that_only_reads_shows_it_as_empty(start: Start, store: str) -> None:
-    assert ok(start("--read-only"), "list_prompts")["prompts"] == []
+def test_a_server_that_only_reads_shows_it_as_empty(start: Start, store: str, repository: Path) -> None:
+    answer = ok(start("--read-only"), "list_prompts")
+    assert answer["prompts"] == []
+    assert answer["notes"][0] == f"Project 'web' is empty; nothing made it yet for the repository {repository}."
     assert names(store) == ["default"]
 
 

@@ -34,12 +34,14 @@ def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Serve
         f"prompts[1].content: content is no template: {what}.", "prompts", MEND
     )
     ok(client, "add_prompt", title="P", content="{{ x }}", arguments=[{"name": "x"}])
-    for tool, change in (
-        ("update_prompt", {"prompt": "p", "content": "a\n{% if %}"}),
-        ("edit_text", {"item": "p", "edits": [{"old": "{{ x }}", "new": "a\n{% if %}"}]}),
-        ("edit_text", {"item": "p", "append": "{% if %}"}),
-    ):
-        assert refusal(client, tool, change) == wrong(f"content is no template: {what}.", "content", MEND), tool
+    changed = {"prompt": "p", "content": "a\n{% if %}"}
+    assert refusal(client, "update_prompt", changed) == wrong(f"content is no template: {what}.", "content", MEND)
+    for argument, value in (("edits", [{"old": "{{ x }}", "new": "a\n{% if %}"}]), ("append", "{% if %}")):
+        assert refusal(client, "edit_text", {"item": "p", argument: value}) == wrong(
+            f"With these edits, content is no template: {what}. Nothing was changed.",
+            argument,
+            "Mend the edit; update_prompt with arguments: [] makes it plain text.",
+        )
     ok(client, "add_prompt", title="Plain", content="a\n{% if %}", arguments=[])
     only_arguments = {"prompt": "plain", "arguments": [{"name": "x"}]}
     assert refusal(client, "update_prompt", only_arguments)["message"] == f"content is no template: {what}."

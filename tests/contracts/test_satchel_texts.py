@@ -91,7 +91,9 @@ def test_an_edit_that_does_not_fit_changes_nothing(client: Server) -> None:
         none = wrong("There is nothing to update.", "edits", "Give one of edits, append, prepend.")
         assert refusal(client, "edit_text", item="p", **nothing) == none
     whole = edit("p", ("one two\ntwo three\nfour five six", ""))
-    assert refusal(client, "edit_text", whole)["message"] == "content must not be empty."
+    assert refusal(client, "edit_text", whole) == wrong(
+        "With these edits, content must not be empty. Nothing was changed.", "edits", "Leave some text, or delete it."
+    )
     assert refusal(client, "edit_text", edit("p", ("one", "1"), expected_version=7)) == {
         "code": "conflict",
         "message": "Prompt 'p' has version 1, not 7.",
@@ -110,9 +112,17 @@ def test_what_cannot_be_edited_is_said(client: Server) -> None:
     assert refusal(client, "edit_text", item="desk:letter", append="x") == wrong(
         "Prompt 'desk:letter' is of a library and cannot be changed here.", "prompt", "Save a copy with add_prompts."
     )
-    look = "Look for it with search or a list tool; deleted ones come back with restore."
+    look = "Look for it with search or a list tool; restore brings back what was deleted."
     assert refusal(client, "edit_text", item="zzz", append="x") == missing("Item 'zzz' does not exist.", look)
     assert refusal(client, "edit_text", item="leters", append="x")["near"] == ["letters"]
+    ok(client, "add_tasks", lines=["Water the plants"])
+    assert refusal(client, "edit_text", item="watr the plants", append="x")["near"] == ["#1"]
+    assert refusal(client, "edit_text", item="#1", append="x" * 10_001) == wrong(
+        "With these edits, description has at most 10000 characters. Nothing was changed.", "append", "Shorten it."
+    )
+    hint = 'For example [{"old": "teh", "new": "the"}].'
+    for edits in ("x", {"old": "a", "new": "b"}, ["x"]):
+        assert refusal(client, "edit_text", item="letters", edits=edits)["hint"] == hint
     assert refusal(client, "edit_text", item="satchel://project/default", append="x")["code"] == "not_found"
     ok(client, "delete_prompt", prompt="letters")
     assert refusal(client, "edit_text", item="letters", append="x")["hint"] == look
@@ -240,7 +250,9 @@ def test_a_long_line_is_cut(read: Any) -> None:
     read.add("x" * 8001)
     part, _ = read()
     assert (part["text"], part["lines"], part["of"]) == ("x" * 1500, "1", 1)
-    assert part["notes"] == ['It has 8001 characters in 1 line. Read on with lines (like "40-90") or whole: true.']
+    assert part["notes"] == [
+        "It has 8001 characters in 1 line. Line 1 is longer than what is shown. Read on with whole: true."
+    ]
 
 
 def test_headings_of_the_same_text_are_told(read: Any) -> None:

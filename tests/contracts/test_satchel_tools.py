@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 
 from satchel.contracts import load
+from satchel.contracts.satchel import failures
 from satchel.protocol.revisions import without_icons
 
 FOLDER = Path(__file__).parent / "own"
@@ -43,6 +44,11 @@ def test_there_are_these_tools_and_no_others() -> None:
     assert [tool.name for tool in CONTRACT.tools if tool.is_listed] == LISTED
     assert [tool.name for tool in CONTRACT.tools if not tool.is_listed] == UNLISTED
     assert sorted(file.stem for file in FOLDER.glob("*.json")) == sorted(NAMES)
+
+
+def test_no_error_sends_a_model_to_a_tool_that_is_not_listed() -> None:
+    texts = [*failures._HINTS.values(), *(hint for _, hint in failures._SENTENCES.values())]
+    assert [text for text in texts if set(re.findall(r"[a-z]+_[a-z]+", text)) & set(UNLISTED)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -54,12 +54,17 @@ def test_lines_are_added_before_and_behind() -> None:
 
 def test_line_ends_of_windows_are_kept() -> None:
     assert edited("a\r\nb\r\nc", Edit("a\nb", "1\n2")) == ("1\r\n2\r\nc", [(1, "1"), (2, "2")])
+    assert edited("a\r\nb", Edit("b", "b\nc")) == ("a\r\nb\r\nc", [(2, "b"), (3, "c")])
+    assert edited("a\r\nb", prepend="1\n2", append="3\n")[0] == "1\r\n2\r\na\r\nb\r\n3\r\n"
+    assert edited("a\nb\r\nc", Edit("b\nc", "1\n2"), append="d")[0] == "a\n1\r\n2\nd"
 
 
 def test_a_text_that_occurs_more_often_is_refused_with_its_lines() -> None:
     wrong = refused("x\ny x\nx", Edit("y", "z"), Edit("x", "_"))
     assert (wrong.reason, wrong.index, wrong.count, wrong.lines) == ("repeated", 1, 3, (1, 2, 3))
     assert len(refused("x\n" * 50, Edit("x", "_")).lines) == 10
+    wrong = refused("-\n-\n-", Edit("-\n-", "_"))  # which overlap
+    assert (wrong.reason, wrong.count, wrong.lines) == ("repeated", 2, (1, 2))
 
 
 def test_a_text_that_does_not_occur_is_refused_with_the_nearest_line() -> None:

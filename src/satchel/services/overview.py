@@ -65,6 +65,11 @@ def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tupl
     return found, len(task_pages.numbers(tx, owner(scope), query, scope.projects, _MOST_COUNTED))
 
 
+def count_open(tx: Tx, scope: Scope) -> dict[int, int]:
+    """How many open tasks the user has in each project, by its number; of projects that are closed to the scope too."""
+    return rows.open_tasks(tx, owner(scope))
+
+
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
     """The tags that most prompts and open tasks of the project have, the most frequent first.
 

@@ -64,13 +64,20 @@ def _find_named(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     """The item of a name or title, one that exists before one that was deleted; then one of another spelling."""
     for is_exact in (True, False):
         found = [one for kind in NAMED if (one := _find(tx, scope, kind, key, is_exact=is_exact))]
-        best = [one for one in found if one.live] or found
-        if len(best) > 1:
-            raise AmbiguousItem(key, tuple(make_uri(one) for one in best))
+        same = _find_same_titles(tx, scope, key, is_exact=is_exact)
+        best = [one for one in found if one.live] or ([] if same else found)
+        if len(best) + len(same) > 1:
+            raise AmbiguousItem(key, (*(make_uri(one) for one in best), *same))
         other = None if best or not is_exact else _find_by_id(tx, scope, key) or _find(tx, scope, "project", key)
         if best or other:
             return best[0] if best else other
     return None
+
+
+def _find_same_titles(tx: Tx, scope: Scope, key: str, *, is_exact: bool) -> list[str]:
+    """The URIs of tasks of one title, none of which is meant more than the others; a single task is found by itself."""
+    numbers = tasks.find_by_title(tx, scope, key, is_exact=is_exact)[0] if scope.user is not None else ()
+    return [f"{_SCHEME}task/{number}" for number in numbers] if len(numbers) > 1 else []
 
 
 def make_uri(item: FoundItem) -> str:

@@ -148,13 +148,13 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     return task if scope.projects is None else rows.details(tx, owner(scope), [task.number])[0]
 
 
-def find_by_title(tx: Tx, scope: Scope, title: str) -> tuple[tuple[int, ...], bool]:
+def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -> tuple[tuple[int, ...], bool]:
     """The numbers of the user's first tasks with a title, and whether there are more; see `find`."""
     text = title.strip()
     if not rules.is_storable(text) or _is_number(text):
         return (), False
     numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
-    numbers = numbers or alike.find_alike(tx, scope, "task", text)
+    numbers = numbers or ([] if is_exact else alike.find_alike(tx, scope, "task", text))
     return tuple(numbers[:_SUGGESTIONS]), len(numbers) > _SUGGESTIONS
 
 

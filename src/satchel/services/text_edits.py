@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from msgspec import Struct
 
@@ -50,12 +49,13 @@ def apply(text: str, edits: Sequence[Edit], *, prepend: str = "", append: str = 
     edited, spans = text, list[Span]()
     for index, edit in enumerate(edits):
         edited, spans = _replace(edited, spans, _fit_line_ends(edited, edit), index)
+    prepend, append = (_with_ends_of(text, one) for one in (prepend, append))
     if prepend:
-        before = prepend if prepend.endswith("\n") or not edited else f"{prepend}\n"
+        before = prepend if prepend.endswith("\n") or not edited else f"{prepend}{_line_end(text)}"
         edited = before + edited
         spans = [(0, len(before)), *((start + len(before), end + len(before)) for start, end in spans)]
     if append:
-        behind = append if edited.endswith("\n") or not edited else f"\n{append}"
+        behind = append if edited.endswith("\n") or not edited else f"{_line_end(text)}{append}"
         start = len(edited) + len(behind) - len(append)
         edited = edited + behind
         spans.append((start, len(edited)))
@@ -67,10 +67,22 @@ def apply(text: str, edits: Sequence[Edit], *, prepend: str = "", append: str = 
 
 def _fit_line_ends(text: str, edit: Edit) -> Edit:
     """An edit with the line ends of a text that has those of Windows, where callers rarely write them."""
-    if "\n" not in edit.old or edit.old in text or "\r\n" not in text:
+    if "\n" not in edit.old:
+        return Edit(edit.old, _with_ends_of(text, edit.new), edit.is_everywhere)
+    if edit.old in text or "\r\n" not in text:
         return edit
-    old, new = (re.sub(r"\r?\n", "\r\n", one) for one in (edit.old, edit.new))
-    return Edit(old, new, edit.is_everywhere)
+    return Edit(_with_ends_of("\r\n", edit.old), _with_ends_of("\r\n", edit.new), edit.is_everywhere)
+
+
+def _with_ends_of(text: str, part: str) -> str:
+    """A part with the line ends of the text that it is put into."""
+    return re.sub(r"\r?\n", "\r\n", part) if _line_end(text) == "\r\n" else part
+
+
+def _line_end(text: str) -> str:
+    """The line end of a text, which is that of its first line."""
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str, list[Span]]:
@@ -78,14 +90,16 @@ def _replace(text: str, spans: list[Span], edit: Edit, index: int) -> tuple[str,
         raise WrongEdit("empty", index=index)
     if edit.old == edit.new:
         raise WrongEdit("same", index=index)
-    count = text.count(edit.old)
-    if not count:
+    first = text.find(edit.old)
+    if first < 0:
         raise WrongEdit("absent", index=index, near=_find_nearest(text, edit.old))
-    if count > 1 and not edit.is_everywhere:
-        starts = _line_starts(text)
-        lines = {_line_at(starts, place): None for place in islice(_places(text, edit.old), _MOST_PLACES)}
-        raise WrongEdit("repeated", index=index, count=count, lines=tuple(lines))
     places = list(_places(text, edit.old))
+    second = text.find(edit.old, first + 1)  # it may overlap the first
+    if second >= 0 and not edit.is_everywhere:
+        starts = _line_starts(text)
+        known = places if len(places) > 1 else [first, second]
+        lines = {_line_at(starts, place): None for place in known[:_MOST_PLACES]}
+        raise WrongEdit("repeated", index=index, count=len(known), lines=tuple(lines))
     growth = len(edit.new) - len(edit.old)
     added = [
         (place + done * growth, place + done * growth + len(edit.new))

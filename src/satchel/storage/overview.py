@@ -1,4 +1,4 @@
-"""Queries for a new session: when its client last changed something, and which tags are in use."""
+"""Queries for a new session: when its client last changed something, how many tasks are open, which tags are in use."""
 
 from satchel.storage.database import Tx
 
@@ -15,6 +15,15 @@ def last_change_by(tx: Tx, user: str, client: str) -> str | None:
     """
     row = tx.one(sql, user=user, client=client)
     return row[0] if row else None
+
+
+def open_tasks(tx: Tx, owner: str) -> dict[int, int]:
+    """How many open tasks an owner has in each project, by its number."""
+    sql = """
+        select project, count(*) from tasks
+        where owner = :owner and project is not null and completed_at is null group by project
+    """
+    return dict(tx.all(sql, owner=owner))
 
 
 def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:

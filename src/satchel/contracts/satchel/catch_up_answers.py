@@ -43,23 +43,25 @@ def _tell_place(context: Context, _args: CatchUp) -> Part:
     held = projects.count_current(context.tx, context.scope)
     why = describe_why(context.scope, exists=project.number > 0)
     tags = overview.list_tags(context.tx, context.scope, _MOST_TAGS)
-    members: dict[str, Any] = {"why": why, **_count(context, held), **({"tags": tags} if tags else {})}
-    line = f"Project '{context.scope.project}' ({why}): {_format_counts(context, held)}"
+    counts = _count(context, held, _count_open(context).get(project.number, 0))
+    members: dict[str, Any] = {"why": why, **counts, **({"tags": tags} if tags else {})}
+    line = f"Project '{context.scope.project}' ({why}): {_format_counts(counts)}"
     return members, [f"{line}; tags {', '.join(tags)}" if tags else line]
 
 
 def _tell_others(context: Context, _args: CatchUp) -> Part:
     """The other projects, and how much is in each."""
+    count_open = _count_open(context)
     found = [
-        (project.name, held)
+        (project.name, _count(context, held, count_open.get(project.number, 0)))
         for project, held in projects.list_all(context.tx, context.scope)
         if project.name != context.scope.project
     ]
     if not found:
         return {}, []
     shown, more = found[:_MOST_PROJECTS], len(found) - _MOST_PROJECTS
-    members: dict[str, Any] = {"others": [{"name": name, **_count(context, held)} for name, held in shown]}
-    names = [f"{name} ({_format_counts(context, held)})" for name, held in shown]
+    members: dict[str, Any] = {"others": [{"name": name, **counts} for name, counts in shown]}
+    names = [f"{name} ({_format_counts(counts)})" for name, counts in shown]
     if more > 0:
         members["more_others"] = more
         names.append(f"{more} more")
@@ -92,8 +94,13 @@ def _tell_claims(context: Context, _args: CatchUp) -> Part:
     found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
     if not found:
         return {}, []
-    lines = ["In progress:", *(format_task(task, here) for task in found), *(["and more"] if has_more else [])]
-    return {"in_progress": [make_row(task, here) for task in found]}, lines
+    lines = [
+        "In progress:",
+        *(format_task(task, here) for task in found),
+        *(["and more: list_tasks"] if has_more else []),
+    ]
+    rows = {"in_progress": [make_row(task, here) for task in found]}
+    return rows | ({"more_in_progress": True} if has_more else {}), lines
 
 
 def _tell_ready(context: Context, _args: CatchUp) -> Part:
@@ -119,16 +126,22 @@ def _tell_ready(context: Context, _args: CatchUp) -> Part:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def _count(context: Context, held: ProjectCounts) -> dict[str, int]:
-    """How many prompts and documents there are, of those that the caller may read."""
+def _count_open(context: Context) -> dict[int, int]:
+    """How many open tasks are in each project, if the caller may read tasks."""
+    return overview.count_open(context.tx, context.scope) if "list_tasks" in context.tools else {}
+
+
+def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
+    """How many prompts, documents and open tasks there are, of those that the caller may read."""
     counts = {"prompts": held.prompts if may_read(context, "prompt") else 0}
     counts["documents"] = held.resources if may_read(context, "resource") else 0
+    counts["open_tasks"] = open_tasks
     return {name: count for name, count in counts.items() if count}
 
 
-def _format_counts(context: Context, held: ProjectCounts) -> str:
-    counts = [shared.format_count(count, name.removesuffix("s")) for name, count in _count(context, held).items()]
-    return ", ".join(counts) or "empty"
+def _format_counts(counts: dict[str, int]) -> str:
+    named = [shared.format_count(count, name.removesuffix("s").replace("_", " ")) for name, count in counts.items()]
+    return ", ".join(named) or "empty"
 
 
 def _format_done(context: Context, one: Doing) -> str:

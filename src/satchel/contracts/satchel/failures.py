@@ -86,9 +86,20 @@ def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, 
                     raise
                 raise UnknownName(missing, (), hint="Look at what was named once more.") from missing
             known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
-            raise UnknownName(missing, closest_names(missing.key, known)) from missing
+            hint = _list_projects(known, may_add="add_project" in context.tools)
+            raise UnknownName(missing, closest_names(missing.key, known), hint=hint) from missing
 
     return runwith_suggestions
+
+
+def _list_projects(names: list[str], *, may_add: bool) -> str:
+    """Which projects there are, in a call that named none of them, and how one is made."""
+    more = f" and {len(names) - _MOST_PROJECTS} more" if len(names) > _MOST_PROJECTS else ""
+    listed = f"{', '.join(names[:_MOST_PROJECTS])}{more}" or "none"
+    return f"There {'are' if names[1:] else 'is'} {listed}{'; add_project makes one' if may_add else ''}."
+
+
+_MOST_PROJECTS = 10  # that a hint names
 
 
 def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
@@ -144,7 +155,7 @@ def explain_not_found(missing: NotFound) -> Body:
     message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}."
     if not isinstance(missing, UnknownName) or not missing.suggestions:
         hint = missing.hint if isinstance(missing, UnknownName) else None
-        return error("not_found", message, hint or _HINTS[missing.kind].format(key=missing.key))
+        return error("not_found", message, hint or _HINTS[missing.kind])
     named = zip(missing.suggestions, missing.titles or [""] * len(missing.suggestions), strict=True)
     choices = " or ".join(f"{name} {join_lines(title)}".strip() for name, title in named)
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.suggestions))
@@ -159,7 +170,7 @@ def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
 def explain_forbidden(forbidden: Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
-        return error("forbidden", message, "Use list_projects to see which are.")
+        return error("forbidden", message, "Leave project out, or see with catch_up which are.")
     # What belongs to another user does not exist for the caller.
     return explain_not_found(NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
@@ -242,7 +253,7 @@ _HINTS = {
     "resource": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
     "item": "Use history without item to see what changed, or a list tool.",
-    "project": "Use list_projects to see what there is; `satchel project create {key}` makes one.",
+    "project": "Use catch_up to see which there are; add_project makes one.",
 }
 
 
@@ -301,7 +312,8 @@ def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
     if field == "blocked_by":
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
-    example = _EXAMPLES.get((place, limit)) or _EXAMPLES.get(("", limit.partition(" ")[0]), _OTHER[1])
+    kind = limit.partition(" ")[0]
+    example = _EXAMPLES.get((place, limit)) or _OF_ENTRIES.get(field) or _EXAMPLES.get(("", kind), _OTHER[1])
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
@@ -324,6 +336,11 @@ _EXAMPLES = {
     ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
     ("arguments", "object"): 'For example {"who": "Ann"}.',
     ("", "object"): 'For example {"name": "who", "required": true}.',
+}
+_OF_ENTRIES = {  # of lists of objects
+    "edits": 'For example [{"old": "teh", "new": "the"}].',
+    "prompts": 'For example [{"title": "Greeting", "content": "Hello."}].',
+    "resources": 'For example [{"name": "plan.md", "content": "Ship it."}].',
 }
 _TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
 _OTHER = ("{field} cannot be that.", "See what the tool takes.")

@@ -1,6 +1,6 @@
 """Finds the items that arguments name, of any kind that the caller may change."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -12,8 +12,9 @@ from satchel.contracts.satchel.rendering import find_in_libraries
 from satchel.contracts.satchel.text_failures import name_place
 from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import Item, ItemKind
+from satchel.model import Item, ItemKind, Scope
 from satchel.services import prompts, references, resources, tasks
+from satchel.storage.database import Tx
 
 Items = Annotated[
     list[str],
@@ -25,6 +26,10 @@ CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update_
 
 _LOOK = "Look for it with search or a list tool; restore brings back what was deleted."
 _SUGGESTIONS = 3
+_NAMED: tuple[tuple[ItemKind, Callable[[Tx, Scope, str], tuple[str, ...]]], ...] = (
+    ("prompt", prompts.suggest),
+    ("resource", resources.suggest),
+)
 
 
 def find_items(context: Context, given: Sequence[str]) -> list[Item]:
@@ -80,10 +85,13 @@ def format_item(item: Item) -> str:
 def _suggest(context: Context, reference: str) -> tuple[str, ...]:
     """What a mistyped reference may stand for, of the kinds that the caller may change."""
     near: list[str] = []
-    if CHANGING["prompt"] in context.tools:
-        near += prompts.suggest(context.tx, context.scope, reference)
-    if CHANGING["resource"] in context.tools:
-        near += resources.suggest(context.tx, context.scope, reference)
+    text = reference.strip()
+    for kind, suggest in _NAMED:
+        if (
+            CHANGING[kind] in context.tools
+        ):  # a name like a number is taken for that of a task, so its URI tells it apart
+            names = suggest(context.tx, context.scope, reference)
+            near += [f"satchel://{kind}/{name}" if name == text else name for name in names]
     if CHANGING["task"] in context.tools:
         near += [f"#{number}" for number, _ in tasks.suggest(context.tx, context.scope, reference)]
     return tuple(dict.fromkeys(near))[:_SUGGESTIONS]

@@ -41,6 +41,8 @@ class UpdateItems(Struct):
 def delete(context: Context, args: Delete) -> Body:
     context = context.within(args.project)
     found = find_items(context, args.items)
+    held = tasks.list_some(context.tx, context.scope, [item.number for item in found if item.kind == "task"])
+    notes = [note for task in held for note in _describe_holder(context, task)]
     referred = delete_all(context, found)
     rows = [
         {"kind": item.kind, "item": name_item(item), **({"title": item.title} if item.kind == "task" else {})}
@@ -48,7 +50,8 @@ def delete(context: Context, args: Delete) -> Body:
     ]
     lines = [f"Deleted {format_item(item)}" for item in found]
     structured = {"project": context.scope.project, "deleted": rows}
-    return shared.reply("\n".join([*lines, *format_referred(referred)]), with_referred(structured, referred))
+    text = "\n".join([*lines, *format_referred(referred)])
+    return shared.reply(text, with_referred(structured, referred), notes=notes)
 
 
 def update_items(context: Context, args: UpdateItems) -> Body:
@@ -145,6 +148,11 @@ def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Chan
     if is_so or args.status == "pending" or before.is_completed:
         return []
     changed.closed.append(before.number)
+    return _describe_holder(context, before)
+
+
+def _describe_holder(context: Context, before: TaskDetails) -> list[str]:
+    """Who held a task that was just closed or deleted, unless it was the caller."""
     if before.claim is None or before.claim.holder_key == task_answers.find_holder(context).key:
         return []
     return [f"#{before.number} was held by {task_answers.format_claim(before.claim)}."]

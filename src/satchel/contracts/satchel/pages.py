@@ -27,7 +27,7 @@ TEMPLATES = [
 ]
 
 _MOST = 20  # documents and tasks that a page names
-_TOOLS_OF_PROJECT = ("read_resource", "list_resources", "render_prompt", "add_task")  # in the order of their use
+_TOOLS_OF_PROJECT = ("read_resource", "list_resources", "get_prompt", "add_tasks")  # in the order of their use
 
 # -- URIs -------------------------------------------------------------------------------------------------------
 # Quoted here rather than by urllib.parse, which takes 12 ms to import.
@@ -118,7 +118,7 @@ def write_start_page(context: Context, task: TaskDetails) -> str:
     if tools and task.project not in (None, context.scope.project):
         page.append(f'Its project is not the current one: pass project: "{task.project}" to {tools}.')
     done = f"call complete_task with task {task.number}" if "complete_task" in context.tools else "tell me"
-    more = "; note what comes up with add_task" if "add_task" in context.tools else ""
+    more = "; note what comes up with add_tasks" if "add_tasks" in context.tools else ""
     page.append(f"When it is done, {done}{more}.")
     return "\n\n".join(page) + "\n"
 

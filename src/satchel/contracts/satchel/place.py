@@ -26,7 +26,8 @@ def describe_place(tx: Tx) -> list[str]:
         return [f"Project '{tx.made_project}' was made for {tx.scope.why}."]
     if not tx.absent_project:
         return []
-    note = f"Project '{tx.absent_project}' is empty; the first write makes it for {tx.scope.why}."
+    makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
+    note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
     held = _count_default(tx)
     return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: pass project to read it."] if held else [])]
 

@@ -94,9 +94,11 @@ def _show_beginning(text: str, *, has_headings: bool) -> Reading:
     outline = text_parts.make_outline(text) if has_headings else text_parts.Outline(())
     headings = tuple(f"{one.line} {'#' * one.level} {one.text[:200]}" for one in outline.headings)
     more = f" Its outline leaves out {outline.more} headings." if outline.more else ""
-    ways = 'lines (like "40-90"), a heading,' if headings else 'lines (like "40-90")'
+    if part.last == 1 and len(part.text.rstrip("\n")) < len(text.partition("\n")[0]):
+        more += " Line 1 is longer than what is shown."
+    ways = 'lines (like "40-90"), a heading, or ' if headings else 'lines (like "40-90") or ' if part.total > 1 else ""
     size = f"{len(text)} characters in {format_count(part.total, 'line')}"
-    note = f"It has {size}.{more} Read on with {ways} or whole: true."
+    note = f"It has {size}.{more} Read on with {ways}whole: true."
     lines = "1" if part.last == 1 else f"1-{part.last}"
     return Reading(text=part.text, lines=lines, of=part.total, outline=headings, notes=(note,), is_shortened=True)
 

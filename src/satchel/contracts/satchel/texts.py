@@ -6,17 +6,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.failures import UnknownName
+from satchel.contracts.satchel.failures import describe_wrong_argument
+from satchel.contracts.satchel.item_lookups import find_item
 from satchel.contracts.satchel.prompt_changes import prove_looked_at, settle_update
-from satchel.contracts.satchel.rendering import find_in_libraries
+from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.contracts.schema import hidden
-from satchel.errors import NotFound, SatchelError, StoreConflict, VersionConflict, WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Item, ItemKind, PromptPatch, ResourcePatch, TaskPatch
-from satchel.services import prompts, references, resources, tasks, text_edits
+from satchel.errors import SatchelError, StoreConflict, VersionConflict, WrongArgument
+from satchel.model import MAX_CONTENT_BYTES, Item, PromptPatch, ResourcePatch, TaskPatch
+from satchel.services import prompts, resources, tasks, text_edits
 from satchel.services.text_edits import Edit, EditedText
-
-# By kind: the tool that a caller must be able to use to edit it.
-_CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update_resource", "task": "update_task"}
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -58,6 +56,10 @@ def edit_text(context: Context, args: EditText) -> Body:
         version, notes = _save(context, item, edited.text)
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
+    except WrongArgument as wrong:  # about a field that this tool does not take
+        message, hint = describe_wrong_argument(wrong)
+        message = f"With these edits, {message} Nothing was changed."
+        raise WrongValue(message, _MENDING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
     changed = [{"line": one.line, "text": one.text} for one in edited.changed]
     structured: dict[str, Any] = {"project": context.scope.project, "item": key, "version": version, "changed": changed}
     lines = [f"{one.line}: {one.text}" for one in edited.changed]
@@ -65,6 +67,12 @@ def edit_text(context: Context, args: EditText) -> Body:
         structured["more"] = edited.more
         lines.append(f"and {shared.format_count(edited.more, 'more line')}")
     return shared.reply("\n".join([f"Edited {key}, version {version}:", *lines]), structured, notes=notes)
+
+
+_MENDING = {  # by the rule that the edited text breaks
+    "template": "Mend the edit; update_prompt with arguments: [] makes it plain text.",
+    "minLength": "Leave some text, or delete it.",
+}
 
 
 def look_at_edited(context: Context, args: EditText) -> list[str]:
@@ -84,37 +92,13 @@ def _find(context: Context, reference: str) -> Item:
     """The item whose text is edited.
 
     Raises:
-        NotFound: there is none that the caller may change.
+        UnknownName, AmbiguousItem: as `find_item`.
         WrongArgument: it is a prompt of a library, or a document that is no text.
-        AmbiguousItem: a prompt and a document have this name.
     """
-    in_library = find_in_libraries(context, reference)
-    if in_library is not None:
-        raise WrongArgument("prompt", "readOnly", value=in_library.name)
-    try:
-        found = references.find(context.tx, context.scope, reference)
-    except NotFound as missing:
-        if missing.kind == "project":
-            raise
-        raise UnknownName(missing, _suggest(context, reference), hint=_LOOK) from missing
-    item = found.live
-    if item is None or _CHANGING.get(item.kind) not in context.tools:
-        raise UnknownName(NotFound("item", reference, context.scope), (), hint=_LOOK)
+    item = find_item(context, reference)
     if isinstance(item.content, bytes):
-        raise WrongArgument("item", "contentEncoding", value=found.key)
+        raise WrongArgument("item", "contentEncoding", value=item.name)
     return item
-
-
-_LOOK = "Look for it with search or a list tool; deleted ones come back with restore."
-
-
-def _suggest(context: Context, reference: str) -> tuple[str, ...]:
-    """Names that a mistyped one may stand for, of the kinds that the caller may change."""
-    near: list[str] = []
-    for kind, suggest in (("prompt", prompts.suggest), ("resource", resources.suggest)):
-        if _CHANGING[kind] in context.tools:  # type: ignore[index]
-            near += suggest(context.tx, context.scope, reference)
-    return tuple(dict.fromkeys(near))[:3]
 
 
 def _apply(item: Item, args: EditText) -> EditedText:
