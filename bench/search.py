@@ -22,6 +22,7 @@ USER = "550e8400-e29b-41d4-a716-446655440000"
 SCOPE = Scope(user=USER)
 BATCH = 1000
 GOAL = 50.0  # ms
+NOWHERE = "nowhere"  # the case that finds nothing
 
 
 @dataclass
@@ -91,20 +92,26 @@ def cases_for(stored: list[texts.Sample]) -> list[Case]:
         Case("rare and common", f"{rare} {common}"),
         Case("several common", f"{common} {texts.COMMON_TAGS[1]} write text"),
         Case("a question", f"how do I write a {common} for my {texts.COMMON_TAGS[0]} team"),
+        Case("ten words", "create a detailed plan for testing and deploying python web applications securely"),
+        Case("many common", "design system analysis report project data user content"),
         Case("mistyped", rare[:2] + rare[3] + rare[2] + rare[4:]),
         Case("mistyped beside common", f"{common} {rare[:-2]}{rare[-1]}"),
         Case("two words as one", f"{common}{texts.COMMON_TAGS[1]}"),
         Case("in titles", texts.TITLE_ONLY),
-        Case("nowhere", asked.nowhere),
+        Case(NOWHERE, asked.nowhere),
     ]
 
 
 def run(store: str, folder: Path, cases: list[Case], rounds: int) -> None:
     """Call every case once a round, after three rounds that are not counted."""
-    client = Client([SATCHEL, "serve", "--database", store, "--user", USER], environment(folder / "cache"))
+    # The project is named: within a checkout the server would search the project of that, which is empty.
+    command = [SATCHEL, "serve", "--database", store, "--user", USER, "--project", "default"]
+    client = Client(command, environment(folder / "cache"))
     for round in range(rounds + 3):
         for case in cases:
-            taken, _ = client.call("search", {"query": case.query})
+            taken, answer = client.call("search", {"query": case.query})
+            if not answer["hits"] and case.name != NOWHERE:
+                raise RuntimeError(f"{case.query!r} found nothing: {answer}")
             if round >= 3:
                 case.times.append(taken)
     client.close()

@@ -82,6 +82,31 @@ def test_a_longer_word_is_found_after_the_word_itself(database: Database) -> Non
     assert names(find(database, "deploy")) == ["same", "long"]
 
 
+def test_a_plural_is_found_before_other_longer_words(database: Database) -> None:
+    add(database, b="our flags", a="a flagship")
+    assert names(find(database, "flag")) == ["b", "a"]
+
+
+@pytest.mark.parametrize("asked", ["deletes", "deleted", "deleting", "deletion"])
+def test_other_forms_of_a_verb_are_found_though_many_items_have_the_form_itself(database: Database, asked: str) -> None:
+    others = {f"n{number}": f"we {asked} something" for number in range(5)}
+    others |= {f"m{number}": "accounts and accounts" for number in range(5)}
+    add(database, wanted="delete accounts", **others)
+    assert names(find(database, f"{asked} accounts"))[0] == "wanted"
+
+
+def test_a_compound_counts_as_rare_as_it_is_and_not_as_its_parts(database: Database) -> None:
+    others = {f"n{number}": "this page has a token, and a token has a page" for number in range(9)}
+    add(database, wanted="Pass page_token along with what else the list may take, until there are no more", **others)
+    for query in ("page_token", "page token", "pageToken"):
+        assert names(find(database, query))[0] == "wanted"
+
+
+def test_a_mistyped_compound_is_found_that_is_written_apart(database: Database) -> None:
+    add(database, wanted="a postmortem of it", other="a post about it")
+    assert names(find(database, "post morten")) == ["wanted", "other"]
+
+
 @pytest.mark.parametrize("written", ["postmortem", "post mortem", "post-mortem", "Post_Mortem", "postMortem"])
 @pytest.mark.parametrize("asked", ["postmortem", "post mortem", "post-mortem", "POSTMORTEM"])
 def test_a_compound_is_found_however_it_is_written(sqlite_database: Database, written: str, asked: str) -> None:

@@ -76,6 +76,36 @@ def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> Non
     assert [term.word for term in parse("to do").terms] == ["to", "do"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "stem"),
+    [
+        ("deleted", "delet"),
+        ("deletion", "delet"),
+        ("limiting", "limit"),
+        ("mapping", "mapp"),
+        ("splitting", "split"),
+        ("installation", "install"),
+        ("string", None),
+        ("station", None),
+        ("server", None),
+        ("speed", None),
+    ],
+)
+def test_a_word_is_asked_for_without_the_ending_of_a_verb(asked: str, stem: str | None) -> None:
+    [term] = parse(asked).terms
+    assert [one.word for one in term.alternatives if one.is_prefix] == [asked, *([stem] if stem else [])]
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [("summarize", "summarise"), ("organisation", "organization"), ("colours", "colors"), ("behavior", "behaviour")],
+)
+def test_a_word_is_asked_for_as_the_british_and_the_americans_write_it(asked: str, other: str) -> None:
+    [term] = parse(asked).terms
+    assert other in [one.word for one in term.alternatives]
+    assert [one.word for one in parse("wise").terms[0].alternatives if not one.is_prefix] == ["wise", "wises"]
+
+
 def test_the_title_counts_more_than_tags_and_these_more_than_description_and_text() -> None:
     item = ItemText(title="alpha", tags=["bravo"], description="charlie", text="delta")
     levels = {word[2:]: LEVELS.index(word[0]) for word in make_words(item).split()}

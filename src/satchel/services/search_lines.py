@@ -17,8 +17,8 @@ _MOST_PLACES = 200  # of a word that are looked at
 def find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
     """The number, from 1, and the part around the match of the line with most of the terms; None where none has any."""
     lines = text.split("\n")
-    folded = text.lower().split("\n") if text.isascii() else [fold(line) for line in lines]
-    whole = "\n".join(folded)
+    # Line by line: most lines of a text that is not ASCII are, and their folding costs nothing.
+    whole = text.lower() if text.isascii() else "\n".join([fold(line) for line in lines])
     counts: dict[int, int] = {}
     places: dict[int, int] = {}
     for term in terms:
@@ -48,7 +48,9 @@ def show_start(text: str) -> str:
 
 def _find_term(term: Term, text: str) -> dict[int, int]:
     """The lines of a folded text, from 0, in which a term is, each with the place in it."""
-    places = [place for one in term.alternatives for place in _find_places(text, one)]
+    roots = {one.word for one in term.alternatives if one.is_prefix}
+    sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
+    places = [place for one in sought for place in _find_places(text, one)]
     if not places and len(term.word) >= _SHORTEST_COMPOUND:  # it may be written as a compound
         pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
         places = [match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)]

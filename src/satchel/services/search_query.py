@@ -1,5 +1,6 @@
 """What a query asks for: its words, and how else each of them may be written in an item."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -20,26 +21,34 @@ SPLIT: Final = 0.8
 SINGULAR: Final = 0.75
 MENDED: Final = 0.55
 STEM: Final = 0.35
+PLURAL: Final = 0.75
+RESPELLED: Final = 0.9  # as in British or American English
+INFLECTED: Final = 0.5
 
 # Words that say nothing about what is wanted; they count only where a query has no others.
 _EMPTY = """
-    a about all an and any are as at be been but by can could did do does for from get had has have how i if in into is
-    it its just let like me my need of on one or our please should show so some something stuff that the their them then
-    there these they thing this to up us use want was we were what when where which who why will with would you your
+    a about all an and any are as at be been but by can could did do does find for from get give had has have how i if
+    in into is it its just let like looking me my need of on one or our please should show so some something stuff tell
+    that the their them then there these they thing this to up us use want was we were what when where which who why
+    will with would you your
     der die das und ein eine ist für mit von zu le la les de du des et un une pour avec el los y en con para
 """
 _EMPTY_WORDS = frozenset(_EMPTY.split())
+# Endings that English verbs and their nouns have, and the fewest letters before each.
+_ENDINGS = {"ations": 4, "ation": 4, "ions": 5, "ion": 5, "ings": 4, "ing": 4, "ers": 5, "er": 5, "ed": 4}
+_SAME_SOUND = re.compile(r"(?<=..)(?:i[sz](?=(?:e[drs]?|ers|ing|ations?)$)|ou?r(?=s?$))")
 _LETTERS = {"latin": "abcdefghijklmnopqrstuvwxyz", "greek": "αβγδεζηθικλμνξοπρστυφχψω"}
 _LETTERS["cyrillic"] = "".join(map(chr, range(0x430, 0x450)))
 
 
-class Alternative(Struct, frozen=True):
+class Alternative(Struct):
     """A word by which a term may be found."""
 
     word: str
     factor: float = 1.0  # how much it counts
     is_prefix: bool = False  # longer words that begin so count
     also: str = ""  # another word that must be there too
+    is_joined: bool = False  # of two neighbours
 
 
 class Term(Struct):
@@ -47,6 +56,7 @@ class Term(Struct):
 
     word: str
     alternatives: list[Alternative]
+    joined: list[str] = []  # it and a neighbour as one word
 
 
 class Query(Struct):
@@ -64,7 +74,8 @@ def parse(text: str) -> Query:
     terms = {word: Term(word, list(_first_alternatives(word))) for word in chosen}
     for first, second in pairwise(words):
         for one in {first, second} & terms.keys():
-            terms[one].alternatives.append(Alternative(first + second, JOINED))
+            terms[one].alternatives.append(Alternative(first + second, JOINED, is_joined=True))
+            terms[one].joined.append(first + second)
     return Query(make_key(text), list(terms.values()))
 
 
@@ -96,9 +107,37 @@ def _first_alternatives(word: str) -> Iterable[Alternative]:
     yield Alternative(word)
     if len(word) >= _SHORTEST_PREFIX:
         yield Alternative(word, PREFIX, is_prefix=True)
+        yield from (Alternative(one, PLURAL) for one in _plurals(word))
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         yield Alternative(word[:-1], SINGULAR)
         if len(word) > 4 and word.endswith("ies"):
             yield Alternative(f"{word[:-3]}y", SINGULAR)
         elif len(word) > 4 and word.endswith("es"):
             yield Alternative(word[:-2], SINGULAR)
+    stem = _cut_ending(word)
+    if stem != word:
+        yield Alternative(stem, INFLECTED, is_prefix=True)
+    if len(word) > 4 and (other := _respell(word)) != word:
+        yield Alternative(other, RESPELLED)
+
+
+def _plurals(word: str) -> Iterable[str]:
+    yield f"{word}s"
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        yield f"{word}es"
+
+
+def _cut_ending(word: str) -> str:
+    """A word without the ending of a verb or its noun: what delete, deleted, deleting and deletion begin with."""
+    for ending, fewest in _ENDINGS.items():
+        stem = word.removesuffix(ending)
+        if fewest <= len(stem) < len(word):
+            is_doubled = len(stem) > 4 and stem[-1] == stem[-2] and stem[-1] not in "aeiouls"
+            return stem[:-1] if is_doubled else stem
+    return word
+
+
+def _respell(word: str) -> str:
+    """A word as it is written on the other side of the Atlantic: summarise, summarize; colour, color."""
+    other = {"is": "iz", "iz": "is", "or": "our", "our": "or"}
+    return _SAME_SOUND.sub(lambda match: other[match[0]], word, count=1)

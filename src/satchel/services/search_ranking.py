@@ -28,8 +28,9 @@ from satchel.storage.search_words import IMPACTS, LEVELS, can_be_mended
 
 _MOST_LISTED = 600  # items of a list
 _MOST_TOGETHER = 200
+_HIGH_LEVELS = LEVELS[:5]  # at which longer words are listed where very many items have the word itself
 MOST_RANKED = 250  # items that are scored exactly
-_MOST_BYTES = 3_000_000  # of their words
+_MOST_BYTES = 1_500_000  # of their words
 _FEW = 3  # with fewer items, a word is taken for mistyped, or for two
 _MOST_MENDED = 8  # words that a mistyped one may have meant
 _SHORTEST_STEM, _LONGEST_ENDING = 5, 4  # letters
@@ -47,6 +48,15 @@ class Found(Struct):
 
     items: list[RankedItem]
     terms: list[Term]
+
+
+class Matcher(Struct):
+    """What of a term is looked for among the words of an item: as few scans of them as possible."""
+
+    alternatives: list[Alternative]
+    roots: list[str]  # beginnings of words, which find alternatives that begin so too
+    rest: list[Alternative]  # those that no root finds
+    factors: dict[str, float] = {}  # of words that were met
 
 
 class _List(Struct):
@@ -70,42 +80,85 @@ def rank(tx: Tx, spaces: Sequence[int], text: str, others: Sequence[IndexedItem]
         lists += _mend_terms(tx, spaces, query, weak, others)
         totals = _count_all(query, lists, others)
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
-    weights = [math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0 for total in totals]
+    weights = [_weigh(count, total) for total in totals]
+    _weigh_joined(lists, count, weights)
     candidates = _choose(tx, spaces, query, lists, weights)
     items = [*_read(tx, spaces, candidates), *others]
-    scored = [RankedItem(score_item(query, weights, item), item) for item in items]
+    matchers = [make_matcher(term) for term in query.terms]
+    scored = [RankedItem(score_item(query, matchers, weights, item), item) for item in items]
     best = sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, -one.item.number))
     return Found(best[:MOST_RANKED], query.terms)
 
 
-def score_item(query: Query, weights: Sequence[float], item: IndexedItem) -> float:
+def score_item(query: Query, matchers: Sequence[Matcher], weights: Sequence[float], item: IndexedItem) -> float:
     """How well an item answers a query, by its words; 0 where it has none of them."""
-    matched = [match_term(term, item.words) for term in query.terms]
-    score = sum(weight * match for weight, match in zip(weights, matched, strict=True))
+    matched = [match(one, item.words) for one in matchers]
+    score = sum(weight * found for weight, found in zip(weights, matched, strict=True))
     known = sum(weights)
     if not score or not known:
         return 0.0
-    coverage = sum(weight for weight, match in zip(weights, matched, strict=True) if match) / known
+    coverage = sum(weight for weight, found in zip(weights, matched, strict=True) if found) / known
     score *= 0.2 + 0.8 * coverage * coverage
     if query.key and query.key in (item.name_key, item.title_key):
         return score * 4
     return score * (1.25 if query.key in item.title_key else 1)
 
 
-def match_term(term: Term, words: str) -> float:
+def _weigh(count: int, total: int) -> float:
+    """The inverse document frequency of a word that so many of all items have."""
+    return math.log(1 + (count - total + 0.5) / (total + 0.5)) if total else 0.0
+
+
+def _weigh_joined(lists: Iterable[_List], count: int, weights: Sequence[float]) -> None:
+    """Let two neighbours that are one word in an item count as that word does, which is rarer than they are."""
+    totals: dict[tuple[int, str], int] = {}
+    joined = {(one.place, one.alternative.word): one.alternative for one in lists if one.alternative.is_joined}
+    for one in lists:
+        if one.alternative.is_joined:
+            key = (one.place, one.alternative.word)
+            totals[key] = totals.get(key, 0) + one.total
+    for (place, word), alternative in joined.items():
+        if weights[place]:
+            alternative.factor *= max(1.0, _weigh(count, totals[place, word]) / weights[place])
+
+
+def make_matcher(term: Term) -> Matcher:
+    """How the words of items are searched for a term."""
+    prefixes = sorted({one.word for one in term.alternatives if one.is_prefix})
+    roots = [word for word in prefixes if not any(word != other and word.startswith(other) for other in prefixes)]
+    rest = [one for one in term.alternatives if one.also or not one.word.startswith(tuple(roots))]
+    return Matcher([one for one in term.alternatives if not one.also], roots, rest)
+
+
+def match(matcher: Matcher, words: str) -> float:
     """The impact of the best alternative of a term that is among the words of an item."""
-    return max((one.factor * _find_impact(one, words) for one in term.alternatives), default=0.0)
-
-
-def _find_impact(wanted: Alternative, words: str) -> float:
-    sought = f".{wanted.word}" if wanted.is_prefix else f".{wanted.word} "
-    best, place = 0.0, words.find(sought)
-    while place != -1:
-        best = max(best, IMPACTS[words[place - 1]])
-        place = words.find(sought, place + 1) if wanted.is_prefix else -1
-    if best and wanted.also:
-        best = min(best, _find_impact(Alternative(wanted.also), words))
+    best = 0.0
+    for root in matcher.roots:
+        place = words.find(f".{root}")
+        while place != -1:
+            end = words.find(" ", place)
+            impact = IMPACTS[words[place - 1]] * _find_factor(matcher, words[place + 1 : end])
+            best = max(best, impact)
+            place = words.find(f".{root}", end)
+    for one in matcher.rest:
+        impact = one.factor * _find_impact(one.word, words)
+        best = max(best, min(impact, one.factor * _find_impact(one.also, words)) if one.also and impact else impact)
     return best
+
+
+def _find_factor(matcher: Matcher, word: str) -> float:
+    """How much a word counts that begins with a root."""
+    factor = matcher.factors.get(word)
+    if factor is None:
+        beginnings = [one for one in matcher.alternatives if word.startswith(one.word)]
+        factor = max(one.factor for one in beginnings if one.is_prefix or one.word == word)
+        matcher.factors[word] = factor
+    return factor
+
+
+def _find_impact(word: str, words: str) -> float:
+    place = words.find(f".{word} ")
+    return 0.0 if place == -1 else IMPACTS[words[place - 1]]
 
 
 def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[IndexedItem]) -> None:
@@ -119,12 +172,32 @@ def _drop_unknown(tx: Tx, spaces: Sequence[int], query: Query, others: Sequence[
 
 def _read_lists(tx: Tx, spaces: Sequence[int], query: Query) -> list[_List]:
     """The lists of the alternatives of all terms."""
-    wanted = [
-        (place, alternative, level)
-        for place, term in enumerate(query.terms)
-        for alternative in term.alternatives
-        for level in LEVELS
+    alternatives = [(place, one) for place, term in enumerate(query.terms) for one in _without_covered(term)]
+    plain = [(place, one, level) for place, one in alternatives if not one.is_prefix for level in LEVELS]
+    lists = _read_these(tx, spaces, plain)
+    common = {one.place for one in lists if one.total >= _MOST_LISTED}
+    longer = [
+        (place, one, level)
+        for place, one in alternatives
+        if one.is_prefix
+        for level in (_HIGH_LEVELS if place in common else LEVELS)
     ]
+    return [*lists, *_read_these(tx, spaces, longer)]
+
+
+def _without_covered(term: Term) -> list[Alternative]:
+    """The alternatives of a term but for those whose items are in the list of a beginning of theirs too."""
+    roots = tuple(make_matcher(term).roots)
+    is_root = [one.is_prefix and one.word in roots for one in term.alternatives]
+    is_needed = [one.word == term.word or one.is_joined or one.also for one in term.alternatives]  # each by itself
+    return [
+        one
+        for one, root, needed in zip(term.alternatives, is_root, is_needed, strict=True)
+        if root or (not one.is_prefix and (needed or not one.word.startswith(roots)))
+    ]
+
+
+def _read_these(tx: Tx, spaces: Sequence[int], wanted: Sequence[tuple[int, Alternative, str]]) -> list[_List]:
     asked: list[WordList] = [(level, one.word, one.is_prefix) for _, one, level in wanted]
     found = tx.find_words(spaces, asked, _MOST_LISTED) if spaces and asked else []
     return [_List(*one, *answer) for one, answer in zip(wanted, found, strict=False)]
@@ -137,8 +210,9 @@ def _count_all(query: Query, lists: Iterable[_List], others: Sequence[IndexedIte
         all_of_them[one.place] += one.total
         if one.alternative == Alternative(query.terms[one.place].word):
             exact[one.place] += one.total
-    for place, term in enumerate(query.terms):
-        matched = sum(1 for item in others if match_term(term, item.words))
+    for place, term in enumerate(query.terms if others else ()):
+        matcher = make_matcher(term)
+        matched = sum(1 for item in others if match(matcher, item.words))
         exact[place] += matched
         all_of_them[place] += matched
     return [one or other for one, other in zip(exact, all_of_them, strict=True)]
@@ -156,6 +230,9 @@ def _mend_terms(
         halves = list(split_in_two(term.word))
         known = set(_keep_known(tx, spaces, sorted({half for pair in halves for half in pair}), others))
         more += (Alternative(first, SPLIT, also=second) for first, second in halves if {first, second} <= known)
+        if not more:
+            pairs = [one for joined in term.joined for one in _keep_known(tx, spaces, mend(joined), others)]
+            more += (Alternative(word, MENDED) for word in pairs[:_MOST_MENDED])
         stem = term.word[: max(_SHORTEST_STEM, len(term.word) - _LONGEST_ENDING)]
         if len(stem) < len(term.word):
             more.append(Alternative(stem, STEM, is_prefix=True))
@@ -182,18 +259,19 @@ def _choose(tx: Tx, spaces: Sequence[int], query: Query, lists: Sequence[_List],
     """The numbers of the items that are scored exactly, those first that promise most."""
     best: list[dict[int, float]] = [{} for _ in query.terms]
     valued = [(weights[one.place] * one.alternative.factor * IMPACTS[one.level], one) for one in lists]
-    for value, one in sorted(valued, key=lambda pair: -pair[0]):
-        known = best[one.place]
-        for number in one.numbers:
-            known.setdefault(number, value)
+    for value, one in sorted(valued, key=lambda pair: pair[0]):
+        best[one.place].update(dict.fromkeys(one.numbers, value))  # the highest is the last
     scores: dict[int, float] = {}
     for known in best:
         for number, value in known.items():
             scores[number] = scores.get(number, 0.0) + value
-    promising = sorted(scores, key=lambda number: (-scores[number], -number))[:MOST_RANKED]
+    newest = sorted(scores, reverse=True)
+    promising = sorted(newest, key=scores.__getitem__, reverse=True)[:MOST_RANKED]
     if len(query.terms) > 1 and any(one.total > len(one.numbers) for one in lists):
         together = _find_together(tx, spaces, query, weights)
-        promising = [*together, *(number for number in promising if number not in set(together))]
+        together.sort(key=lambda number: -scores.get(number, 0.0))
+        listed = set(together)
+        promising = [*together, *(number for number in promising if number not in listed)]
     return promising
 
 

@@ -30,7 +30,10 @@ def fold(text: str) -> str:
     import unicodedata  # most texts need none
 
     spelled = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(one for one in spelled if not unicodedata.combining(one)).translate(_PLAIN)
+    used = set(spelled)  # far fewer than the characters
+    plain: dict[int, str | None] = {ord(one): None for one in used if unicodedata.combining(one)}
+    plain |= {number: letter for number, letter in _PLAIN.items() if chr(number) in used}
+    return spelled.translate(plain) if plain else spelled
 
 
 def make_key(text: str) -> str:
