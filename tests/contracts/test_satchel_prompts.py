@@ -134,6 +134,8 @@ def test_prompts_are_filled_in(client: Server, tool: str) -> None:
         "text": "Dear Ann, ",
     }
     needs = "Give it in arguments, by name."
+    for spelling in ("DESK:Letter", "satchel://prompt/desk:letter", " desk:LETTER "):
+        assert ok(client, tool, prompt=spelling, arguments={"to": "Ann"})["name"] == "desk:letter"
     assert refusal(client, tool, prompt="desk:letter", arguments={}) == wrong(
         "The prompt needs a value for to.", "to", needs
     )

@@ -313,7 +313,8 @@ def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
     kind = limit.partition(" ")[0]
-    example = _EXAMPLES.get((place, limit)) or _OF_ENTRIES.get(field) or _EXAMPLES.get(("", kind), _OTHER[1])
+    entries = _OF_ENTRIES.get(field) if kind in ("array", "object") and "." not in place else None
+    example = _EXAMPLES.get((place, limit)) or entries or _EXAMPLES.get(("", kind), _OTHER[1])
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 

@@ -12,8 +12,9 @@ from satchel.library.catalog import ContentMissing, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import argument_history, prompts
+from satchel.services import alike, argument_history, prompts
 from satchel.services.suggestions import closest_names
+from satchel.storage.search_text import make_key
 
 _MEND = "Ask the user to mend the file in the library."
 
@@ -82,9 +83,17 @@ def find_stored(context: Context, reference: str) -> Prompt:
 
 
 def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | None:
-    """The prompt of a library with a full name; it takes precedence over a stored prompt with that title."""
-    name = reference.strip()
+    """The prompt of a library with a full name; it takes precedence over a stored prompt with that title.
+
+    Where none has exactly this name, the only one that has it but for case and separators.
+    """
+    name = alike.without_scheme("prompt", reference)
     found = context.libraries.find(name)
+    if found is None and ":" in name:
+        key = make_key(name)
+        same = [known for known, _ in context.libraries.catalog.view if make_key(known) == key]
+        name = same[0] if len(same) == 1 else name
+        found = context.libraries.find(name)
     return None if found is None else LibraryTemplate(name, *found)
 
 
