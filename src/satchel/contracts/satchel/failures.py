@@ -326,6 +326,7 @@ _EXAMPLES = {
     ("", "object"): 'For example {"name": "who", "required": true}.',
 }
 _TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
+_REST = "Add the rest with another call."
 _OTHER = ("{field} cannot be that.", "See what the tool takes.")
 _SENTENCES = {
     ("", "required"): ("{field} is missing.", "Give {field}."),
@@ -391,16 +392,15 @@ _SENTENCES = {
         "Leave one of blocked_by out.",
     ),
     ("after", "acyclic"): ("Some lines wait for each other.", "Leave one after: out."),
-    ("after", "format"): (
-        "after: takes tasks like #7 and lines like 2, with commas between them, not {value}.",
-        "Write \\after: where it belongs to the title.",
-    ),
     ("after", "maximum"): (
-        "There is no line {value}: there are {limit}.",
-        "Write an existing task with #.",
+        "after:{value} is no task of this call: it has {limit}.",
+        "A bare number counts the tasks of the call from 1; write an existing task with #.",
     ),
     ("lines", "minLength"): ("There is no task in lines.", 'For example ["Write docs !high +docs", "Test after:1"].'),
-    ("lines", "maxItems"): ("A call adds at most {limit} tasks.", "Add the rest with another call."),
+    ("lines", "maxItems"): ("A call adds at most {limit} tasks. Nothing was added.", _REST),
+    ("prompts", "maxItems"): ("A call adds at most {limit} prompts. Nothing was added.", _REST),
+    ("resources", "maxItems"): ("A call adds at most {limit} documents. Nothing was added.", _REST),
+    ("items", "maxItems"): ("A call takes at most {limit} items. Nothing was done.", "Give the rest to another call."),
     ("lines", "grammar"): ("{value} cannot both be.", "Leave one of them out."),
     ("lines", "claims"): ("A new task cannot be in progress.", "Leave [~] out, and use claim_task then."),
     ("lines", "uniqueItems"): ("{value} is the label of another line.", "Give each line its own label, or none."),
