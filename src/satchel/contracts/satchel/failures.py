@@ -277,10 +277,14 @@ def describe_wrong_argument(wrong: WrongArgument) -> tuple[str, str]:
         return "There is nothing to update.", f"Give one of {', '.join(limit)}."
     if rule == "type":
         return _describe_wrong_type(wrong, place)
-    if rule == "enum" and field == "status" and wrong.value == "in_progress":
-        return "A task is in progress while it is claimed.", "Use claim_task."
     if rule == "enum" and isinstance(limit, list | tuple):
-        return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
+        from satchel.contracts.satchel.other_names import find_choice  # only after this mistake
+
+        meant = find_choice(field, str(wrong.value))
+        if meant == "in_progress" and meant not in limit:
+            return "A task is in progress while it is claimed.", "Use claim_task."
+        hint = f"Use {meant}." if meant in limit else f"Choose one of them, or leave {field} out."
+        return f"{field} must be one of {', '.join(limit)}.", hint
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
@@ -301,7 +305,8 @@ def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
     if field == "blocked_by":
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
-    example = _EXAMPLES.get((place, limit)) or _EXAMPLES.get(("", limit.partition(" ")[0]), _OTHER[1])
+    kind, where = limit.partition(" ")[0], f"{field}[]" if place.startswith(f"{field}[") else place
+    example = _EXAMPLES.get((where, kind)) or _EXAMPLES.get(("", kind), _OTHER[1])
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
@@ -323,6 +328,12 @@ _EXAMPLES = {
     ("", "array"): 'For example ["one", "two"].',
     ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
     ("arguments", "object"): 'For example {"who": "Ann"}.',
+    ("edits", "array"): 'For example [{"old": "a", "new": "b"}].',
+    ("edits[]", "object"): 'For example {"old": "a", "new": "b"}.',
+    ("prompts", "array"): 'For example [{"title": "Review", "content": "Review the diff."}].',
+    ("prompts[]", "object"): 'For example {"title": "Review", "content": "Review the diff."}.',
+    ("resources", "array"): 'For example [{"name": "notes.md", "content": "..."}].',
+    ("resources[]", "object"): 'For example {"name": "notes.md", "content": "..."}.',
     ("", "object"): 'For example {"name": "who", "required": true}.',
 }
 _TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")

@@ -17,7 +17,9 @@ from satchel.services.task_lines import TaskLine
 
 _STEP = 50  # tasks between two reports of progress
 
-_GRAMMAR = "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second of the call; indented: description"
+_GRAMMAR = (
+    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
+)
 
 
 class AddTasks(Struct):
