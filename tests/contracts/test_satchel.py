@@ -711,8 +711,8 @@ def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Server) -> None:
 def test_usual_words_for_a_choice_get_the_right_one(
     client: Server, tool: str, given: dict[str, str], hint: str
 ) -> None:
-    about: dict[str, Any] = {"update_task": {"task": 1}, "update_items": {"items": [1]}}.get(tool, {})
-    assert refusal(client, tool, **about, **given)["hint"] == hint
+    about: dict[str, dict[str, Any]] = {"update_task": {"task": 1}, "update_items": {"items": [1]}}
+    assert refusal(client, tool, {**about.get(tool, {}), **given})["hint"] == hint
 
 
 def test_a_priority_may_have_capital_letters(client: Server) -> None:
