@@ -300,6 +300,7 @@ class Holder(Struct, frozen=True):
 
     name: str  # short, for people and models
     key: str  # the same for every call of one agent
+    has_session: bool = False  # otherwise several agents may have the same key
 
 
 class Claim(Struct, frozen=True, kw_only=True):

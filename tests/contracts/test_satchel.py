@@ -522,7 +522,7 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ),
     ),
     ("add_resource", {"name": "", "content": "x"}, wrong("name must not be empty.", "name")),
-    ("add_resource", {"name": "a/b", "content": "x"}, wrong("name has letters, digits, - _ and . only.", "name")),
+    ("add_resource", {"name": "/?/.md", "content": "x"}, wrong("name has letters, digits, - _ and . only.", "name")),
     (
         "add_resource",
         {"name": "a", "content": "x", "uri": "no scheme"},
@@ -566,7 +566,7 @@ WRONG: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("add_task", {"title": "x" * 501}, wrong("title has at most 500 characters.", "title")),
     (
         "add_task",
-        {"title": "x", "priority": "High"},
+        {"title": "x", "priority": "higher"},
         wrong("priority must be one of low, normal, high, urgent.", "priority"),
     ),
     (
@@ -669,8 +669,67 @@ def test_what_an_empty_first_page_says(client: Server) -> None:
     assert text(client, "list_tasks") == "No ready tasks."
     assert text(client, "list_tasks", status="all") == "No tasks."
     assert text(client, "list_tasks", project="garden") == "No ready tasks in project 'garden'."
-    assert text(client, "list_tasks", project="garden", tags=["t"]) == "No ready tasks in project 'garden' match."
-    assert text(client, "list_prompts", tags=["t"]) == "No prompts in project 'default' match."
+    assert text(client, "list_tasks", project="garden", tags=["t"]) == (
+        "No ready tasks in project 'garden' match.\nNo task has the tag 't'."
+    )
+    assert text(client, "list_prompts", tags=["t"]) == (
+        "No prompts in project 'default' match.\nNo prompt has the tag 't'."
+    )
+
+
+def test_a_filter_by_a_tag_that_nothing_has_says_so(client: Server) -> None:
+    ok(client, "add_prompts", prompts=[{"title": "P", "content": "x", "tags": ["review", "docs"]}])
+    ok(client, "add_tasks", lines=["[x] Done +review", "A +docs", "B +docs @garden"])
+    for tool, what in (("list_prompts", "prompt"), ("list_tasks", "task")):
+        found = ok(client, tool, tags=["+Docs"])
+        assert (len(found[f"{what}s"]) > 0, "notes" in found) == (True, False)
+        assert "notes" not in ok(client, tool, tags=["review", "docs"])
+        assert ok(client, tool, tags=["reviews", "docs", "zzz"])["notes"] == [
+            f"No {what} has the tag 'reviews'. Did you mean review?",
+            f"No {what} has the tag 'zzz'.",
+        ]
+    assert ok(client, "list_tasks", tags=["review"], project="garden")["notes"] == ["No task has the tag 'review'."]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "hint"),
+    [
+        ("update_task", {"status": "done"}, "Use completed."),
+        ("update_task", {"status": "Closed"}, "Use completed."),
+        ("update_task", {"status": "open"}, "Use pending."),
+        ("update_task", {"status": "todo"}, "Use pending."),
+        ("update_task", {"status": "doing"}, "Use claim_task."),
+        ("update_task", {"status": "wip"}, "Use claim_task."),
+        ("update_task", {"status": "canceled"}, "Use cancelled."),
+        ("update_task", {"priority": "medium"}, "Use normal."),
+        ("update_task", {"status": "odd"}, "Choose one of them, or leave status out."),
+        ("list_tasks", {"status": "done"}, "Use completed."),
+        ("list_tasks", {"status": "wip"}, "Use in_progress."),
+        ("update_items", {"status": "done"}, "Use completed."),
+    ],
+)
+def test_usual_words_for_a_choice_get_the_right_one(
+    client: Server, tool: str, given: dict[str, str], hint: str
+) -> None:
+    about: dict[str, dict[str, Any]] = {"update_task": {"task": 1}, "update_items": {"items": [1]}}
+    assert refusal(client, tool, {**about.get(tool, {}), **given})["hint"] == hint
+
+
+def test_a_priority_may_have_capital_letters(client: Server) -> None:
+    assert ok(client, "add_task", title="A", priority="High")["task"]["priority"] == "high"
+    assert ok(client, "update_task", task=1, priority="URGENT")["task"]["priority"] == "urgent"
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"edits": "a"}, 'For example [{"old": "a", "new": "b"}].'),
+        ({"edits": ["a"]}, 'For example {"old": "a", "new": "b"}.'),
+        ({"edits": [{"old": "a"}]}, 'For example {"old": "a", "new": "b"}.'),
+    ],
+)
+def test_the_example_of_edits_has_objects(client: Server, given: dict[str, Any], hint: str) -> None:
+    assert refusal(client, "edit_text", item="#1", **given)["hint"] == hint
 
 
 def test_null_arguments_count_as_absent(client: Server) -> None:

@@ -105,7 +105,7 @@ def test_one_wrong_document_refuses_all_and_says_which(client: Server) -> None:
     good = {"name": "a", "content": "x"}
     for entry, message in (
         ({"name": "a", "content": "y"}, "resources[1]: A resource with the name 'a' already exists"),
-        ({"name": "a b", "content": "y"}, "resources[1].name: name has letters"),
+        ({"name": "??.md", "content": "y"}, "resources[1].name: name has letters"),
         ({"name": "b.png", "content": "?"}, "resources[1].content: content must be base64"),
         ({"name": None, "content": "y"}, "resources[1].name: name is missing"),
     ):
@@ -121,7 +121,9 @@ def test_there_are_one_to_two_hundred(client: Server, tool: str, member: str) ->
         return [{key: f"n{number}", "content": "x"} for number in range(count)]
 
     assert refusal(client, tool, {member: []}) == wrong(f"{member} needs at least one entry.", member)
-    assert refusal(client, tool, {member: many(201)}) == wrong(f"{member} has at most 200 entries.", member)
+    assert refusal(client, tool, {member: many(201)}) == wrong(
+        f"A call adds at most 200 {'documents' if member == 'resources' else member}. Nothing was added.", member
+    )
     assert refusal(client, tool, {member: many(1), "project": "gardn"}) == missing(
         "Project 'gardn' does not exist.", "Did you mean garden?", "garden"
     )

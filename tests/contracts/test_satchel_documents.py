@@ -195,3 +195,22 @@ def test_what_the_server_cannot_make_is_told(client: Server) -> None:
     ok(client, "add_task", title="Dig")
     ok(client, "add_resource", name="mine", uri="satchel://task/1", content="goes first")
     assert ok(client, "read_resource", resource="satchel://task/1")["resource"]["text"] == "goes first"
+
+
+def test_a_document_gets_a_name_that_follows_the_rule(client: Server) -> None:
+    def note(given: str, name: str) -> str:
+        return f"'{given}' is named {name}: names have letters, digits, - _ and . only."
+
+    added = [{"name": "docs/Café menu.md", "content": "# Tea"}, {"name": " plain.md ", "content": "x"}]
+    assert ok(client, "add_resources", resources=added) == {
+        "project": "default",
+        "resources": [
+            {"name": "docs-Cafe-menu.md", "size": 5, "version": 1},
+            {"name": "plain.md", "size": 1, "version": 1},
+        ],
+        "notes": [note("docs/Café menu.md", "docs-Cafe-menu.md")],
+    }
+    assert ok(client, "read_resource", resource="satchel://resource/docs-Cafe-menu.md")["resource"]["text"] == "# Tea"
+    assert ok(client, "add_resource", name="a b", content="x")["notes"] == [note("a b", "a-b")]
+    assert refusal(client, "add_resource", name="a/b", content="x")["code"] == "already_exists"
+    assert refusal(client, "add_resource", name="日本", content="x")["hint"] == "For example code-review."

@@ -74,19 +74,45 @@ def test_tasks_are_added_from_lines_and_printed_in_the_same_grammar(own: Server)
 
 def test_all_lines_are_added_or_none_and_the_wrong_one_is_named(own: Server) -> None:
     for lines, message, hint in [
-        (["A", "B due:soon"], "lines[1]: due must be a day like 2026-11-30.", HINT),
+        (["A", "  about", "B due:2026-02-30"], "lines[2]: due must be a day like 2026-11-30.", HINT),
         (["A", "B", "C @wep"], "lines[2]: Project 'wep' does not exist.", "Did you mean web?"),
         (["A after:#9"], "lines[0]: Task 9 does not exist.", HINT),
-        (["A after:2"], "lines[0]: There is no line 2: there are 1.", "Write an existing task with #."),
+        (["A after:2"], "lines[0]: after:2 is no task of this call: it has 1.", HINT),
         (["A", "after:1"], "lines[1]: title must not be empty.", HINT),
         (["A +a!b", "[~] B"], "lines[1]: A new task cannot be in progress.", HINT),
     ]:
         error = refusal(own, "add_tasks", lines=lines)
         assert (error["message"], error["hint"], error["argument"]) == (message, hint, "lines")
-    assert refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "A call adds at most 200 tasks."
+    assert (
+        refusal(own, "add_tasks", lines=["x"] * 201)["message"] == "A call adds at most 200 tasks. Nothing was added."
+    )
     assert refusal(own, "add_tasks", lines="\n \n")["message"] == "There is no task in lines."
     assert refusal(own, "add_tasks", lines=["A"], project="wep")["message"] == "Project 'wep' does not exist."
     assert ok(own, "list_tasks", status="all")["tasks"] == []
+
+
+def test_elements_that_are_indented_are_of_the_task_before(own: Server) -> None:
+    value = ok(own, "add_tasks", lines=["A", "  about", "  it", "B after:1"])
+    assert value["tasks"] == [{"number": 1, "title": "A"}, {"number": 2, "title": "B", "blocked_by": [1]}]
+    assert ok(own, "get_task", task=1)["task"]["description"] == "about\nit"
+
+
+def test_words_that_look_like_mistyped_facts_are_told(own: Server) -> None:
+    said, value = faces(own, "add_tasks", lines=["A +x !P1 due:tomorrow", "B", "C #tagme"])
+    notes = [
+        "#1: '+x !P1 due:tomorrow' is in the title; a priority is !low, !high or !urgent, a day is due:2026-12-01.",
+        "#3: '#tagme' is in the title; a tag is +docs, of letters, digits, - and _.",
+    ]
+    assert value == {
+        "project": "default",
+        "tasks": [
+            {"number": 1, "title": "A +x !P1 due:tomorrow"},
+            {"number": 2, "title": "B"},
+            {"number": 3, "title": "C #tagme"},
+        ],
+        "notes": notes,
+    }
+    assert said.splitlines()[-2:] == notes
 
 
 def test_a_key_makes_a_repeated_call_the_same_call(own: Server, other: Server) -> None:
@@ -103,7 +129,7 @@ def test_a_key_makes_a_repeated_call_the_same_call(own: Server, other: Server) -
             "argument": "key",
         }
     # A call that failed is not remembered.
-    assert refusal(own, "add_tasks", lines=["C due:x"], key="k2")["code"] == "invalid_argument"
+    assert refusal(own, "add_tasks", lines=["C after:9"], key="k2")["code"] == "invalid_argument"
     assert [row["number"] for row in ok(own, "add_tasks", lines=["C"], key="k2")["tasks"]] == [3]
     assert len(ok(own, "list_tasks")["tasks"]) == 3
 
@@ -300,7 +326,7 @@ def test_a_claim_gives_the_whole_task_a_holder_and_a_fence(own: Server) -> None:
         "until": MINUTE,
         "fence": 1,
     }
-    assert ok(own, "claim_task", task=2)["fence"] == 2
+    assert ok(own, "claim_task", task=2)["fence"] == 1
     assert ok(own, "claim_task")["task"]["number"] == 1
     assert ok(own, "list_tasks", status="in_progress")["tasks"] == [
         {"number": 2, "title": "B", "status": "in_progress", "priority": "urgent", "holder": HOLDER, "until": MINUTE},
@@ -314,11 +340,10 @@ def test_others_see_who_holds_a_task_and_cannot_take_it(own: Server, other: Serv
     assert refusal(other, "claim_task", task=1) == {
         "code": "conflict",
         "message": f"Task #1 is held by {claimed['holder']} until {claimed['until']}.",
-        "hint": "Take another with claim_task, or wait until then.",
+        "hint": "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true.",
         "holder": claimed["holder"],
         "until": claimed["until"],
     }
-    assert refusal(other, "claim_task", task=1, release=True)["code"] == "conflict"
     assert faces(other, "list_tasks") == (
         "#3 C\n1 more is held by others.",
         {"project": "default", "tasks": [{"number": 3, "title": "C"}], "held": 1},
@@ -353,6 +378,44 @@ def test_a_fence_of_an_older_claim_is_refused(own: Server, other: Server) -> Non
         }
     assert ok(other, "complete_task", task=1, fence=2)["task"]["status"] == "completed"
     assert refusal(own, "claim_task", task=1)["message"] == "Task #1 is completed."
+
+
+def test_a_fence_that_was_never_given_out_is_told_as_such(own: Server) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    assert refusal(own, "complete_task", task=1, fence=7)["message"] == "Task #1 was never claimed."
+    ok(own, "claim_task")
+    assert refusal(own, "complete_task", task=1, fence=7) == {
+        "code": "conflict",
+        "message": "Fence 7 was never given out for task #1.",
+        "hint": "Give the fence that claim_task answered, or leave it out.",
+    }
+
+
+def test_another_agent_frees_a_task_whose_holder_is_gone(own: Server, other: Server) -> None:
+    ok(own, "add_tasks", lines=["A"])
+    holder = ok(own, "claim_task")["holder"]
+    note = Like(rf"It was held by {holder} until \d\d:\d\d\.")
+    said, value = faces(other, "claim_task", task=1, release=True)
+    assert said == Like(rf"Gave back #1, version 1\nIt was held by {holder} until \d\d:\d\d\.")
+    assert value == {
+        "project": "default",
+        "task": {"number": 1, "title": "A", "version": 1},
+        "released": True,
+        "notes": [note],
+    }
+    assert ok(other, "claim_task")["fence"] == 2
+
+
+def test_closing_or_deleting_what_another_holds_says_so(own: Server, other: Server) -> None:
+    ok(own, "add_tasks", lines=["A", "B", "C"])
+    [holder] = {ok(own, "claim_task")["holder"] for _ in range(3)}
+    notes = [[Like(rf"#{number} was held by {holder} until \d\d:\d\d\.")] for number in (1, 2, 3)]
+    assert ok(other, "delete", items=["#1"])["notes"] == notes[0]
+    assert ok(other, "delete_task", task=2)["notes"] == notes[1]
+    assert ok(other, "update_items", items=["#3"], status="cancelled")["notes"] == notes[2]
+    ok(own, "add_tasks", lines=["D"])
+    ok(own, "claim_task", task=4)
+    assert "notes" not in ok(own, "delete", items=["#4"])
 
 
 def test_without_a_task_the_claim_is_in_the_project(own: Server) -> None:

@@ -9,6 +9,7 @@ from satchel.library.render import Renderer, RenderFailed, TemplateNames
 from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Server
 
+MAKE = "If it is a template, give its arguments (update_prompt)."
 MEND = "Mend it, or give arguments: [] to keep it as plain text."
 
 
@@ -79,7 +80,7 @@ def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> No
         ("Hi {{ who }}", ["who"]),
         ("{{ a }}{{ b|default('x') }}{{ c or 'x' }}", ["a", "b?", "c?"]),
         (
-            "{% if a %}{{ a }}{% endif %}{% if b is defined %}{{ b.c }}{% endif %}{{ d if d else '' }}",
+            "{% if a %}{{ a }}{% endif %}{% if b is defined %}{{ b }}{% endif %}{{ d if d else '' }}",
             ["a?", "b?", "d?"],
         ),
         ("{% if a %}{{ b }}{% endif %}{{ a }}", ["a", "b"]),
@@ -92,7 +93,9 @@ def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> No
 def test_arguments_are_declared_from_the_template(client: Server, content: str, declared: list[str]) -> None:
     [note] = notes(client, "add_prompt", title="P", content=content)
     listed = ", ".join(declared)
-    assert note == f"Arguments were declared from the template: {listed}. With arguments: [] it is plain text."
+    assert note == (
+        f"Arguments were declared from the template: {listed}. update_prompt with empty arguments makes it plain text."
+    )
     assert arguments_of(client, "p") == [
         {"name": one.rstrip("?")} if one.endswith("?") else {"name": one, "required": True} for one in declared
     ]
@@ -108,12 +111,25 @@ def test_arguments_are_declared_from_the_template(client: Server, content: str, 
             "".join(f"{{{{ v{one} }}}}" for one in range(101)),
             "Kept as plain text, because it has more than 100 variables.",
         ),
+        ("run:\n  ${{ secrets.TOKEN }}", f"Kept as plain text, because it has secrets.TOKEN (line 2). {MAKE}"),
+        ("{{ a }}{{ b[0] }}{{ f(a) }}", f"Kept as plain text, because it has b[] (line 1), f() (line 1). {MAKE}"),
+        ("{{ a }}\n{# no #}", f"Kept as plain text, because it has {{# #}} (line 2). {MAKE}"),
+        (
+            "{{ a }}{% raw %}{{ b }}{% endraw %}",
+            f"Kept as plain text, because it has {{% raw %}} (line 1). {MAKE}",
+        ),
     ],
 )
 def test_what_is_no_template_is_kept_as_plain_text(client: Server, content: str, note: str) -> None:
     assert notes(client, "add_prompt", title="P", content=content) == [note]
     assert arguments_of(client, "p") == []
     assert ok(client, "render_prompt", prompt="p")["text"] == content
+
+
+def test_what_was_kept_as_plain_text_becomes_a_template_by_its_arguments(client: Server) -> None:
+    ok(client, "add_prompt", title="P", content="{{ who.upper() }}{# no #}")
+    assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}]) == []
+    assert ok(client, "get_prompt", prompt="p", arguments={"who": "ann"})["text"] == "ANN"
 
 
 def test_plain_text_with_braces_stays_so(client: Server) -> None:

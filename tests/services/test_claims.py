@@ -13,7 +13,7 @@ from satchel.storage.database import Database, Tx
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
-ANN, BEN = Holder("ann 0001", "ann"), Holder("ben 0002", "ben")
+ANN, BEN = Holder("ann 0001", "ann", True), Holder("ben 0002", "ben", True)
 
 
 @contextmanager
@@ -53,24 +53,39 @@ def test_a_claimed_task_is_in_progress_until_the_claim_runs_out(database: Databa
         assert tasks.list_page(tx, ADA, TaskQuery(filter="in_progress"), limit=9) == ((), False)
 
 
-def test_only_its_holder_renews_a_claim_or_gives_it_back(database: Database) -> None:
+def test_only_its_holder_renews_a_claim(database: Database) -> None:
     with database.write(ADA) as tx:
         number = add(tx, "One").number
         first = claims.take(tx, ADA, number, ANN, 10)
-        for act in (
-            lambda: claims.take(tx, ADA, number, BEN, 10),
-            lambda: claims.give_back(tx, ADA, number, BEN),
-        ):
-            with pytest.raises(TaskHeld) as refused:
-                act()
-            assert (refused.value.number, refused.value.claim) == (number, first)
+        with pytest.raises(TaskHeld) as refused:
+            claims.take(tx, ADA, number, BEN, 10)
+        assert (refused.value.number, refused.value.claim) == (number, first)
         renewed = claims.take(tx, ADA, number, ANN, 60)
-        assert (renewed.fence, renewed.until > first.until) == (2, True)
-        assert claims.give_back(tx, ADA, number, ANN) is True
-        assert claims.give_back(tx, ADA, number, BEN) is False
+        assert (renewed.fence, renewed.until) == (1, clock.minutes_after(tx.now, 60))
+        assert tasks.find(tx, ADA, number).claim == renewed
+    with later(database, 61) as tx:
+        assert claims.take(tx, ADA, number, ANN, 10).fence == 2
+    with later(database, 72) as tx:
         assert claims.take(tx, ADA, number, BEN, 10).fence == 3
-    with later(database, 11) as tx:
-        assert claims.take(tx, ADA, number, ANN, 10).fence == 4
+
+
+def test_a_renewal_without_a_session_has_a_new_fence(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number = add(tx, "One").number
+        assert [claims.take(tx, ADA, number, Holder("ann 0001", "ann"), 10).fence for _ in range(3)] == [1, 2, 3]
+    assert claims.make_holder("ann", "s1", ADA).has_session
+    assert not claims.make_holder("ann", "", ADA).has_session
+
+
+def test_anyone_of_the_user_releases_a_claim(database: Database) -> None:
+    with database.write(ADA) as tx:
+        number = add(tx, "One").number
+        claim = claims.take(tx, ADA, number, ANN, 10)
+        with pytest.raises(NotFound):
+            claims.release(tx, BOB, number)
+        assert claims.release(tx, ADA, number) == claim
+        assert claims.release(tx, ADA, number) is None
+        assert claims.take(tx, ADA, number, ANN, 10).fence == 2
 
 
 def test_claims_are_announced_and_are_no_versions(database: Database) -> None:
@@ -82,7 +97,7 @@ def test_claims_are_announced_and_are_no_versions(database: Database) -> None:
         claims.take(tx, ADA, number, ANN, 10)
         assert tx.changes == told
     with database.write(ADA) as tx:
-        claims.give_back(tx, ADA, number, ANN)
+        claims.release(tx, ADA, number)
         assert tx.changes == told
     with database.read(ADA) as tx:
         _, versions, _ = history.list_versions(tx, ADA, f"#{number}")

@@ -60,3 +60,23 @@ def test_a_resource_is_found_by_name_or_uri(filled: Database) -> None:
         assert resources.suggest(tx, HERE, "LOGO") == ("logo",)
         assert resources.suggest(tx, HERE, "file:///img/logo.jpg")[0] == "logo"
         assert resources.suggest(tx, HERE, "nothing at all") == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("notes.md", "notes.md"),
+        ("-a--b_.", "-a--b_."),
+        (".env", ".env"),
+        ("docs/API notes.md", "docs-API-notes.md"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("./a\\b.tar.gz", "a-b.tar.gz"),
+        ("Q3 / Größe & Café (new).md", "Q3-Grosse-Cafe-new.md"),
+        ("a - b", "a-b"),
+        ("Version 1. 2", "Version-1.-2"),
+        ("日本.md", ""),
+        ("???", ""),
+    ],
+)
+def test_a_name_that_follows_the_rule_is_made_from_another(given: str, name: str) -> None:
+    assert resources.make_name(given) == name

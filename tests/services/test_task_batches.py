@@ -41,6 +41,12 @@ def test_a_task_has_what_its_line_says(database: Database) -> None:
         assert tasks.find(tx, ADA, one.number) == one
 
 
+def test_a_bare_number_counts_tasks_and_not_lines(database: Database) -> None:
+    with database.write(ADA) as tx:
+        one, two = add(tx, "One", "  about", "  it", "Two after:1")
+        assert (one.description, two.blocked_by) == ("about\nit", (one.number,))
+
+
 def test_lines_may_wait_for_later_ones(database: Database) -> None:
     with database.write(ADA) as tx:
         ship, test, write = add(tx, "Ship after:2", "Test after:#9", "#9 Write")
@@ -64,6 +70,8 @@ def test_lines_may_wait_for_later_ones(database: Database) -> None:
         (["A", "B after:3", "C after:2"], "lines[1]", "after", "acyclic"),
         (["#4 A", "#4 B"], "lines[1]", "lines", "uniqueItems"),
         (["A", "[~] B"], "lines[1]", "lines", "claims"),
+        (["A", "  about", "B after:3"], "lines[2]", "after", "maximum"),
+        (["A\n  about\nB @nowhere after:2"], "lines[2]", "after", "acyclic"),
     ],
 )
 def test_where_one_line_is_wrong_nothing_is_added(

@@ -3,10 +3,11 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from satchel.errors import EntryRefused, WrongArgument
 from satchel.model import PRIORITIES
-from satchel.services.task_lines import MAX_TASKS, TaskLine, read, write
+from satchel.services.task_lines import MAX_TASKS, TaskLine, find_doubts, read, write
 
 TRICKY = [
     *("+1", "@home", "!high", "!HIGH", "due:2026-01-01", "due:", "after:#3", "after:", "after:#3,", "#5", "#5,", "7"),
@@ -46,7 +47,9 @@ def test_what_is_written_is_read_as_it_was(line: TaskLine) -> None:
 @given(st.lists(LINES, min_size=1, max_size=4))
 def test_several_tasks_may_be_one_text_or_many(lines: list[TaskLine]) -> None:
     written = [write(line) for line in lines]
-    assert read(written) == read(["\n".join(written)]) == read(["\n\n".join(written)]) == lines
+    texts = [part for one in written for part in one.split("\n")]
+    for given_as in (written, texts, ["\n".join(written)], ["\n\n".join(written)]):
+        assert [replace(line, place=0) for line in read(given_as)] == lines
 
 
 @given(st.text(max_size=200))
@@ -109,10 +112,8 @@ def test_what_a_line_may_be(text: str, line: TaskLine) -> None:
 @pytest.mark.parametrize(
     ("texts", "place", "field", "rule"),
     [
-        (["A", "B after:lunch"], "lines[1]", "after", "format"),
-        (["A after:1,,2"], "lines[0]", "after", "format"),
         (["A\nB\nC !low !high"], "lines[2]", "lines", "grammar"),
-        (["A", " \n "], "lines[1]", "title", "minLength"),
+        (["A", "  about it", "", "B !low !high"], "lines[3]", "lines", "grammar"),
         (["[ ] [x] A", "[x] #4 [ ] B"], "lines[1]", "lines", "grammar"),
         (["x" * 8001], "lines[0]", "title", "maxLength"),
     ],
@@ -123,6 +124,45 @@ def test_what_cannot_be_read_is_refused_with_its_place(texts: list[str], place: 
     cause = refused.value.cause
     assert isinstance(cause, WrongArgument)
     assert (refused.value.place, cause.field, cause.rule) == (place, field, rule)
+
+
+def test_an_indented_text_is_of_the_task_before_it() -> None:
+    assert read(["A", "  one", "", "    two", "B +x", "\tthree", ""]) == [
+        TaskLine(title="A", description="one\n\n  two"),
+        TaskLine(title="B", tags=("x",), description="three", place=4),
+    ]
+
+
+PRIORITY, DAY = "a priority is !low, !high or !urgent", "a day is due:2026-12-01"
+AFTER, TAG = "what it waits for is after:#7,2", "a tag is +docs, of letters, digits, - and _"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "advice"),
+    [
+        ("Do it !P1", "!P1", [PRIORITY]),
+        ("Do it priority:high", "priority:high", [PRIORITY]),
+        ("Do it depends_on:#26", "depends_on:#26", [AFTER]),
+        ("Do it after:words", "after:words", [AFTER]),
+        ("Do it after:1,,2", "after:1,,2", [AFTER]),
+        ("Do it #tagme", "#tagme", [TAG]),
+        ("Do it +a.b", "+a.b", [TAG]),
+        ("Do it due:tomorrow", "due:tomorrow", [DAY]),
+        ("Do it +docs !P1 due:soon @web", "+docs !P1 due:soon", [PRIORITY, DAY]),
+    ],
+)
+def test_words_that_look_like_facts_stay_in_the_title_and_are_doubted(text: str, words: str, advice: list[str]) -> None:
+    line = one(text)
+    assert line.title == f"Do it {words}"
+    assert find_doubts(line.title) == (words, advice)
+    assert one(write(line)) == line
+
+
+@pytest.mark.parametrize(
+    "title", ["Do it", "Learn +1", "Fix #26", "!P1 is done", "Wow !", "Add 1 + 1", "Learn C++ / C#"]
+)
+def test_other_words_are_not_doubted(title: str) -> None:
+    assert find_doubts(title) is None
 
 
 def test_there_is_at_least_one_task_and_not_too_many() -> None:

@@ -34,6 +34,7 @@ class Hidden(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     is_blank_refused: bool = False  # white space alone is refused; otherwise the text is kept as it is
     takes_numbers: bool = False  # a whole number is accepted as the text of its digits
     takes_text: bool = False  # a text is accepted as a list of one
+    ignores_case: bool = False  # a text is accepted in capital letters, too, and is made small
     minimum: int | None = None
     maximum: int | None = None
     max_length: int | None = None
@@ -116,6 +117,8 @@ def parse(
         given[field.name] = _clean_type(field.schema, given[field.name], field.name, field.name)
         if field.hidden.is_trimmed and given[field.name] is not None:
             given[field.name] = given[field.name].strip()
+        if field.hidden.ignores_case and given[field.name] is not None:
+            given[field.name] = given[field.name].lower()
     for field in present:
         if given[field.name] is not None:
             _check_bounds(field.bounds, given[field.name], field.name, field.name)

@@ -22,6 +22,8 @@ _LATE_IMPORTS = (
 )
 
 
+_HIDDEN = {"comment_begin": "{# #}", "raw_begin": "{% raw %}"}  # by the name of the token
+
 # A `set` inside of these has no effect behind them.
 _SCOPES = (nodes.For, nodes.With, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Block)
 
@@ -82,7 +84,7 @@ class Templates:
         """The names that a template uses without setting them first, each with its line: variables, unknown functions.
 
         Of the variables, `empty` are those that are not even set under a condition, and `optional` those that are only
-        read where the template asks whether they have a value.
+        read where the template asks whether they have a value. `unusual` is what texts for other programs have, too.
 
         Raises:
             TemplateFailed: the template is wrong.
@@ -95,8 +97,10 @@ class Templates:
         variables: dict[str, int] = {}
         functions: dict[str, int] = {}
         needed: set[str] = set()
+        reads: set[int] = set()
         for one in _find_reads(tree, frozenset()):
             if one.name in free:
+                reads.add(id(one))
                 if id(one) not in guarded:
                     needed.add(one.name.removesuffix(MARK))
                 found = functions if id(one) in called else variables
@@ -107,7 +111,16 @@ class Templates:
             "empty": {name: line for name, line in variables.items() if name not in assigned},
             "functions": {name: line for name, line in functions.items() if name not in FUNCTIONS},
             "optional": {name: line for name, line in variables.items() if name not in needed or name in renewed},
+            "unusual": {**_find_parts(tree, reads), **self._find_hidden(source)},
         }
+
+    def _find_hidden(self, source: str) -> dict[str, int]:
+        """What a render leaves out or does not read, with its first line."""
+        found: dict[str, int] = {}
+        for line, kind, _ in self._sandbox.lex(source):
+            if kind in _HIDDEN:
+                found.setdefault(_HIDDEN[kind], line)
+        return found
 
 
 def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
@@ -126,6 +139,21 @@ def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]
         bound_inside = bound
     for child in node.iter_child_nodes():
         yield from _find_reads(child, bound if any(child is one for one in outside) else bound_inside)
+
+
+def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
+    """The attributes, entries and calls of names that are read, each with its first line."""
+    found: dict[str, int] = {}
+    for one in tree.find_all(nodes.Expr):
+        inner = one.node if isinstance(one, nodes.Getattr | nodes.Getitem | nodes.Call) else None
+        if not isinstance(inner, nodes.Name) or id(inner) not in reads:
+            continue
+        name = inner.name.removesuffix(MARK)
+        if isinstance(one, nodes.Call) and name in FUNCTIONS:
+            continue
+        end = f".{one.attr}" if isinstance(one, nodes.Getattr) else "[]" if isinstance(one, nodes.Getitem) else "()"
+        found.setdefault(f"{name}{end}", one.lineno)
+    return found
 
 
 def _find_assigned(node: nodes.Node) -> Iterator[str]:

@@ -28,11 +28,13 @@ def make_holder(client: str, session: str, scope: Scope) -> Holder:
     name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
     apart = session or scope.author.token or owner(scope)
     key = f"{name} {apart if rules.is_storable(apart) else ''}"
-    return Holder(f"{name or 'client'} {crc32(key.encode()) & 0xFFFF:04x}", key)
+    return Holder(f"{name or 'client'} {crc32(key.encode()) & 0xFFFF:04x}", key, bool(session))
 
 
 def take(tx: Tx, scope: Scope, number: int, holder: Holder, minutes: int) -> Claim:
     """Claim a task for some minutes from now, or renew the claim that the holder has.
+
+    A renewal keeps its fence where the holder is known by its session; else it may be another agent that looks alike.
 
     Raises:
         NotFound: the user has no such task.
@@ -44,8 +46,13 @@ def take(tx: Tx, scope: Scope, number: int, holder: Holder, minutes: int) -> Cla
     task = _lock(tx, scope, number)
     if task.is_completed:
         raise TaskClosed(number, task.status)
-    _check_held(tx, task, holder)
-    return _put(tx, task, holder, minutes)
+    held = _find_active(tx, task)
+    if held is not None and held.holder_key != holder.key:
+        raise TaskHeld(number, held)
+    if held is None or not holder.has_session:
+        return _put(tx, task, holder, minutes)
+    _announce(tx, task)
+    return rows.renew(tx, task.owner, number, clock.minutes_after(tx.now, minutes))
 
 
 def take_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes: int) -> tuple[int, Claim]:
@@ -72,20 +79,18 @@ def take_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes
     raise NothingReady(project, blocked=blocked, held=held)
 
 
-def give_back(tx: Tx, scope: Scope, number: int, holder: Holder) -> bool:
-    """End the claim that the holder has on a task; says whether there was one.
+def release(tx: Tx, scope: Scope, number: int) -> Claim | None:
+    """End the claim of a task, whoever has it, because that agent may be gone; the claim, if there was one.
 
     Raises:
         NotFound: the user has no such task.
-        TaskHeld: another agent has claimed it.
     """
     task = _lock(tx, scope, number)
-    _check_held(tx, task, holder)
-    if _find_active(tx, task) is None:
-        return False
-    end(tx, task.owner, number)
-    _announce(tx, task)
-    return True
+    held = _find_active(tx, task)
+    if held is not None:
+        end(tx, task.owner, number)
+        _announce(tx, task)
+    return held
 
 
 def end(tx: Tx, user: str, number: int) -> None:
@@ -129,12 +134,6 @@ def _lock(tx: Tx, scope: Scope, number: int) -> TaskDetails:
 
 def _find_active(tx: Tx, task: TaskDetails) -> Claim | None:
     return rows.active(tx, task.owner, [task.number]).get(task.number)
-
-
-def _check_held(tx: Tx, task: TaskDetails, holder: Holder) -> None:
-    claim = _find_active(tx, task)
-    if claim is not None and claim.holder_key != holder.key:
-        raise TaskHeld(task.number, claim)
 
 
 def _put(tx: Tx, task: TaskDetails, holder: Holder, minutes: int) -> Claim:

@@ -242,11 +242,7 @@ def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
 
 def make_name(title: str) -> str:
     """A title as lower-case ASCII letters, digits and hyphens; empty where it has none."""
-    import unicodedata  # only a new prompt needs it
-
-    spelled = unicodedata.normalize("NFKD", title.casefold())
-    plain = "".join(character for character in spelled if not unicodedata.category(character).startswith("M"))
-    return re.sub("[^A-Za-z0-9]+", "-", plain).strip("-")[:_LONGEST_MADE_NAME]
+    return re.sub("[^A-Za-z0-9]+", "-", rules.drop_accents(title.casefold())).strip("-")[:_LONGEST_MADE_NAME]
 
 
 def _add_titled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft, avoiding: str | None) -> int:

@@ -1,5 +1,6 @@
 """Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
@@ -45,6 +46,22 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
     resource = get_by_name(tx, scope, draft.name)
     record_add(tx, of_resource(resource))
     return resource
+
+
+def make_name(given: str) -> str:
+    """A name that follows the rule, made from one that may not; empty where too little is left of it.
+
+    Everything else becomes hyphens, and the extension stays: `Q3 / Größe (new).md` is `Q3-Grosse-new.md`.
+    """
+    if re.fullmatch(rules.NAME, given):
+        return given
+    parts = [part for part in re.split(r"[/\\]", given) if part not in (".", "..")]
+    plain = rules.drop_accents("-".join(parts).replace("ß", "ss"))
+    made = re.sub("[^A-Za-z0-9._]+", "-", plain).strip("-")
+    stem, extension = made, ""
+    if found := re.search(r"\.[A-Za-z0-9]+$", made):
+        stem, extension = made[: found.start()].rstrip("-"), found[0]
+    return stem + extension if re.search("[A-Za-z0-9]", stem) else ""
 
 
 def get_by_name(tx: Tx, scope: Scope, name: str) -> Resource:

@@ -42,7 +42,7 @@ MAX_TEMPLATE_BYTES = 64 * 1024  # the limit of the process that renders template
 MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
 # Compiled on first use: a cold start checks nothing.
-_NAME = r"[A-Za-z0-9._-]+"
+NAME = r"[A-Za-z0-9._-]+"
 _TAG = r"[A-Za-z0-9_-]{1,50}"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
@@ -63,9 +63,17 @@ def clean_name(kind: str, name: str) -> str:
         raise WrongArgument("name", "minLength", limit=1, value=name, kind=kind)
     if len(name) > MAX_NAME:
         raise WrongArgument("name", "maxLength", limit=MAX_NAME, value=name, kind=kind)
-    if not re.fullmatch(_NAME, name):
-        raise WrongArgument("name", "pattern", limit=_NAME, value=name, kind=kind)
+    if not re.fullmatch(NAME, name):
+        raise WrongArgument("name", "pattern", limit=NAME, value=name, kind=kind)
     return name
+
+
+def drop_accents(text: str) -> str:
+    """A text with plain letters for those with accents."""
+    import unicodedata  # only new names need it
+
+    spelled = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in spelled if not unicodedata.category(character).startswith("M"))
 
 
 def clean_title(kind: str, title: str) -> str:

@@ -21,16 +21,16 @@ def add_all(
     if project is not None and not all(line.project for line in lines):
         projects.get(tx, scope, project)
     labels = _number_labels(lines)
-    waits = [_list_earlier(line, index, labels, len(lines)) for index, line in enumerate(lines)]
+    waits = [_list_earlier(line, labels, len(lines)) for line in lines]
     added: dict[int, TaskDetails] = {}
-    for index in _sort(waits):
+    for index in _sort(lines, waits):
         line = lines[index]
         here = [added[one].number for one in waits[index]]
         others = [int(one[1:]) for one in line.after if one[0] == "#" and int(one[1:]) not in labels]
         try:
             added[index] = _add(tx, scope, line, line.project or project, [*here, *others])
         except Refused as refused:
-            raise EntryRefused(place_of(index), refused) from refused
+            raise EntryRefused(place_of(line.place), refused) from refused
         report(len(added))
     return [added[index] for index in range(len(lines))]
 
@@ -54,19 +54,19 @@ def _add(tx: Tx, scope: Scope, line: TaskLine, project: str | None, blocked_by: 
 
 
 def _number_labels(lines: Sequence[TaskLine]) -> dict[int, int]:
-    """The place of the line that has a label, by the label."""
+    """The index of the line that has a label, by the label."""
     labels: dict[int, int] = {}
     for index, line in enumerate(lines):
         if line.label is None:
             continue
         if line.label in labels:
-            raise EntryRefused(place_of(index), WrongArgument("lines", "uniqueItems", value=f"#{line.label}"))
+            raise EntryRefused(place_of(line.place), WrongArgument("lines", "uniqueItems", value=f"#{line.label}"))
         labels[line.label] = index
     return labels
 
 
-def _list_earlier(line: TaskLine, index: int, labels: dict[int, int], count: int) -> list[int]:
-    """The places of the lines that a line waits for."""
+def _list_earlier(line: TaskLine, labels: dict[int, int], count: int) -> list[int]:
+    """The indexes of the lines that a line waits for."""
     found = []
     for reference in line.after:
         if reference[0] == "#":
@@ -75,18 +75,18 @@ def _list_earlier(line: TaskLine, index: int, labels: dict[int, int], count: int
         elif 0 < int(reference) <= count:
             found.append(int(reference) - 1)
         else:
-            raise EntryRefused(place_of(index), WrongArgument("after", "maximum", limit=count, value=reference))
+            raise EntryRefused(place_of(line.place), WrongArgument("after", "maximum", limit=count, value=reference))
     return found
 
 
-def _sort(waits: Sequence[Sequence[int]]) -> list[int]:
-    """The places in an order in which each comes after those that it waits for, and else as they are."""
+def _sort(lines: Sequence[TaskLine], waits: Sequence[Sequence[int]]) -> list[int]:
+    """The indexes of lines in an order in which each comes after those that it waits for, and else as they are."""
     order: dict[int, None] = {}
     left = list(range(len(waits)))
     while left:
         ready = next((index for index in left if all(one in order for one in waits[index])), None)
         if ready is None:
-            raise EntryRefused(place_of(left[0]), WrongArgument("after", "acyclic", kind="task"))
+            raise EntryRefused(place_of(lines[left[0]].place), WrongArgument("after", "acyclic", kind="task"))
         order[ready] = None
         left.remove(ready)
     return list(order)

@@ -24,8 +24,17 @@ _LONGEST = 8_000  # characters of a line, description apart
 _BOX = r"\[[ xX~-]\]"
 _FRONT = rf"(?:[-*]\s+)?(?:(?P<box>{_BOX})\s+)?(?:#(?P<label>[0-9]{{1,18}})\s+(?:(?P<mark>{_BOX})\s+)?)?"
 _LIKE_FRONT = rf"(?:[-*]|{_BOX}|#[0-9]{{1,18}})(?:\s|$)"
-_FACT = r"(?i:!(?:low|normal|high|urgent)|due:\S+|after:\S+)|\+[A-Za-z0-9_-]{1,50}|@[A-Za-z0-9._-]{1,255}"
 _REFERENCE = r"#?[0-9]{1,18}"
+_AFTER = rf"(?i:after:){_REFERENCE}(?:,{_REFERENCE})*,?"
+_DAY = r"(?i:due:)[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_FACT = rf"(?i:!(?:low|normal|high|urgent))|{_DAY}|{_AFTER}|\+[A-Za-z0-9_-]{{1,50}}|@[A-Za-z0-9._-]{{1,255}}"
+# What looks like a fact but is none, and how that is written.
+_DOUBTS = {
+    r"![A-Za-z0-9]\S*|(?i:prio|priority)[:=]\S+": "a priority is !low, !high or !urgent",
+    r"(?i:due|deadline)[:=]\S+": "a day is due:2026-12-01",
+    r"(?i:after|deps?|depends(?:[-_]?on)?|blocked[-_]?by)[:=]\S+": "what it waits for is after:#7,2",
+    r"#[A-Za-z]\S*|\+[^\s+]*[A-Za-z][^\s+]*|(?i:tags?|labels?)[:=]\S+": "a tag is +docs, of letters, digits, - and _",
+}
 
 
 class TaskLine(Struct, frozen=True, kw_only=True):
@@ -40,6 +49,7 @@ class TaskLine(Struct, frozen=True, kw_only=True):
     project: str | None = None
     after: tuple[str, ...] = ()  # `#7`: a task, or a line with this label; `2`: the second task of the same call
     description: str | None = None
+    place: int = 0  # of its first line among all lines of the call, from 0
 
 
 # -- writing ----------------------------------------------------------------------------------------------------
@@ -86,7 +96,7 @@ def _find_fact(text: str) -> int | None:
     while re.fullmatch(rf"{_REFERENCE},?", text[start:end]) and text[:start].rstrip().endswith(","):
         end = len(text[:start].rstrip())  # a list behind `after:` may have spaces behind its commas
         start = _start_of_last_word(text, end)
-        if re.fullmatch(r"(?i:after:\S+)", text[start:end].lstrip("\\")):
+        if re.fullmatch(_AFTER, text[start:end].lstrip("\\")):
             return start
     return None
 
@@ -100,48 +110,58 @@ def _start_of_last_word(text: str, end: int) -> int:
 
 
 def read(texts: Sequence[str]) -> list[TaskLine]:
-    """The tasks of some texts, each of one or more lines.
+    """The tasks of some texts, which are read as one: a line that is indented is of the task before it.
 
     Raises:
         WrongArgument: there are none, or too many.
         EntryRefused: one cannot be read.
     """
     found: list[TaskLine] = []
-    for text in texts:
-        blocks = _split(text)
-        if not blocks and len(texts) > 1:
-            raise EntryRefused(place_of(len(found)), WrongArgument("title", "minLength", limit=1, kind="task"))
-        for head, body in blocks:
-            if len(found) == MAX_TASKS:
-                raise WrongArgument("lines", "maxItems", limit=MAX_TASKS)
-            try:
-                found.append(_read_line(head, "\n".join(body).strip("\n") or None))
-            except WrongArgument as wrong:
-                raise EntryRefused(place_of(len(found)), wrong) from wrong
+    for place, head, body in _split("\n".join(texts)):
+        if len(found) == MAX_TASKS:
+            raise WrongArgument("lines", "maxItems", limit=MAX_TASKS)
+        try:
+            found.append(_read_line(place, head, "\n".join(body).strip("\n") or None))
+        except WrongArgument as wrong:
+            raise EntryRefused(place_of(place), wrong) from wrong
     if not found:
         raise WrongArgument("lines", "minLength", limit=1)
     return found
 
 
-def place_of(index: int) -> str:
-    """How an error names a task of a call."""
-    return f"lines[{index}]"
+def place_of(place: int) -> str:
+    """How an error names the first line of a task."""
+    return f"lines[{place}]"
 
 
-def _split(text: str) -> list[tuple[str, list[str]]]:
-    """The head of each task, and the lines of its description without their indent."""
+def find_doubts(title: str) -> tuple[str, list[str]] | None:
+    """The words at the end of a title that were perhaps meant as facts, and how these are written."""
+    tail: list[str] = []
+    doubts: list[str] = []
+    for word in reversed(title.split()):
+        if not re.fullmatch(_FACT, word):  # one in front of a doubt stays in the title, too
+            advice = next((advice for doubt, advice in _DOUBTS.items() if re.fullmatch(doubt, word)), None)
+            if advice is None:
+                break
+            doubts.insert(0, advice)
+        tail.insert(0, word)
+    return (" ".join(tail), list(dict.fromkeys(doubts))) if doubts else None
+
+
+def _split(text: str) -> list[tuple[int, str, list[str]]]:
+    """Of each task the place of its first line, that line, and its description without the indent."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     first = next((line for line in lines if line.strip()), "")
     outer = _indent(first)
-    blocks: list[tuple[str, list[str]]] = []
+    blocks: list[tuple[int, str, list[str]]] = []
     inner = ""
-    for line in (line.removeprefix(outer) for line in lines):
+    for place, line in enumerate(line.removeprefix(outer) for line in lines):
         if line.strip() and not _indent(line):
-            blocks.append((line.strip(), []))
+            blocks.append((place, line.strip(), []))
             inner = ""
         elif blocks:
             inner = inner or (_indent(line) if line.strip() else "")
-            blocks[-1][1].append(line.removeprefix(inner) if line.strip() else "")
+            blocks[-1][2].append(line.removeprefix(inner) if line.strip() else "")
     return blocks
 
 
@@ -149,7 +169,7 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _read_line(head: str, description: str | None) -> TaskLine:
+def _read_line(place: int, head: str, description: str | None) -> TaskLine:
     if len(head) > _LONGEST:
         raise WrongArgument("title", "maxLength", limit=_LONGEST, kind="task")
     front = re.match(_FRONT, head)
@@ -171,6 +191,7 @@ def _read_line(head: str, description: str | None) -> TaskLine:
         project=facts.one("@"),
         after=_read_references(facts.one("after:")),
         description=description,
+        place=place,
     )
 
 
@@ -193,8 +214,4 @@ class _Facts:
 
 
 def _read_references(text: str | None) -> tuple[str, ...]:
-    references = [one.strip() for one in (text or "").rstrip(",").split(",")] if text else []
-    for one in references:
-        if not re.fullmatch(_REFERENCE, one):
-            raise WrongArgument("after", "format", value=one)
-    return tuple(references)
+    return tuple(one.strip() for one in text.rstrip(",").split(",")) if text else ()

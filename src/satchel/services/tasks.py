@@ -37,6 +37,7 @@ Reference = str | int
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
+_NEWEST = 1000  # tasks whose tags are suggested
 
 
 def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
@@ -82,6 +83,18 @@ def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """How many ready tasks of a query it leaves out, because others hold them."""
     wanted = rules.clean_query("task", query)
     return 0 if wanted is None else pages.count_held(tx, owner(scope), wanted, scope.projects)
+
+
+def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
+    """Whether a task of the user, in a project or anywhere, has a tag."""
+    wanted = rules.clean_query("task", TaskQuery(filter="all", project=project, tags=(tag,)))
+    return wanted is not None and bool(pages.numbers(tx, owner(scope), wanted, scope.projects, 1))
+
+
+def list_tags(tx: Tx, scope: Scope, project: str | None) -> list[str]:
+    """The tags of the user's newest tasks, in a project or anywhere."""
+    newest = pages.numbers(tx, owner(scope), TaskQuery(filter="all", project=project), scope.projects, _NEWEST)
+    return pages.tags(tx, owner(scope), newest)
 
 
 def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:

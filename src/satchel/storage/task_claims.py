@@ -38,6 +38,14 @@ def put(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
     return _claim(row)
 
 
+def renew(tx: Tx, owner: str, task: int, until: str) -> Claim:
+    """Have the claim of an owner's task end at another time, with the same fence."""
+    sql = f"update task_claims set until = :until where task = :task and owner = :owner returning {_COLUMNS}"
+    row = tx.one(sql, task=task, owner=owner, until=until)
+    assert row is not None, "only a claim that is there is renewed"
+    return _claim(row)
+
+
 def end(tx: Tx, owner: str, task: int) -> None:
     """End the claim of an owner's task, where it has one."""
     tx.run("update task_claims set until = '' where task = :task and owner = :owner", task=task, owner=owner)

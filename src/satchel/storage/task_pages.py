@@ -110,6 +110,13 @@ def numbers(
     return found
 
 
+def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
+    """The tags of some of an owner's tasks."""
+    # `owner || ''` keeps SQLite off the index by tags, which it would walk whole.
+    sql = "select distinct tag from task_tags where owner || '' = :owner and task in :tasks order by tag"
+    return [tag for (tag,) in tx.all(sql, owner=owner, tasks=list(tasks))]
+
+
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """How many ready tasks of a query with folded text and tags others hold now."""
     sql = " ".join([_COUNT_HELD, *_conditions(query, allowed)])

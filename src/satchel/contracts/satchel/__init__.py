@@ -11,6 +11,7 @@ resource_answers   how answers describe a document
 texts              the tool that edits a part of a text
 reading            parts of a text that is read, and answers with one
 tasks              the tools for tasks
+tag_filters        the tags that a list is narrowed by
 task_adding        the tool that adds many
 task_changes       the tools that update and complete them
 task_claims        the tool that claims them

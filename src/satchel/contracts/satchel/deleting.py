@@ -6,6 +6,7 @@ from typing import Any
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import bulk, shared
 from satchel.contracts.satchel.item_lookups import format_item, name_item
+from satchel.contracts.satchel.task_answers import describe_holder
 from satchel.model import Item, Prompt, Resource, TaskDetails
 from satchel.services import links, prompts, resources, states, tasks
 
@@ -14,8 +15,8 @@ MOST_UNASKED = 10  # items that one call may delete, cancel or move before the u
 Referred = dict[str, Any]  # what was deleted, and the references of what referred to it
 
 
-def delete_all(context: Context, items: Sequence[Item]) -> list[Referred]:
-    """Delete items, and return those that others refer to, with who they are."""
+def delete_all(context: Context, items: Sequence[Item]) -> tuple[list[Referred], list[str]]:
+    """Delete items; those that others refer to, with who they are, and notes about those that other agents hold."""
     confirm(context, "Delete", items)
     going = {(item.kind, str(item.number) if item.kind == "task" else item.name) for item in items}
     referred = []
@@ -23,6 +24,8 @@ def delete_all(context: Context, items: Sequence[Item]) -> list[Referred]:
         others = [one.reference for one in _find_referrers(context, item) if (one.kind, one.key) not in going]
         if others:
             referred.append({"item": name_item(item), "by": others})
+    going_tasks = tasks.list_some(context.tx, context.scope, [item.number for item in items if item.kind == "task"])
+    notes = [note for task in going_tasks for note in describe_holder(context, task, f"#{task.number}")]
     for index, item in enumerate(items):
         if item.kind == "task":
             tasks.delete(context.tx, context.scope, item.number)
@@ -31,16 +34,16 @@ def delete_all(context: Context, items: Sequence[Item]) -> list[Referred]:
         else:
             prompts.delete(context.tx, context.scope, item.id)
         bulk.report_progress(context, index + 1, len(items))
-    return referred
+    return referred, notes
 
 
 def delete_one(
     context: Context, found: Prompt | Resource | TaskDetails, project: str, deleted: str | int, text: str
 ) -> Body:
     """The answer of a tool that deletes one item; `deleted` names it, and `text` says what was done."""
-    referred = delete_all(context, [_as_item(found)])
-    structured: dict[str, Any] = {"project": project, "deleted": deleted}
-    return shared.reply("\n".join([text, *format_referred(referred)]), with_referred(structured, referred))
+    referred, notes = delete_all(context, [_as_item(found)])
+    structured: dict[str, Any] = with_referred({"project": project, "deleted": deleted}, referred)
+    return shared.reply("\n".join([text, *format_referred(referred)]), structured, notes=notes)
 
 
 def confirm(context: Context, what: str, items: Sequence[Item], where: str = "") -> None:

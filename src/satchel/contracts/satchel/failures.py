@@ -288,10 +288,14 @@ def describe_wrong_argument(wrong: WrongArgument) -> tuple[str, str]:
         return "There is nothing to update.", f"Give one of {', '.join(limit)}."
     if rule == "type":
         return _describe_wrong_type(wrong, place)
-    if rule == "enum" and field == "status" and wrong.value == "in_progress":
-        return "A task is in progress while it is claimed.", "Use claim_task."
     if rule == "enum" and isinstance(limit, list | tuple):
-        return f"{field} must be one of {', '.join(limit)}.", f"Choose one of them, or leave {field} out."
+        from satchel.contracts.satchel.other_names import find_choice  # only after this mistake
+
+        meant = find_choice(field, str(wrong.value))
+        if meant == "in_progress" and meant not in limit:
+            return "A task is in progress while it is claimed.", "Use claim_task."
+        hint = f"Use {meant}." if meant in limit else f"Choose one of them, or leave {field} out."
+        return f"{field} must be one of {', '.join(limit)}.", hint
     if rule == "dependentRequired" and isinstance(limit, tuple):
         return "Changing the MIME type from {} to {} needs new content.".format(*limit), "Give content too."
     if rule == "maxBytes" and limit == MAX_TEMPLATE_BYTES:
@@ -312,9 +316,8 @@ def _describe_wrong_type(wrong: WrongArgument, place: str) -> tuple[str, str]:
     if field == "blocked_by":
         return f"{place} must be a list of tasks, by number or UUID.", "For example [4, 7]."
     what = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
-    kind = limit.partition(" ")[0]
-    entries = _OF_ENTRIES.get(field) if kind in ("array", "object") and "." not in place else None
-    example = _EXAMPLES.get((place, limit)) or entries or _EXAMPLES.get(("", kind), _OTHER[1])
+    kind, where = limit.partition(" ")[0], f"{field}[]" if place.startswith(f"{field}[") else place
+    example = _EXAMPLES.get((where, kind)) or _EXAMPLES.get(("", kind), _OTHER[1])
     return f"{place} must be {what.get(limit, f'an {limit}')}.", example
 
 
@@ -336,14 +339,16 @@ _EXAMPLES = {
     ("", "array"): 'For example ["one", "two"].',
     ("arguments", "array"): 'For example [{"name": "who", "required": true}].',
     ("arguments", "object"): 'For example {"who": "Ann"}.',
+    ("edits", "array"): 'For example [{"old": "a", "new": "b"}].',
+    ("edits[]", "object"): 'For example {"old": "a", "new": "b"}.',
+    ("prompts", "array"): 'For example [{"title": "Review", "content": "Review the diff."}].',
+    ("prompts[]", "object"): 'For example {"title": "Review", "content": "Review the diff."}.',
+    ("resources", "array"): 'For example [{"name": "notes.md", "content": "..."}].',
+    ("resources[]", "object"): 'For example {"name": "notes.md", "content": "..."}.',
     ("", "object"): 'For example {"name": "who", "required": true}.',
 }
-_OF_ENTRIES = {  # of lists of objects
-    "edits": 'For example [{"old": "teh", "new": "the"}].',
-    "prompts": 'For example [{"title": "Greeting", "content": "Hello."}].',
-    "resources": 'For example [{"name": "plan.md", "content": "Ship it."}].',
-}
 _TAG = ("{field}: a tag has 1 to 50 letters, digits, - and _.", "Put a - where a space would be.")
+_REST = "Add the rest with another call."
 _OTHER = ("{field} cannot be that.", "See what the tool takes.")
 _SENTENCES = {
     ("", "required"): ("{field} is missing.", "Give {field}."),
@@ -409,16 +414,15 @@ _SENTENCES = {
         "Leave one of blocked_by out.",
     ),
     ("after", "acyclic"): ("Some lines wait for each other.", "Leave one after: out."),
-    ("after", "format"): (
-        "after: takes tasks like #7 and lines like 2, with commas between them, not {value}.",
-        "Write \\after: where it belongs to the title.",
-    ),
     ("after", "maximum"): (
-        "There is no line {value}: there are {limit}.",
-        "Write an existing task with #.",
+        "after:{value} is no task of this call: it has {limit}.",
+        "A bare number counts the tasks of the call from 1; write an existing task with #.",
     ),
     ("lines", "minLength"): ("There is no task in lines.", 'For example ["Write docs !high +docs", "Test after:1"].'),
-    ("lines", "maxItems"): ("A call adds at most {limit} tasks.", "Add the rest with another call."),
+    ("lines", "maxItems"): ("A call adds at most {limit} tasks. Nothing was added.", _REST),
+    ("prompts", "maxItems"): ("A call adds at most {limit} prompts. Nothing was added.", _REST),
+    ("resources", "maxItems"): ("A call adds at most {limit} documents. Nothing was added.", _REST),
+    ("items", "maxItems"): ("A call takes at most {limit} items. Nothing was done.", "Give the rest to another call."),
     ("lines", "grammar"): ("{value} cannot both be.", "Leave one of them out."),
     ("lines", "claims"): ("A new task cannot be in progress.", "Leave [~] out, and use claim_task then."),
     ("lines", "uniqueItems"): ("{value} is the label of another line.", "Give each line its own label, or none."),

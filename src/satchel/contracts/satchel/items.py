@@ -41,17 +41,14 @@ class UpdateItems(Struct):
 def delete(context: Context, args: Delete) -> Body:
     context = context.within(args.project)
     found = find_items(context, args.items)
-    held = tasks.list_some(context.tx, context.scope, [item.number for item in found if item.kind == "task"])
-    notes = [note for task in held for note in _describe_holder(context, task)]
-    referred = delete_all(context, found)
+    referred, notes = delete_all(context, found)
     rows = [
         {"kind": item.kind, "item": name_item(item), **({"title": item.title} if item.kind == "task" else {})}
         for item in found
     ]
     lines = [f"Deleted {format_item(item)}" for item in found]
-    structured = {"project": context.scope.project, "deleted": rows}
-    text = "\n".join([*lines, *format_referred(referred)])
-    return shared.reply(text, with_referred(structured, referred), notes=notes)
+    structured = with_referred({"project": context.scope.project, "deleted": rows}, referred)
+    return shared.reply("\n".join([*lines, *format_referred(referred)]), structured, notes=notes)
 
 
 def update_items(context: Context, args: UpdateItems) -> Body:
@@ -148,14 +145,7 @@ def _change_task(context: Context, item: Item, args: UpdateItems, changed: _Chan
     if is_so or args.status == "pending" or before.is_completed:
         return []
     changed.closed.append(before.number)
-    return _describe_holder(context, before)
-
-
-def _describe_holder(context: Context, before: TaskDetails) -> list[str]:
-    """Who held a task that was just closed or deleted, unless it was the caller."""
-    if before.claim is None or before.claim.holder_key == task_answers.find_holder(context).key:
-        return []
-    return [f"#{before.number} was held by {task_answers.format_claim(before.claim)}."]
+    return task_answers.describe_holder(context, before, f"#{before.number}")
 
 
 # -- answers ----------------------------------------------------------------------------------------------------

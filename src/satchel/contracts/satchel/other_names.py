@@ -57,6 +57,22 @@ ARGUMENTS = {
     "open": "is_open allow_other any extensible",
 }
 
+# By a field with choices: the other words for each choice.
+CHOICES = {
+    "status": {
+        "completed": "done closed complete finished resolved fixed",
+        "pending": "open todo new unfinished incomplete",
+        "in_progress": "doing wip in-progress started active claimed working",
+        "cancelled": "canceled wontfix won't-fix dropped abandoned",
+    },
+    "priority": {
+        "low": "minor trivial lowest p3 p4",
+        "normal": "medium default moderate p2",
+        "high": "important major p1",
+        "urgent": "critical highest blocker asap p0",
+    },
+}
+
 # Tools by whole names, where the words below would not lead to them; the first that is served is meant.
 TOOLS = {
     "catch_up": "catchup whoami status overview summary get_context context onboard onboarding briefing brief prime "
@@ -150,3 +166,12 @@ BY_WORDS = {
     "list history": "history",
     "get history": "history",
 }
+
+
+def find_choice(field: str, given: str) -> str | None:
+    """The choice that a usual other word for it stands for."""
+    word = given.strip().lower().replace(" ", "-").replace("_", "-")
+    for choice, others in CHOICES.get(field, {}).items():
+        if word == choice.replace("_", "-") or word in others.split():
+            return choice
+    return None

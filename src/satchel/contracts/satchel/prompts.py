@@ -1,5 +1,6 @@
 """Prompts: the tools that read stored ones and those of libraries, and the table of all tools for prompts."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -30,6 +31,7 @@ from satchel.contracts.satchel.rendering import (
     find_prompt,
     read_template,
 )
+from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.schema import hidden
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, PromptSummary
@@ -75,8 +77,8 @@ class ListTags(Struct):
 def list_prompts(context: Context, args: ListPrompts) -> Body:
     context = context.within(args.project)
     last = decode_cursor(args.cursor, "p", "l")
-    query, tags = args.query or None, args.tags or ()
-    found, has_more = _list_stored(context, args, last)
+    query, tags = args.query or None, read_tags(args.tags)
+    found, has_more = _list_stored(context, args, tags, last)
     items = [prompt_answers.list_prompt(prompt) for prompt in found]
     next_cursor = encode_cursor("p", *prompts.position_of(found[-1])) if found else None
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
@@ -93,6 +95,7 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
         next_cursor=next_cursor if has_more else None,
         is_narrowed=bool(query or tags),
         is_continued=last is not None,
+        notes=_describe_missing_tags(context, tags, found) if last is None else (),
     )
 
 
@@ -138,8 +141,16 @@ def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
     return Later(finish)
 
 
+def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequence[PromptSummary]) -> list[str]:
+    seen = {tag for prompt in found for tag in prompt.tags}
+    if all(tag.lower() in seen for tag in tags):
+        return []
+    known = [tag.name for tag in prompts.list_tags(context.tx, context.scope)]
+    return describe_missing([tag for tag in tags if tag.lower() not in known], "prompt", known)
+
+
 def _list_stored(
-    context: Context, args: ListPrompts, last: tuple[str, ...] | None
+    context: Context, args: ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
     """The stored prompts of a page, and whether there are more."""
     if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
@@ -148,7 +159,7 @@ def _list_stored(
     return prompts.list_page(
         context.tx,
         context.scope,
-        PromptQuery(text=args.query or "", tags=args.tags or (), needs_all_tags=args.match == "all"),
+        PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all"),
         limit=args.limit,
         after=(last[1], int(last[2])) if last else None,
     )

@@ -17,6 +17,8 @@ Proofs = Mapping[str, TemplateNames | RenderFailed]  # by content
 _MARKS = ("{{", "{%")
 _PLAIN = TemplateNames({}, {}, {})
 _MOST = 10  # names that a note lists
+_MAKE_PLAIN = "update_prompt with empty arguments makes it plain text."
+_MAKE_TEMPLATE = "If it is a template, give its arguments (update_prompt)."
 
 
 def is_template_like(content: str) -> bool:
@@ -97,9 +99,11 @@ def _declare(proof: TemplateNames | RenderFailed) -> tuple[tuple[Argument, ...],
     if not names or len(names) > MAX_ARGUMENTS:
         why = f"more than {MAX_ARGUMENTS} variables" if names else "no variables"
         return (), [f"Kept as plain text, because it has {why}."]
+    if proof.unusual:
+        return (), [f"Kept as plain text, because it has {_list_lines(proof.unusual)}. {_MAKE_TEMPLATE}"]
     arguments = tuple(Argument(name, None, name not in proof.optional) for name in names)
     listed = _list([one.name if one.is_required else f"{one.name}?" for one in arguments])
-    note = f"Arguments were declared from the template: {listed}. With arguments: [] it is plain text."
+    note = f"Arguments were declared from the template: {listed}. {_MAKE_PLAIN}"
     return arguments, [note, *_compare(proof, arguments)]
 
 

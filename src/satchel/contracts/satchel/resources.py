@@ -1,5 +1,6 @@
 """Resources: the tools and MCP methods for the documents of a project."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -100,14 +101,15 @@ def add_resources(context: Context, args: AddResources) -> Body:
     def add_all() -> Reply:
         bulk.check_number("resources", args.resources)
         projects.current(context.tx, context.scope)  # before the first document: no place is to blame
-        rows = []
+        rows, notes = [], []
         for index, entry in enumerate(args.resources):
             with name_place(f"resources[{index}]"):
                 resource = resources.add(context.tx, context.scope, _read_draft(entry))
+            notes += _describe_name(entry["name"], resource)
             rows.append(resource_answers.echo_resource(resource))
             bulk.report_progress(context, index + 1, len(args.resources))
         text = f"Added to project '{context.scope.project}':\n" + "\n".join(map(resource_answers.format_row, rows))
-        return shared.reply(text, {"project": context.scope.project, "resources": rows})
+        return shared.reply(text, {"project": context.scope.project, "resources": rows}, notes=notes)
 
     return answer_once(context, "add_resources", args.key, {"resources": args.resources}, add_all)
 
@@ -115,7 +117,8 @@ def add_resources(context: Context, args: AddResources) -> Body:
 def add_resource(context: Context, args: AddResource) -> Body:
     context = context.within(args.project)
     given = {name: value for name, value in asdict(args).items() if value is not UNSET}
-    return _reply_echo("Added to", context, resources.add(context.tx, context.scope, _read_draft(given)))
+    resource = resources.add(context.tx, context.scope, _read_draft(given))
+    return _reply_echo("Added to", context, resource, _describe_name(args.name, resource))
 
 
 def list_resources(context: Context, args: ListResources) -> Body:
@@ -182,7 +185,8 @@ def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
     for field in ("name", "content"):
         if entry[field] is None:
             raise WrongArgument(field, "required")
-    name = entry["name"].strip()
+    given = entry["name"].strip()
+    name = resources.make_name(given) or given  # which the rule about names refuses
     return ResourceDraft(
         name=name,
         uri=(entry.get("uri") or "").strip() or resource_answers.URI + name,
@@ -192,15 +196,24 @@ def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
     )
 
 
+def _describe_name(given: str, resource: Resource) -> list[str]:
+    """A note where a document has another name than the one it was given."""
+    if given.strip() == resource.name:
+        return []
+    from satchel.contracts.satchel.unknown_arguments import shorten_name  # only after this
+
+    return [f"'{shorten_name(given.strip())}' is named {resource.name}: names have letters, digits, - _ and . only."]
+
+
 def _read_part(text: str, mime_type: str, args: ReadResource) -> reading.Reading:
     has_headings = reading.can_have_headings(mime_type)
     return reading.read_part(text, args.lines, args.heading, is_whole=args.whole is True, has_headings=has_headings)
 
 
-def _reply_echo(done: str, context: Context, resource: Resource) -> Body:
+def _reply_echo(done: str, context: Context, resource: Resource, notes: Sequence[str] = ()) -> Body:
     row = resource_answers.echo_resource(resource)
     text = f"{done} project '{context.scope.project}':\n{resource_answers.format_row(row)}"
-    return shared.reply(text, {"project": context.scope.project, "resource": row})
+    return shared.reply(text, {"project": context.scope.project, "resource": row}, notes=notes)
 
 
 # -- methods ----------------------------------------------------------------------------------------------------

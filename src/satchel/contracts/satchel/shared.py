@@ -70,6 +70,7 @@ def reply_page(
     next_cursor: str | None,
     is_narrowed: bool,
     is_continued: bool,
+    notes: Sequence[str] = (),
 ) -> Reply:
     """One page of a list; an empty one says whether there are none, none match, or the pages before were all."""
     if next_cursor is not None:
@@ -80,7 +81,7 @@ def reply_page(
     elif not lines:
         where = f" in project '{project}'" if project else ""
         lines = [f"No {what}{where}{' match' if is_narrowed else ''}."]
-    return reply("\n".join(lines), structured)
+    return reply("\n".join(lines), structured, notes=notes)
 
 
 def shorten(text: str) -> str:

@@ -11,13 +11,14 @@ from satchel.contracts.satchel.task_answers import TASKS, format_task, make_row
 from satchel.contracts.satchel.task_failures import add_suggestions
 from satchel.contracts.schema import hidden
 from satchel.errors import EntryRefused
+from satchel.model import TaskDetails
 from satchel.services import task_lines
 from satchel.services.task_lines import TaskLine
 
 _STEP = 50  # tasks between two reports of progress
 
 _GRAMMAR = (
-    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second line; indented: description"
+    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
 )
 
 
@@ -52,7 +53,14 @@ def _add(context: Context, args: AddTasks) -> Reply:
     except EntryRefused as refused:
         raise add_suggestions(context, refused) from refused
     text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
-    return shared.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]})
+    notes = [note for task in added for note in _describe_doubts(task)]
+    return shared.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)
+
+
+def _describe_doubts(task: TaskDetails) -> list[str]:
+    """A note where the end of a title was perhaps meant as something else."""
+    doubts = task_lines.find_doubts(task.title)
+    return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
 
 
 TOOLS = (

@@ -97,6 +97,13 @@ def find_holder(context: Context) -> Holder:
     return claims.make_holder(context.client.name, context.session, context.scope)
 
 
+def describe_holder(context: Context, task: TaskDetails, what: str = "It") -> list[str]:
+    """A note where another agent holds a task."""
+    if task.claim is None or task.claim.holder_key == find_holder(context).key:
+        return []
+    return [f"{what} was held by {format_claim(task.claim)}."]
+
+
 # -- whole tasks ------------------------------------------------------------------------------------------------
 
 

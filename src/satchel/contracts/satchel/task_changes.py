@@ -9,8 +9,7 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.task_answers import (
     HIDDEN_BLOCKER,
     ONE_TASK,
-    find_holder,
-    format_claim,
+    describe_holder,
     format_task,
     make_row,
 )
@@ -82,7 +81,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     _add_note(context, before, args.note)
     closes = args.status in ("completed", "cancelled") and not before.is_completed
     unblocked = _find_unblocked(context, before) if closes else []
-    notes = _describe_holder(context, before)
+    notes = describe_holder(context, before)
     return reply_task("Updated", context, find_task(context, str(before.number)), unblocked, notes)
 
 
@@ -94,7 +93,7 @@ def complete_task(context: Context, args: CompleteTask) -> Body:
     after = find_task(context, str(before.number))
     if was_completed:
         return reply_task("Already completed", context, after, already_completed=True)
-    notes = _describe_holder(context, before)
+    notes = describe_holder(context, before)
     if before.is_cancelled:
         notes.append("It was cancelled.")
     if before.open_blockers or before.waits_elsewhere:
@@ -125,12 +124,6 @@ def _add_note(context: Context, task: TaskDetails, note: str | UnsetType) -> Non
 def _find_unblocked(context: Context, closed: TaskDetails) -> list[TaskDetails]:
     """The tasks that are ready now that a task is closed."""
     return [task for task in tasks.list_blocked(context.tx, context.scope, closed.number) if task.is_ready]
-
-
-def _describe_holder(context: Context, task: TaskDetails) -> list[str]:
-    if task.claim is None or task.claim.holder_key == find_holder(context).key:
-        return []
-    return [f"It was held by {format_claim(task.claim)}."]
 
 
 # -- answers ----------------------------------------------------------------------------------------------------

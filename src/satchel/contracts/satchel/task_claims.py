@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.task_answers import (
     ONE_TASK,
+    describe_holder,
     describe_whole,
     find_holder,
     format_whole,
@@ -59,12 +60,13 @@ def _release(context: Context, args: ClaimTask) -> Body:
     if args.task is UNSET:
         raise WrongArgument("task", "required")
     task = find_task(context, args.task)
-    was_held = claims.give_back(context.tx, context.scope, task.number, find_holder(context))
+    ended = claims.release(context.tx, context.scope, task.number)
+    notes = describe_holder(context, structs.replace(task, claim=ended))
     task = find_task(context, str(task.number))
     here = task.project or context.scope.project
-    text = f"Gave back #{task.number}" if was_held else f"#{task.number} was not claimed"
-    structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": was_held}
-    return shared.reply(f"{text}, version {task.version}", structured)
+    text = f"Gave back #{task.number}" if ended else f"#{task.number} was not claimed"
+    structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": ended is not None}
+    return shared.reply(f"{text}, version {task.version}", structured, notes=notes)
 
 
 TOOLS = (

@@ -13,7 +13,7 @@ from satchel.errors import EntryRefused, NothingReady, Refused, StaleFence, Task
 def explain_held(held: TaskHeld) -> Body:
     until = f"{held.claim.until[:16]}Z"
     message = f"Task #{held.number} is held by {held.claim.holder} until {until}."
-    hint = "Take another with claim_task, or wait until then."
+    hint = "Take another, or wait until then. If that agent is gone, free it: claim_task with release: true."
     return error("conflict", message, hint, holder=held.claim.holder, until=until)
 
 
@@ -25,6 +25,9 @@ def explain_closed(closed: TaskClosed) -> Body:
 def explain_stale_fence(stale: StaleFence) -> Body:
     if stale.claim is None:
         return error("conflict", f"Task #{stale.number} was never claimed.", "Leave fence out, or claim it first.")
+    if stale.fence > stale.claim.fence:
+        message = f"Fence {stale.fence} was never given out for task #{stale.number}."
+        return error("conflict", message, "Give the fence that claim_task answered, or leave it out.")
     message = f"The fence of task #{stale.number} is {stale.claim.fence}, not {stale.fence}: it was claimed again."
     hint = "Look at it with get_task: another agent may have gone on with it."
     return error("conflict", message, hint, fence=stale.claim.fence, holder=stale.claim.holder)

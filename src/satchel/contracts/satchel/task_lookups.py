@@ -20,7 +20,7 @@ Title = Annotated[str, Meta(extra=_TITLE)]
 Reference = Annotated[str, Meta(description="#4, title or URI", extra=_REFERENCE)]
 Priority = Annotated[
     Literal["low", "normal", "high", "urgent"],
-    Meta(extra_json_schema={"enum": _PRIORITIES}),  # in this order
+    Meta(extra_json_schema={"enum": _PRIORITIES}, extra=hidden(ignores_case=True)),  # in this order
 ]
 Blockers = Annotated[list[str], Meta(extra=hidden(max_items=100, takes_numbers=True))]
 Day = Annotated[str, Meta(description="YYYY-MM-DD", extra=shared.LINE)]

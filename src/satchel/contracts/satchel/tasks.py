@@ -3,6 +3,7 @@
 The others are in `task_adding`, `task_changes` and `task_claims`.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
@@ -12,6 +13,7 @@ from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared, task_adding, task_changes, task_claims
 from satchel.contracts.satchel.cursors import List, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
+from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
 from satchel.contracts.satchel.task_answers import (
     DELETED_TASK,
     ONE_TASK,
@@ -27,7 +29,7 @@ from satchel.contracts.satchel.task_answers import format_task as format_task
 from satchel.contracts.satchel.task_answers import list_blockers as list_blockers
 from satchel.contracts.satchel.task_lookups import Blockers, Day, Priority, Reference, Title, find_numbers
 from satchel.contracts.satchel.task_lookups import find_task as find_task
-from satchel.model import TaskDraft, TaskFilter, TaskPosition, TaskQuery
+from satchel.model import TaskDetails, TaskDraft, TaskFilter, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import tasks
 
@@ -76,7 +78,7 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
         filter=args.status,
         project=args.project or None,
         text=args.query or "",
-        tags=args.tags or (),
+        tags=read_tags(args.tags),
         needs_all_tags=args.match == "all",
         holder_key=find_holder(context).key if args.status == "ready" else None,
     )
@@ -98,7 +100,19 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
         next_cursor=next_cursor,
         is_narrowed=bool(args.query or args.tags),
         is_continued=last is not None,
+        notes=_describe_missing_tags(context, query, found) if last is None else (),
     )
+
+
+def _describe_missing_tags(context: Context, query: TaskQuery, found: Sequence[TaskDetails]) -> list[str]:
+    seen = {tag for task in found for tag in task.tags}
+    missing = [
+        tag
+        for tag in query.tags
+        if tag.lower() not in seen and not tasks.has_tag(context.tx, context.scope, tag, query.project)
+    ]
+    known = tasks.list_tags(context.tx, context.scope, query.project) if missing else []
+    return describe_missing(missing, "task", known)
 
 
 def get_task(context: Context, args: OneTask) -> Body:
