@@ -120,9 +120,9 @@ def test_what_cannot_be_edited_is_said(client: Server) -> None:
     assert refusal(client, "edit_text", item="#1", append="x" * 10_001) == wrong(
         "With these edits, description has at most 10000 characters. Nothing was changed.", "append", "Shorten it."
     )
-    hint = 'For example [{"old": "a", "new": "b"}].'
-    for edits in ("x", {"old": "a", "new": "b"}, ["x"]):
-        assert refusal(client, "edit_text", item="letters", edits=edits)["hint"] == hint
+    one = '{"old": "a", "new": "b"}'
+    for edits, example in (("x", f"[{one}]"), ({"old": "a", "new": "b"}, f"[{one}]"), (["x"], one)):
+        assert refusal(client, "edit_text", item="letters", edits=edits)["hint"] == f"For example {example}."
     assert refusal(client, "edit_text", item="satchel://project/default", append="x")["code"] == "not_found"
     ok(client, "delete_prompt", prompt="letters")
     assert refusal(client, "edit_text", item="letters", append="x")["hint"] == look

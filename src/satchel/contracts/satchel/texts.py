@@ -116,13 +116,7 @@ def _save(context: Context, item: Item, text: str) -> tuple[int, list[str]]:
         return tasks.update(tx, scope, item.number, TaskPatch(description=text or None), version).version, []
     if item.kind == "resource":
         return resources.update(tx, scope, item.name, ResourcePatch(content=text), version).version, []
-    try:
-        arguments, notes = settle_update(context, prompts.get(tx, scope, item.id), text, None)
-    except WrongArgument as wrong:
-        if wrong.rule != "template":
-            raise
-        message = f"The text would be no template: {wrong.value}. Nothing was changed."
-        raise WrongValue(message, "Mend what you add; update_prompt can make it plain text.", "edits") from wrong
+    arguments, notes = settle_update(context, prompts.get(tx, scope, item.id), text, None)
     return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
 
 
