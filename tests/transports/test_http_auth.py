@@ -196,7 +196,8 @@ def test_a_trailer_is_no_token(served: tuple[WebServer, Secrets]) -> None:
 WRITING = {
     "satchel": {
         *(f"{act}_{what}" for act in ("add", "update", "delete") for what in ("prompt", "resource", "task")),
-        *("add_tasks", "complete_task", "claim_task", "restore"),
+        *("add_project", "add_prompts", "add_resources", "add_tasks", "complete_task", "claim_task", "restore"),
+        *("edit_text", "update_items", "delete"),
     },
     "prompt-store": {"add_prompt", "update_prompt", "delete_prompt"},
     "mcpkg": {*(f"{act}_{what}" for act in ("create", "update", "delete") for what in ("prompt", "resource"))},
