@@ -218,4 +218,4 @@ def test_what_cannot_be_meant_is_refused(
 def test_the_environment_can_ask_for_it(tmp_path: Any, said: str, is_read_only: bool) -> None:
     with Server("--database", str(tmp_path / "s.db"), environment={"SATCHEL_READ_ONLY": said}) as client:
         names = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
-    assert ("add_prompt" not in names) is is_read_only
+    assert ("add_prompts" not in names) is is_read_only
