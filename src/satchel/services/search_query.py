@@ -36,7 +36,7 @@ _EMPTY = """
 _EMPTY_WORDS = frozenset(_EMPTY.split())
 # Endings that English verbs and their nouns have, and the fewest letters before each.
 _ENDINGS = {"ations": 4, "ation": 4, "ions": 5, "ion": 5, "ings": 4, "ing": 4, "ers": 5, "er": 5, "ed": 4}
-_SAME_SOUND = re.compile(r"(?<=..)(?:i[sz](?=(?:e[drs]?|ers|ing|ations?)$)|ou?r(?=s?$))")
+_SAME_SOUND = r"(?<=..)(?:i[sz](?=(?:e[drs]?|ers|ing|ations?)$)|ou?r(?=s?$))"
 _LETTERS = {"latin": "abcdefghijklmnopqrstuvwxyz", "greek": "αβγδεζηθικλμνξοπρστυφχψω"}
 _LETTERS["cyrillic"] = "".join(map(chr, range(0x430, 0x450)))
 
@@ -140,4 +140,4 @@ def _cut_ending(word: str) -> str:
 def _respell(word: str) -> str:
     """A word as it is written on the other side of the Atlantic: summarise, summarize; colour, color."""
     other = {"is": "iz", "iz": "is", "or": "our", "our": "or"}
-    return _SAME_SOUND.sub(lambda match: other[match[0]], word, count=1)
+    return re.sub(_SAME_SOUND, lambda match: other[match[0]], word, count=1)

@@ -12,10 +12,10 @@ MAX_INDEXED = 256 * 1024  # characters of a text
 MAX_WORD = 40  # characters; nobody types a longer one
 
 _LETTERS = r"[^\W_]+"
-_TOKEN = re.compile(rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*")
-_WORD = re.compile(_LETTERS)
-_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+")
+# Compiled at their first use, because that takes 2 ms of a start.
+_TOKEN = rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*"
+_CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
+_UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]+"
 _MOST_PARTS = 4  # of a compound; what has more is a path
 # Letters that people type without their mark, although Unicode does not decompose them.
 _PLAIN = str.maketrans(
@@ -43,7 +43,7 @@ def make_key(text: str) -> str:
 
 def split_tokens(text: str) -> list[str]:
     """The runs of letters, digits and joining marks of a text."""
-    return _TOKEN.findall(_compose(text))
+    return re.findall(_TOKEN, _compose(text))
 
 
 def split(text: str) -> list[str]:
@@ -63,11 +63,11 @@ def count_words(text: str) -> Counter[str]:
 @lru_cache(maxsize=8192)
 def expand(token: str) -> tuple[str, ...]:
     """The words of one run of letters, digits and joining marks, the whole first."""
-    words = _WORD.findall(fold(token))  # folding may split a word, as in ½
+    words = re.findall(_LETTERS, fold(token))  # folding may split a word, as in ½
     if len(words) > 1:
         words = [*(["".join(words)] if len(words) <= _MOST_PARTS else ()), *words]
     if not token.isupper() and not token.islower() and not token.istitle() and token.isascii():
-        parts = [part.lower() for part in _CAMEL_PART.findall(token)]
+        parts = [part.lower() for part in re.findall(_CAMEL_PART, token)]
         words += parts if 1 < len(parts) <= 2 * _MOST_PARTS else []
     if not token.isascii():
         words = [part for word in words for part in _pair(word)]
@@ -85,6 +85,6 @@ def _compose(text: str) -> str:
 
 def _pair(word: str) -> list[str]:
     """The pairs of characters of a word in a script without spaces, or the word."""
-    if _UNSPACED.fullmatch(word) is None or len(word) < 3:
+    if re.fullmatch(_UNSPACED, word) is None or len(word) < 3:
         return [word]
     return [word[start : start + 2] for start in range(len(word) - 1)]
