@@ -1,4 +1,4 @@
-"""Queries for a new session: when its client last changed something, and which tags are in use."""
+"""Queries for a new session: when its client last changed something, how many tasks are open, which tags are in use."""
 
 from satchel.storage.database import Tx
 
@@ -29,3 +29,12 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
         group by tag order by count(*) desc, tag limit :limit
     """
     return [tag for (tag,) in tx.all(sql, project=project, owner=owner, limit=limit)]
+
+
+def count_open(tx: Tx, owner: str) -> dict[int, int]:
+    """How many open tasks of an owner there are, by the numbers of their projects; 0 stands for none."""
+    sql = """
+        select coalesce(project, 0), count(*) from tasks where owner = :owner and completed_at is null
+        group by coalesce(project, 0)
+    """
+    return {int(project): count for project, count in tx.all(sql, owner=owner)}
