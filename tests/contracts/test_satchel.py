@@ -18,6 +18,7 @@ from tests.support.satchel import (
     HINT,
     answered,
     check,
+    deleted,
     missing,
     ok,
     pages,
@@ -74,7 +75,7 @@ def test_a_project_that_is_not_there_is_told(client: Server, tool: str) -> None:
     arguments = {"add_prompt": {"title": "x", "content": "x"}, "add_task": {"title": "x"}}.get(tool, {})
     assert refusal(client, tool, {**arguments, "project": "zzz"}) == missing(
         "Project 'zzz' does not exist.",
-        "Use list_projects to see what there is; `satchel project create zzz` makes one.",
+        "Use catch_up to see what there is; add_project makes one.",
     )
 
 
@@ -181,7 +182,7 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Server) -> None:
         "structuredContent": {"project": "default", "deleted": 1},
         "isError": False,
     }
-    gone = missing("Task 1 does not exist.", "Use list_tasks with status all to see what there is.")
+    gone = deleted("Task #1", "#1")
     assert refusal(client, "delete_task", task=1) == gone
     assert refusal(client, "complete_task", task=1) == gone
     assert refusal(client, "update_task", task=1, title="x") == gone
@@ -734,7 +735,7 @@ def test_a_project_that_goes_while_it_is_served(store: str, client: Server) -> N
         projects.delete(tx, "garden")
     gone = missing(
         "Project 'garden' does not exist.",
-        "Use list_projects to see what there is; `satchel project create garden` makes one.",
+        "Use catch_up to see what there is; add_project makes one.",
     )
     for tool, arguments in [
         ("get_prompt", {"prompt": "x"}),

@@ -301,7 +301,7 @@ def test_a_token_opens_its_projects_only(store_with_two: str, tmp_path: Path) ->
         closed = {
             "code": "forbidden",
             "message": "Project 'theirs' is not open to this token.",
-            "hint": "Use list_projects to see which are.",
+            "hint": "Leave project out; catch_up shows which are.",
         }
         for tool, arguments in [
             ("list_prompts", {}),

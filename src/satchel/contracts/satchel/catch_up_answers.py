@@ -192,8 +192,7 @@ def _name_items(one: Doing) -> str:
         return _format_numbers(sorted(entry.revision.item for entry in entries))
     shown, longest = entries[:_MOST_NAMES], _LONGEST_TITLE // len(entries)
     names = [
-        f"{entry.key} {_shorten(entry.title, longest)}" if one.revision.kind == "task" else entry.key
-        for entry in shown
+        f"{entry.key} {_shorten(entry.title, longest)}" if one.revision.kind == "task" else entry.key for entry in shown
     ]
     return ", ".join([*names, *(["..."] if len(entries) > len(shown) else [])])
 

@@ -50,6 +50,16 @@ class AmbiguousTitle(NotFound):
         self.has_more = has_more
 
 
+class DeletedItem(NotFound):
+    """What a call names was deleted, and can be brought back."""
+
+    def __init__(self, missing: NotFound, *, at: str, by: str, can_restore: bool) -> None:
+        super().__init__(missing.kind, missing.key, missing.scope)
+        self.at = at
+        self.by = by
+        self.can_restore = can_restore  # by the caller
+
+
 class TemplateFailed(Refused):
     """A template could not be read or filled in."""
 
@@ -86,9 +96,15 @@ def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, 
                     raise
                 raise UnknownName(missing, (), hint="Look at what was named once more.") from missing
             known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
-            raise UnknownName(missing, closest_names(missing.key, known)) from missing
+            raise UnknownName(missing, closest_names(missing.key, known), hint=_advise(context)) from missing
 
     return runwith_suggestions
+
+
+def _advise(context: Context) -> str | None:
+    """How to go on without a project, for callers that may make one."""
+    may_add = "add_project" in context.tools and context.scope.projects is None
+    return "Use catch_up to see what there is; add_project makes one." if may_add else None
 
 
 def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
@@ -150,6 +166,13 @@ def explain_not_found(missing: NotFound) -> Body:
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.suggestions))
 
 
+def explain_deleted(deleted: DeletedItem) -> Body:
+    when = f" {deleted.at} by {deleted.by}" if deleted.at else ""
+    message = f"{_what(deleted.kind, deleted.key)} was deleted{when}."
+    hint = "Use restore to bring it back." if deleted.can_restore else "It is in the trash; history shows what it was."
+    return error("not_found", message, hint, deleted=deleted.key)
+
+
 def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
     numbers = ambiguous.suggestions
     hint = f"Say which by its number, as in {numbers[0]}."
@@ -159,7 +182,7 @@ def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
 def explain_forbidden(forbidden: Forbidden) -> Body:
     if forbidden.kind == "project":
         message = f"Project '{forbidden.key}' is not open to this token."
-        return error("forbidden", message, "Use list_projects to see which are.")
+        return error("forbidden", message, "Leave project out; catch_up shows which are.")
     # What belongs to another user does not exist for the caller.
     return explain_not_found(NotFound(forbidden.kind, forbidden.key, forbidden.scope))
 
@@ -218,6 +241,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     WrongArgument: explain_wrong_argument,
     NotFound: explain_not_found,
     AmbiguousTitle: explain_ambiguous_title,
+    DeletedItem: explain_deleted,
     Forbidden: explain_forbidden,
     Taken: explain_taken,
     VersionConflict: explain_conflict,
@@ -242,7 +266,7 @@ _HINTS = {
     "resource": "Use list_resources to see what there is.",
     "task": "Use list_tasks with status all to see what there is.",
     "item": "Use history without item to see what changed, or a list tool.",
-    "project": "Use list_projects to see what there is; `satchel project create {key}` makes one.",
+    "project": "Use catch_up to see what there is.",
 }
 
 
@@ -337,7 +361,7 @@ _SENTENCES = {
     ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
     ("query", "minLength"): (
         "query must not be empty.",
-        "Give words; list_prompts, list_resources and list_tasks show everything.",
+        "Give words; the list tools show everything.",
     ),
     ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
     ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),
