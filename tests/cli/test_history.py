@@ -288,9 +288,7 @@ def test_versions_are_compared(satchel: Command) -> None:
     satchel("prompt", "edit", "tea", "one\n2\nthree")
     satchel("prompt", "edit", "tea", "one\n2\n3", "--title", "Green tea")
     assert done(satchel("diff", "tea")) == (
-        "--- version 2\n+++ version 3\n"
-        "@@ -1,3 +1,3 @@\n name: tea\n-title: Tea\n+title: Green tea\n tags: hot\n"
-        "@@ -6,2 +6,2 @@\n 2\n-three\n+3\n"
+        "--- version 2\n+++ version 3\n-title: Tea\n+title: Green tea\n@@ -2,2 +2,2 @@\n 2\n-three\n+3\n"
     )
     assert done(satchel("diff", "tea", "2")) == done(satchel("diff", "tea"))
     assert value(satchel("diff", "tea", "2", "1", "--json")) == {
@@ -298,7 +296,7 @@ def test_versions_are_compared(satchel: Command) -> None:
         "item": "tea",
         "from": 2,
         "to": 1,
-        "diff": "--- version 2\n+++ version 1\n@@ -5,3 +5,3 @@\n one\n-2\n+two\n three",
+        "diff": "--- version 2\n+++ version 1\n@@ -1,3 +1,3 @@\n one\n-2\n+two\n three",
     }
     same = satchel("diff", "tea", "3")
     assert (done(same), same.stderr.decode()) == ("", "Versions 3 and 3 of prompt 'tea' are the same.\n")
@@ -319,10 +317,10 @@ def test_a_difference_is_coloured_on_a_terminal_that_wants_colours(store: str, t
     assert status == 0
     assert shown == (
         "\x1b[1m--- version 1\x1b[0m\n\x1b[1m+++ version 2\x1b[0m\n"
-        "\x1b[36m@@ -3,2 +3,2 @@\x1b[0m\n \x1b[0m\n"
+        "\x1b[36m@@ -1,1 +1,1 @@\x1b[0m\n"
         "\x1b[31m---- one\x1b[0m\n\x1b[32m+�]0;two�\ttwo\x1b[0m\n"
     )
-    plain = "--- version 1\n+++ version 2\n@@ -3,2 +3,2 @@\n \n---- one\n+�]0;two�\ttwo\n"
+    plain = "--- version 1\n+++ version 2\n@@ -1,1 +1,1 @@\n---- one\n+�]0;two�\ttwo\n"
     assert on_terminal("diff", "tea", NO_COLOR="1", **home) == (0, plain)
     assert on_terminal("diff", "tea", **home | {"TERM": "dumb"}) == (0, plain)
 

@@ -18,6 +18,7 @@ from tests.support.satchel import (
     HINT,
     answered,
     check,
+    deleted,
     missing,
     ok,
     pages,
@@ -181,7 +182,7 @@ def test_a_task_is_added_changed_completed_and_deleted(client: Server) -> None:
         "structuredContent": {"project": "default", "deleted": 1},
         "isError": False,
     }
-    gone = missing("Task 1 does not exist.", "Use list_tasks with status all to see what there is.")
+    gone = deleted("Task #1", "#1")
     assert refusal(client, "delete_task", task=1) == gone
     assert refusal(client, "complete_task", task=1) == gone
     assert refusal(client, "update_task", task=1, title="x") == gone

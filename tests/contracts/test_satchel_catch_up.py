@@ -68,12 +68,11 @@ def test_it_tells_what_was_done_what_is_claimed_and_what_is_ready(
         "others": [{"name": "other", "open_tasks": 1}],
         "since": MINUTE,
         "done": [
-            Like(rf"{CLOCK} document guide deleted by user 22222222, satchel-tests 1"),
-            Like(rf"{CLOCK} #5 Old cancelled by satchel-tests 1"),
-            Like(rf"{CLOCK} #1 Write docs completed by satchel-tests 1"),
-            Like(rf"{CLOCK} prompt review added by satchel-tests 1"),
-            Like(rf"{CLOCK} #3 Deploy added by satchel-tests 1"),
-            Like(rf"{CLOCK} #2 Fix login added by satchel-tests 1"),
+            Like(rf"{CLOCK} document guide added and deleted by user 22222222, satchel-tests 1"),
+            Like(rf"{CLOCK} #5 Old added and cancelled by satchel-tests 1"),
+            Like(rf"{CLOCK} #1 Write docs added and completed by satchel-tests 1"),
+            Like(rf"{CLOCK} prompt review added and changed by satchel-tests 1"),
+            Like(rf"{CLOCK} 2 tasks added by satchel-tests 1: #2 Fix login, #3 Deploy"),
         ],
         "in_progress": [
             {
@@ -116,14 +115,83 @@ def test_it_stays_small_in_a_large_store(own: Server) -> None:
     ok(own, "add_tasks", lines=lines)
     for number in range(14):
         ok(own, "add_project", name=f"project-{number}")
+        ok(own, "add_tasks", project=f"project-{number}", lines=["One"])
     for number in range(3):
         ok(own, "claim_task", task=number + 1)
+    for number in range(4, 24):
+        ok(own, "update_task", task=number, priority="low", note=f"Half of it is done, the rest is in {number}. " * 9)
     answer = ok(own, "catch_up")
-    assert (len(answer["done"]), answer["more_done"]) == (15, True)
+    assert (len(answer["done"]), answer["more_done"]) == (5, True)
     assert (len(answer["ready"]), answer["more_ready"]) == (5, 52)
     assert (len(answer["others"]), answer["more_others"]) == (10, 4)
+    assert len(answer["task_notes"]) == 5
     assert len(answer["tags"]) == 10
     assert count(answer) <= 800 and count(text(own, "catch_up")) <= 800
+
+
+def test_each_item_is_told_by_what_was_last_done_and_by_whom(
+    own: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    other = serve("satchel", store, NEWEST, "--user", BOB)
+    ok(own, "add_prompts", prompts=[{"title": "Review", "content": "x"}])
+    ok(other, "update_prompt", prompt="review", content="y")
+    ok(own, "add_resources", resources=[{"name": "guide", "content": "x"}])
+    marker = ok(own, "history")["since"]
+    ok(own, "edit_text", item="guide", append="y")
+    assert ok(own, "catch_up")["done"] == [
+        Like(rf"{CLOCK} document guide added and changed by satchel-tests 1"),
+        Like(rf"{CLOCK} prompt review changed by user 22222222, satchel-tests 1, added by satchel-tests 1"),
+    ]
+    assert ok(own, "catch_up", since=marker)["done"] == [Like(rf"{CLOCK} document guide changed by satchel-tests 1")]
+
+
+def test_a_task_is_told_as_completed_cancelled_reopened_or_changed(own: Server) -> None:
+    ok(own, "add_tasks", lines=["One", "Two", "Three", "Four"])
+    for number in (1, 4):
+        ok(own, "complete_task", task=number)
+    marker = ok(own, "history")["since"]
+    ok(own, "update_task", task=1, title="First")
+    ok(own, "update_task", task=2, status="cancelled")
+    ok(own, "update_task", task=4, status="pending")
+    ok(own, "complete_task", task=3)
+    ok(own, "delete", items=["#3"])
+    assert ok(own, "catch_up", since=marker)["done"] == [
+        Like(rf"{CLOCK} #3 Three deleted by satchel-tests 1"),
+        Like(rf"{CLOCK} #4 Four reopened by satchel-tests 1"),
+        Like(rf"{CLOCK} #2 Two cancelled by satchel-tests 1"),
+        Like(rf"{CLOCK} #1 First changed by satchel-tests 1"),
+    ]
+
+
+def test_what_one_call_did_to_many_items_is_one_row(own: Server) -> None:
+    ok(own, "add_tasks", lines=[f"Task {number}" for number in range(12)])
+    ok(own, "update_items", items=["#2", "#3", "#4", "#7", "#11"], status="completed")
+    ok(own, "add_prompts", prompts=[{"title": f"P{number}", "content": "x"} for number in range(7)])
+    assert ok(own, "catch_up")["done"] == [
+        Like(rf"{CLOCK} 7 prompts added by satchel-tests 1: p0, p1, p2, p3, p4, \.\.\."),
+        Like(rf"{CLOCK} 5 tasks added and completed by satchel-tests 1: #2 … #4, #7, #11"),
+        Like(rf"{CLOCK} 7 tasks added by satchel-tests 1: #1, #5, #6, #8 … #10, #12"),
+    ]
+
+
+def test_the_last_notes_on_open_tasks_are_handed_over(own: Server, store: str, serve: Callable[..., Server]) -> None:
+    ok(own, "add_project", name="other")
+    ok(own, "add_tasks", lines=["One", "Two", "Far @other", "Four"])
+    ok(own, "update_task", task=4, note="before")
+    ok(own, "update_task", task=4, title="Fourth")
+    marker = ok(own, "history")["since"]
+    ok(own, "update_task", task=1, note="Half done:\nthe parser is left. " + "x" * 200)
+    ok(own, "complete_task", task=2, note="finished")
+    ok(own, "update_task", task=3, note="elsewhere")
+    ok(serve("satchel", store, NEWEST, "--user", BOB), "add_tasks", lines=["Bob's"])
+    answer = ok(own, "catch_up", since=marker)
+    note = Like(rf"{CLOCK} #1 satchel-tests 1: Half done: the parser is left\. x+\.\.\.")
+    assert answer["task_notes"] == [note]
+    assert text(own, "catch_up", since=marker).count("Notes on open tasks:\n- ") == 1
+    assert ok(own, "catch_up")["task_notes"] == [note, Like(rf"{CLOCK} #4 satchel-tests 1: before")]
+    for number in range(6):
+        ok(own, "update_task", task=1, note=f"note {number}")
+    assert [one.rpartition(" ")[2] for one in ok(own, "catch_up")["task_notes"]] == ["5", "4", "3", "2", "1"]
 
 
 @pytest.mark.parametrize("toolset", ["prompts", "resources", "tasks"])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.satchel import MINUTE, Like, answered, missing, ok, pages, refusal, result_of, text, wrong
+from tests.support.satchel import MINUTE, Like, answered, deleted, missing, ok, pages, refusal, result_of, text, wrong
 from tests.support.stdio import NEWEST, REVISIONS, Server, plain
 
 
@@ -48,9 +48,7 @@ def test_a_document_is_added_read_changed_and_deleted(client: Server) -> None:
         "project": "default",
         "deleted": "notes.md",
     }
-    gone = missing(
-        "Resource 'notes.md' does not exist in project 'default'.", "Use list_resources to see what there is."
-    )
+    gone = deleted("Resource 'notes.md'", "notes.md")
     for tool in ("read_resource", "delete_resource"):
         assert refusal(client, tool, resource="notes.md") == gone
     assert refusal(client, "update_resource", resource="notes.md", content="x") == gone

@@ -36,6 +36,11 @@ def test_an_elided_edit_is_undone_in_one_call(own: Server) -> None:
         "version": 3,
         "from_version": 1,
         "changed": True,
+        "lines": [
+            "-... (rest unchanged)",
+            *(f"+{number}. A rule that took an hour to write." for number in range(5)),
+            "and 295 more lines",
+        ],
     }
     prompt = ok(own, "get_prompt", prompt="rules", whole=True)["prompt"]
     assert (prompt["content"], prompt["tags"], prompt["description"]) == (LONG, ["a"], "All of them")
@@ -73,8 +78,7 @@ def test_a_version_is_read_and_compared(own: Server) -> None:
         "item": "rules",
         "version": 2,
         "against": 1,
-        "diff": "--- version 1\n+++ version 2\n@@ -2,2 +2,3 @@\n title: Rules\n+tags: new\n \n"
-        "@@ -5,3 +6,3 @@\n two\n-three\n+3\n four",
+        "diff": "--- version 1\n+++ version 2\n+tags: new\n@@ -2,3 +2,3 @@\n two\n-three\n+3\n four",
     }
 
 

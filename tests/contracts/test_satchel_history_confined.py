@@ -65,8 +65,12 @@ def world(store: str) -> Iterator[World]:
     )
     hidden = (
         *of_ann,
-        *((name, "nothing") for name in ("plan-secret", "draft-secret", "Plan secret", "secret")),
-        *((f"satchel://prompt/{name}", "satchel://prompt/nothing") for name in ("plan-secret", "draft-secret")),
+        # As like the names of what the token opens, which are suggested.
+        *(
+            (name, name.replace("secret", "sacred"))
+            for name in ("plan-secret", "draft-secret", "Plan secret", "secret")
+        ),
+        *((f"satchel://prompt/{name}-secret", f"satchel://prompt/{name}-sacred") for name in ("plan", "draft")),
         *((prompt_ids[title], nobody) for title in ("Plan secret", "Draft secret")),
         ("satchel://project/secret", "satchel://project/nothing"),
     )

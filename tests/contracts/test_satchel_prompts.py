@@ -6,17 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.storage.database import open_database
-from tests.support.satchel import (
-    MINUTE,
-    Like,
-    missing,
-    ok,
-    pages,
-    refusal,
-    result_of,
-    text,
-    wrong,
-)
+from tests.support.satchel import MINUTE, Like, deleted, ok, pages, refusal, result_of, text, wrong
 from tests.support.stdio import Server
 
 MEND = "Ask the user to mend the file in the library."
@@ -78,13 +68,12 @@ def test_a_prompt_is_added_read_changed_and_deleted(client: Server) -> None:
     # Without arguments it is no template any more.
     assert ok(client, "render_prompt", prompt="thank-you")["text"] == content
 
-    deleted = result_of(client, "delete_prompt", {"prompt": "Thanks"})
-    assert deleted == {
+    assert result_of(client, "delete_prompt", {"prompt": "Thanks"}) == {
         "content": [{"type": "text", "text": "Deleted prompt 'thank-you' from project 'default'."}],
         "structuredContent": {"project": "default", "deleted": "thank-you"},
         "isError": False,
     }
-    gone = missing("Prompt 'Thanks' does not exist in project 'default'.", "Use list_prompts to see what there is.")
+    gone = deleted("Prompt 'thank-you'", "thank-you")
     assert refusal(client, "get_prompt", prompt="Thanks") == gone
     assert refusal(client, "delete_prompt", prompt="Thanks") == gone
     assert refusal(client, "update_prompt", prompt="Thanks", title="x") == gone

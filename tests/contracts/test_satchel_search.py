@@ -107,7 +107,7 @@ def test_an_empty_query_is_refused_with_a_hint(client: Server, query: str) -> No
     assert refusal(client, "search", query=query) == {
         "code": "invalid_argument",
         "message": "query must not be empty.",
-        "hint": "Give words; list_prompts, list_resources and list_tasks show everything.",
+        "hint": "Give words; the list tools show everything.",
         "argument": "query",
     }
 

@@ -9,7 +9,7 @@ import pytest
 from satchel.model import Scope
 from satchel.services import history
 from satchel.storage.database import open_database
-from tests.support.satchel import answered, missing, ok, refusal, result_of, text, wrong
+from tests.support.satchel import answered, deleted, missing, ok, refusal, result_of, text, wrong
 from tests.support.stdio import NEWEST, REVISIONS, Server
 
 GUIDE = "# Guide\n\nIntro\n\n## Set up\n\nInstall it.\n\n## Use\n\nRun it.\n"
@@ -125,7 +125,7 @@ def test_what_cannot_be_edited_is_said(client: Server) -> None:
         assert refusal(client, "edit_text", item="letters", edits=edits)["hint"] == f"For example {example}."
     assert refusal(client, "edit_text", item="satchel://project/default", append="x")["code"] == "not_found"
     ok(client, "delete_prompt", prompt="letters")
-    assert refusal(client, "edit_text", item="letters", append="x")["hint"] == look
+    assert refusal(client, "edit_text", item="letters", append="x") == deleted("Prompt 'letters'", "letters")
     assert refusal(client, "edit_text", item="x", append="y", project="gardn")["near"] == ["garden"]
 
 

@@ -66,8 +66,6 @@ def test_every_field_of_a_prompt_is_compared(database: Database) -> None:
     assert text.split("\n") == [
         "--- version 1",
         "+++ version 2",
-        "@@ -1,9 +1,9 @@",
-        " name: one",
         "-title: One",
         "-description: What",
         "-  for",
@@ -76,7 +74,7 @@ def test_every_field_of_a_prompt_is_compared(database: Database) -> None:
         "+description: Why",
         "+argument: x, An x",
         "+argument: y (optional), one of 1, 2",
-        " ",
+        "@@ -1,3 +1,3 @@",
         " first",
         "-second",
         "+third",
@@ -121,10 +119,8 @@ def test_a_task_that_moves_shows_its_project(database: Database) -> None:
         tasks.update(tx, SCOPE, first.number, patch)
         text = diffs.diff(tx, SCOPE, f"#{first.number}")[3]
     assert text.split("\n")[2:] == [
-        "@@ -1,3 +1,5 @@",
         "-project: default",
         "+project: home",
-        " title: Milk",
         "-priority: normal",
         "+priority: high",
         "+due: 2030-01-01",

@@ -27,7 +27,7 @@ def test_a_client_was_last_here_when_it_changed_something_but_at_least_a_day_ago
         assert overview.find_last_visit(tx, mine, "other") == a_day_ago
         assert overview.find_last_visit(tx, mine, "third") == overview.find_last_visit(tx, mine, "") == a_day_ago
         found, has_more = overview.list_done(tx, mine, ChangeQuery(since=a_day_ago), 5)
-        assert [(one.entry.key, one.did, one.entry.revision.author.client) for one in found] == [
-            ("a", "changed", "other")
+        assert [(one.entries[0].key, one.did, one.revision.author.client, one.adder) for one in found] == [
+            ("a", "changed", "other", None)
         ]
         assert not has_more

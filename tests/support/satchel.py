@@ -99,6 +99,12 @@ def missing(message: str, hint: str, *near: str) -> dict[str, Any]:
     return {**error, "near": list(near)} if near else error
 
 
+def deleted(what: str, item: str, by: str = "satchel-tests 1") -> dict[str, Any]:
+    """The error of something that was deleted, for a caller that may bring it back."""
+    message = Like(rf"{what} was deleted {MINUTE} by {by}\.")
+    return {"code": "not_found", "message": message, "hint": "Use restore to bring it back.", "deleted": item}
+
+
 def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:
     """Every page of a list to its end, with the text beside each looked at."""
     found: list[list[Any]] = []

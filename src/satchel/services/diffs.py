@@ -16,9 +16,7 @@ _MOST_LINES = 5000  # that are compared with each other, which takes half a seco
 
 def render(kind: ItemKind, state: State) -> str:
     """An item as a text: a line for each field that has a value, then its content."""
-    content = state.description or "" if kind == "task" else state.text
-    if state.is_binary:
-        content = f"({len(state.data)} bytes, SHA-256 {_hash(state.data)})"
+    content = _read_content(kind, state)
     lines = [f"{name}: {value}" for name, value in _list_fields(kind, state)]
     return "\n".join([*lines, "", content]) if content else "\n".join(lines)
 
@@ -26,7 +24,7 @@ def render(kind: ItemKind, state: State) -> str:
 def diff(
     tx: Tx, scope: Scope, reference: str, old: int | None = None, new: int | None = None, *, context: int = 1
 ) -> tuple[FoundItem, int, int, str]:
-    """The unified difference of two versions of an item, and which they are.
+    """The difference of two versions of an item, and which they are: its fields, then hunks of its content.
 
     Without `new` it is the newest version, without `old` the one before `new`, or `new` where there is none before.
 
@@ -37,9 +35,16 @@ def diff(
     if old is None:
         old = next((one for one in history.kept_versions(tx, after.item) if one < after.version), after.version)
     before = history.read_version(tx, scope, reference, old)
-    hunks = _compare(_write_lines(tx, before), _write_lines(tx, after), context)
+    fields = _compare_fields(_write_fields(tx, before), _write_fields(tx, after))
+    hunks = _compare(_write_content(before), _write_content(after), context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
-    return after.item, before.version, after.version, "\n".join([*names, *hunks]) if hunks else ""
+    return after.item, before.version, after.version, "\n".join([*names, *fields, *hunks]) if fields or hunks else ""
+
+
+def _read_content(kind: ItemKind, state: State) -> str:
+    if state.is_binary:
+        return f"({len(state.data)} bytes, SHA-256 {_hash(state.data)})"
+    return state.description or "" if kind == "task" else state.text
 
 
 def _list_fields(kind: ItemKind, state: State) -> list[tuple[str, str]]:
@@ -73,12 +78,29 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _write_lines(tx: Tx, version: OldVersion) -> list[str]:
+def _write_fields(tx: Tx, version: OldVersion) -> list[str]:
+    """The fields of a version, a line each, or several."""
+    lines = [f"{name}: {value}" for name, value in _list_fields(version.item.kind, version.state)]
+    if version.item.kind == "task" and version.project is not None:
+        name = projects.names_of(tx, [version.project]).get(version.project, "(deleted)")
+        lines.insert(0, f"project: {name}")
+    return lines
+
+
+def _write_content(version: OldVersion) -> list[str]:
+    """The lines of the content of a version, as callers count them."""
+    content = _read_content(version.item.kind, version.state)
     # Not splitlines, which would hide a change of line ends.
-    lines = render(version.item.kind, version.state).split("\n")
-    if version.item.kind != "task" or version.project is None:
-        return lines
-    return [f"project: {projects.names_of(tx, [version.project]).get(version.project, '(deleted)')}", *lines]
+    return content.split("\n") if content else []
+
+
+def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """The fields that differ; they have no line numbers, because they are in no text."""
+    lines: list[str] = []
+    for i, j, k, m in _find_changes(old, new):
+        for sign, fields in (("-", old[i:j]), ("+", new[k:m])):
+            lines += [f"{sign}{line}" for field in fields for line in field.split("\n")]
+    return lines
 
 
 def _compare(old: Sequence[str], new: Sequence[str], context: int) -> list[str]:

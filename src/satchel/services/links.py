@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.model import Item, ItemKind, Prompt, Resource, Scope, TaskDetails
+from satchel.services import alike
 from satchel.storage import links as rows
 from satchel.storage import projects as project_rows
 from satchel.storage import task_notes as note_rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 from satchel.storage.links import Referrer, Source, Target
+from satchel.storage.search import FoundKind
 
 SHOWN = 20  # links of either direction
 
@@ -24,6 +27,7 @@ class Link(Struct, frozen=True, kw_only=True):
     key: str  # a name, or the number of a task
     title: str = ""  # where the caller may see it, and it says more than the key
     project: str = ""  # where it is another one than the caller's
+    is_missing: bool = False  # it does not exist, as far as the scope may see
 
     @property
     def reference(self) -> str:
@@ -59,7 +63,16 @@ def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -
     targets = [target for part in rows.PARTS for target in rows.of(tx, kind, item.number, part)]
     targets = list(dict.fromkeys(targets))[:limit]
     titles = _titles(tx, scope, targets)
-    to = [Link(kind=_kind(one), key=key, title=titles.get(key, "") if one == "task" else "") for one, key in targets]
+    known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
+    to = [
+        Link(
+            kind=_kind(one),
+            key=key,
+            title=titles.get(key, "") if one == "task" else "",
+            is_missing=(one, key) not in known,
+        )
+        for one, key in targets
+    ]
     return to, referrers(tx, scope, kind, item, limit)
 
 
@@ -89,6 +102,25 @@ def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
     if not numbers or scope.user is None:
         return {}
     return {str(task.number): task.title for task in task_rows.details(tx, scope.user, numbers, scope.projects)}
+
+
+def _find_texts(tx: Tx, scope: Scope, item: Linked, targets: Sequence[Target]) -> set[Target]:
+    """Those of some targets that are prompts or resources of the project of an item, in any spelling."""
+    wanted = [target for target in targets if target[0] != "task"]
+    if not wanted:
+        return set()
+    number = item.project_number if isinstance(item, TaskDetails) else item.project
+    name = project_rows.names_of(tx, [number]).get(number) if number else scope.project
+    if name is None:
+        return set()
+    within = replace(scope, project=name)
+    known = rows.existing(tx, number, wanted) if number else set()
+    spelled = {one for one in wanted if one not in known and alike.find_alike(tx, within, _found_kind(one[0]), one[1])}
+    return known | spelled
+
+
+def _found_kind(name: str) -> FoundKind:
+    return "prompt" if name == "prompt" else "resource"
 
 
 def _kind(name: str) -> ItemKind:

@@ -1,25 +1,32 @@
-"""What a new session wants to know: what was done since its client was here, what is ready, which tags are in use."""
+"""What a new session wants to know: what was done since its client was here, notes, what is ready, tags in use."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel import clock
-from satchel.model import ChangeQuery, Scope, TaskDetails, TaskQuery, Timestamp
-from satchel.services import history, projects, tasks
+from satchel.model import Author, ChangeQuery, Revision, Scope, TaskDetails, TaskNote, TaskQuery, Timestamp
+from satchel.services import deeds, history, projects, tasks
 from satchel.services.history import FeedEntry
 from satchel.services.users import owner
 from satchel.storage import overview as rows
-from satchel.storage import task_pages
+from satchel.storage import revisions, task_notes, task_pages
 from satchel.storage.database import Tx
 
-_LOOKED_AT = 300  # changes, of which many may be of one item
+_LOOKED_AT = 600  # changes, of which many may be of one item
 _MOST_COUNTED = 1000
 
 
 class Doing(Struct, frozen=True, kw_only=True):
-    """What was done to one item."""
+    """What was last done to an item, or to several by one call."""
 
-    entry: FeedEntry  # its last change
-    did: str  # added, changed, completed, cancelled, deleted or restored
+    entries: tuple[FeedEntry, ...]  # their last changes, the newest first
+    did: str  # added, changed, completed, cancelled, reopened, deleted or restored
+    adder: Author | None = None  # who added it, where that was another change since
+
+    @property
+    def revision(self) -> Revision:
+        """The last of the changes."""
+        return self.entries[0].revision
 
 
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
@@ -30,27 +37,46 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
 
 
 def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[list[Doing], bool]:
-    """What was done to each item, the last changed first, and whether there is more.
+    """What was last done to each item, the last changed first, and whether there is more.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
     found, has_more = history.list_changes(tx, scope, query, limit=_LOOKED_AT)
     last: dict[tuple[str, int], FeedEntry] = {}
-    added: set[tuple[str, int]] = set()
+    adders: dict[tuple[str, int], Author] = {}
     for entry in found:
         key = entry.revision.kind, entry.revision.item
+        if key in last and entry.revision.action == "add":
+            adders[key] = entry.revision.author
         last.setdefault(key, entry)
-        if entry.revision.action == "add":
-            added.add(key)
-    shown = list(last.items())[:limit]
-    numbers = [entry.revision.item for _, entry in shown if entry.revision.kind == "task"]
-    known = {task.number: task for task in tasks.list_some(tx, scope, numbers)}
-    done = [
-        Doing(entry=entry, did=_say(entry, known.get(entry.revision.item), query.since, is_new=key in added))
-        for key, entry in shown
-    ]
-    return done, has_more or len(last) > limit
+    words = deeds.name_deeds(tx, scope, [entry.revision for entry in last.values()])
+    done: list[Doing] = []
+    for item, entry in last.items():
+        one = Doing(entries=(entry,), did=words[entry.revision.number], adder=adders.get(item))
+        if done and _is_of_same_call(done[-1], one):
+            done[-1] = replace(done[-1], entries=(*done[-1].entries, entry))
+        elif len(done) == limit:
+            return done, True
+        else:
+            done.append(one)
+    # The changes end somewhere in the last call: its number of items would be wrong.
+    return (done[:-1] if has_more and done[1:] else done), has_more
+
+
+def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
+    """The last notes on open tasks of the project, or of none, with the numbers of their tasks, the newest first.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    since = revisions.time_of(tx, query.after) if query.after else query.since
+    return task_notes.newest_of_open(tx, owner(scope), projects.current(tx, scope).number, since, limit)
+
+
+def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
+    """How many open tasks the user has, by the numbers of their projects."""
+    return rows.count_open(tx, owner(scope))
 
 
 def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tuple[TaskDetails, ...], int]:
@@ -65,11 +91,6 @@ def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tupl
     return found, len(task_pages.numbers(tx, owner(scope), query, scope.projects, _MOST_COUNTED))
 
 
-def count_open(tx: Tx, scope: Scope) -> dict[int, int]:
-    """How many open tasks the user has in each project, by its number; of projects that are closed to the scope too."""
-    return rows.open_tasks(tx, owner(scope))
-
-
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
     """The tags that most prompts and open tasks of the project have, the most frequent first.
 
@@ -79,13 +100,13 @@ def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
     return rows.tags_in_use(tx, projects.current(tx, scope).number, owner(scope), limit)
 
 
-def _say(entry: FeedEntry, task: TaskDetails | None, since: Timestamp, *, is_new: bool) -> str:
-    """What was done to an item, in a word."""
-    action = entry.revision.action
-    if action == "delete":
-        return "deleted"
-    if entry.revision.kind == "task" and task is not None and (task.completed_at or "") > since:
-        return task.status
-    if is_new:
-        return "added"
-    return "restored" if action == "restore" else "changed"
+def _is_of_same_call(group: Doing, one: Doing) -> bool:
+    """Whether one call did the same to items of the same kind."""
+    first, other = group.revision, one.revision
+    return (first.kind, first.at, first.author, group.did, group.adder) == (
+        other.kind,
+        other.at,
+        other.author,
+        one.did,
+        one.adder,
+    )

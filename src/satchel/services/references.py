@@ -4,15 +4,16 @@ A reference is `#4` or `4` for a task, a `satchel://` URI, the URI of a resource
 that no other item has may be that of a project. What matches exactly goes before what differs in case and separators.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
-from satchel.model import KINDS, Item, ItemKind, Scope, TrashedItem
-from satchel.services import projects, prompts, resources, rules, states, tasks, users
-from satchel.storage import trash
+from satchel.model import KINDS, Item, ItemKind, Revision, Scope, TrashedItem
+from satchel.services import alike, deleted_items, projects, prompts, resources, rules, states, tasks, users
+from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
 
 Value = TypeVar("Value")
@@ -53,6 +54,43 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
             if match is not None:
                 return match
     raise NotFound(kind or "item", reference, scope)
+
+
+def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) -> FoundItem | None:
+    """The deleted item of a kind, or of any, that a reference names; None where there is none, or it exists."""
+    text = reference.strip()
+    if not rules.is_storable(text) or not rules.is_storable(scope.project):
+        return None
+    try:
+        if kind is None:
+            found: FoundItem | None = find(tx, scope, text)
+        else:
+            key = alike.without_scheme("task" if kind == "task" else "prompt", text)
+            found = _find(tx, scope, kind, key.removeprefix("#") if kind == "task" else key)
+            found = found or _find_by_id(tx, scope, key)
+    except (NotFound, Forbidden, AmbiguousItem):
+        return None
+    return found if found is not None and found.live is None and kind in (None, found.kind) else None
+
+
+def find_deletion(tx: Tx, item: FoundItem) -> Revision | None:
+    """The change that deleted an item."""
+    last = item.trashed[0]
+    found = revisions.of_items(tx, last.kind, [last.number], before=last.version + 1, limit=1)
+    return found[0] if found and found[0].action == "delete" else None
+
+
+def suggest(tx: Tx, scope: Scope, kinds: Sequence[ItemKind], reference: str) -> tuple[str, ...]:
+    """Up to three names, or numbers of tasks, of items that a mistyped reference may mean, deleted ones too."""
+    near: list[str] = []
+    if "prompt" in kinds:
+        near += prompts.suggest(tx, scope, reference)
+    if "resource" in kinds:
+        near += resources.suggest(tx, scope, reference)
+    if "task" in kinds and scope.user is not None:
+        near += [f"#{number}" for number, _ in tasks.suggest(tx, scope, reference)]
+    gone = deleted_items.suggest(tx, scope, kinds, reference)
+    return tuple(dict.fromkeys([*gone[:2], *near, *gone]))[:3]
 
 
 def name_of_deleted(tx: Tx, project: int | None) -> str:
@@ -111,8 +149,9 @@ def _find(tx: Tx, scope: Scope, kind: ItemKind, key: str, *, is_exact: bool = Fa
     project = projects.current(tx, scope).number
     trashed = trash.named(tx, kind, project, name, trash.kept_since(tx))
     if not live and not trashed:
-        trashed = trash.titled(tx, kind, project, key, trash.kept_since(tx))[:1]
-        name = trashed[0].name if trashed else name
+        known = deleted_items.find_alike(tx, scope, kind, short, is_exact=is_exact)
+        trashed = trash.named(tx, kind, project, known.name, trash.kept_since(tx)) if known else []
+        name = known.name if known else name
     return FoundItem(kind=kind, key=name, live=live, trashed=tuple(trashed)) if live or trashed else None
 
 
@@ -137,9 +176,12 @@ def _find_task(tx: Tx, scope: Scope, key: str, *, is_exact: bool = False) -> Fou
             return None
         return FoundItem(kind="task", key=f"#{task.number}", live=states.of_task(task), projects=where)
     except NotFound:
-        if not key.isascii() or not key.isdigit() or len(key) > 18:
+        if len(key) > 18 and key.isdigit():
             return None
-    trashed = trash.task(tx, users.owner(scope), int(key), trash.kept_since(tx))
+    if key.isascii() and key.isdigit():
+        trashed = trash.task(tx, users.owner(scope), int(key), trash.kept_since(tx))
+    else:
+        trashed = deleted_items.find_alike(tx, scope, "task", key, is_exact=is_exact)
     if trashed is None or not _may_see(tx, scope, trashed):
         return None
     return FoundItem(kind="task", key=f"#{trashed.number}", live=None, trashed=(trashed,), projects=where)

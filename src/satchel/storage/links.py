@@ -32,6 +32,11 @@ _ADD = """
     insert into links (prompt, resource, task, project, owner, part, to_kind, to_key)
     values (:prompt, :resource, :task, :project, :owner, :part, :to_kind, :to_key)
 """
+_EXISTING = """
+    select 'prompt', name from prompts where project = :project and name in :names
+    union all select 'resource', name from resources where project = :project and name in :names
+    union all select 'resource', substr(uri, 20) from resources where project = :project and uri in :uris
+"""
 # Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see.
 _FROM_TEXTS = """
     select distinct case when l.prompt is null then 'resource' else 'prompt' end, coalesce(p.name, r.name),
@@ -100,6 +105,13 @@ def of(tx: Tx, kind: str, number: int, part: Part) -> list[Target]:
     """What a part of an item links to, in the order of its text."""
     sql = _OF[kind]
     return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, part=part)]
+
+
+def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
+    """Those of some targets that are prompts or resources of a project."""
+    names = [key for _, key in targets]
+    found = tx.all(_EXISTING, project=project, names=names, uris=[f"{SCHEME}resource/{name}" for name in names])
+    return {(kind, name) for kind, name in found}
 
 
 def from_texts(tx: Tx, target: Target, projects: Sequence[int], limit: int) -> list[Referrer]:

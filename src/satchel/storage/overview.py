@@ -17,15 +17,6 @@ def last_change_by(tx: Tx, user: str, client: str) -> str | None:
     return row[0] if row else None
 
 
-def open_tasks(tx: Tx, owner: str) -> dict[int, int]:
-    """How many open tasks an owner has in each project, by its number."""
-    sql = """
-        select project, count(*) from tasks
-        where owner = :owner and project is not null and completed_at is null group by project
-    """
-    return dict(tx.all(sql, owner=owner))
-
-
 def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
     """The tags that most prompts of a project and open tasks of an owner in it have, the most frequent first."""
     sql = """
@@ -38,3 +29,12 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
         group by tag order by count(*) desc, tag limit :limit
     """
     return [tag for (tag,) in tx.all(sql, project=project, owner=owner, limit=limit)]
+
+
+def count_open(tx: Tx, owner: str) -> dict[int, int]:
+    """How many open tasks of an owner there are, by the numbers of their projects; 0 stands for none."""
+    sql = """
+        select coalesce(project, 0), count(*) from tasks where owner = :owner and completed_at is null
+        group by coalesce(project, 0)
+    """
+    return {int(project): count for project, count in tx.all(sql, owner=owner)}

@@ -106,6 +106,22 @@ def states_since(tx: Tx, kind: ItemKind, item: int, version: int) -> list[tuple[
     return [(version, action, None if state is None else bytes(state)) for version, action, state in rows]
 
 
+def states_of_tasks(tx: Tx, tasks: Sequence[int], limit: int) -> list[tuple[int, int, Action, bytes | None]]:
+    """Number, version, action and kept state of the revisions of some tasks, the newest of each first."""
+    sql = """
+        select item, version, action, state from revisions left join revision_states on revision = number
+        where kind = 'task' and item in :tasks order by item desc, version desc limit :limit
+    """
+    rows = tx.all(sql, tasks=list(tasks), limit=limit)
+    return [(item, version, action, None if kept is None else bytes(kept)) for item, version, action, kept in rows]
+
+
+def time_of(tx: Tx, number: int) -> str:
+    """When a revision was made; empty where it is not known."""
+    row = tx.one("select at from revisions where number = :number", number=number)
+    return row[0] if row else ""
+
+
 def feed(
     tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, owner: str | None, limit: int
 ) -> list[Revision]:

@@ -58,6 +58,26 @@ def task(tx: Tx, owner: str, number: int, since: str) -> TrashedItem | None:
     return _trashed(row) if row else None
 
 
+def newest(tx: Tx, kind: ItemKind, project: int, since: str, limit: int) -> list[TrashedItem]:
+    """The last deleted items of a kind in a project, the newest first."""
+    sql = f"""
+        {_SELECT} where kind = :kind and project = :project and deleted_at >= :since
+        order by deleted_at desc, item desc limit :limit
+    """
+    return [_trashed(row) for row in tx.all(sql, kind=kind, project=project, since=since, limit=limit)]
+
+
+def newest_tasks(tx: Tx, owner: str, projects: Sequence[int] | None, since: str, limit: int) -> list[TrashedItem]:
+    """The last deleted tasks of an owner, in some projects and in none, or with None in all, the newest first."""
+    sql = f"""
+        {_SELECT} where kind = 'task' and owner = :owner and deleted_at >= :since
+            and (:all_projects or project is null or project in :projects)
+        order by deleted_at desc, item desc limit :limit
+    """
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_trashed(row) for row in tx.all(sql, **values, owner=owner, since=since, limit=limit)]
+
+
 def by_id(tx: Tx, id: str, since: str) -> TrashedItem | None:
     """The deleted item with an id."""
     sql = f"{_SELECT} where id = :id and deleted_at >= :since"

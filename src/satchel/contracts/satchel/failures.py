@@ -50,6 +50,16 @@ class AmbiguousTitle(NotFound):
         self.has_more = has_more
 
 
+class DeletedItem(NotFound):
+    """What a call names was deleted, and can be brought back."""
+
+    def __init__(self, missing: NotFound, *, at: str, by: str, can_restore: bool) -> None:
+        super().__init__(missing.kind, missing.key, missing.scope)
+        self.at = at
+        self.by = by
+        self.can_restore = can_restore  # by the caller
+
+
 class TemplateFailed(Refused):
     """A template could not be read or filled in."""
 
@@ -161,6 +171,13 @@ def explain_not_found(missing: NotFound) -> Body:
     return error("not_found", message, f"Did you mean {choices}?", near=list(missing.suggestions))
 
 
+def explain_deleted(deleted: DeletedItem) -> Body:
+    when = f" {deleted.at} by {deleted.by}" if deleted.at else ""
+    message = f"{_what(deleted.kind, deleted.key)} was deleted{when}."
+    hint = "Use restore to bring it back." if deleted.can_restore else "It is in the trash; history shows what it was."
+    return error("not_found", message, hint, deleted=deleted.key)
+
+
 def explain_ambiguous_title(ambiguous: AmbiguousTitle) -> Body:
     numbers = ambiguous.suggestions
     hint = f"Say which by its number, as in {numbers[0]}."
@@ -229,6 +246,7 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     WrongArgument: explain_wrong_argument,
     NotFound: explain_not_found,
     AmbiguousTitle: explain_ambiguous_title,
+    DeletedItem: explain_deleted,
     Forbidden: explain_forbidden,
     Taken: explain_taken,
     VersionConflict: explain_conflict,
@@ -360,7 +378,7 @@ _SENTENCES = {
     ("", "maximum"): ("{field} is at most {limit}.", "Give a smaller number."),
     ("query", "minLength"): (
         "query must not be empty.",
-        "Give words; list_prompts, list_resources and list_tasks show everything.",
+        "Give words; the list tools show everything.",
     ),
     ("limit", "minimum"): ("{field} is at least {limit}.", "Leave it out for the usual 50."),
     ("limit", "maximum"): ("{field} is at most {limit}.", "Ask for fewer; next_cursor leads to the rest."),

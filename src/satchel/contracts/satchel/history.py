@@ -28,7 +28,7 @@ class History(Struct):
 
 class Restore(Struct):
     item: Item
-    version: Annotated[int, Meta(extra=_NUMBER)] | UnsetType = UNSET
+    version: Annotated[int, Meta(description="Default: before the last change", extra=_NUMBER)] | UnsetType = UNSET
     project: shared.Project | UnsetType = UNSET
 
 

@@ -8,17 +8,21 @@ from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel.failures import UnknownName
 from satchel.contracts.satchel.history import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, restoring
+from satchel.services import diffs, references, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
 from satchel.services.moments import parse_past
 from satchel.services.references import FoundItem
+from satchel.services.restoring import Restored
 
 _PAGE = 50
+_MOST_LINES = 6  # of what a restore changed
+_LONGEST_LINE = 100
 _ACTIONS = {"known": "kept", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
 # By kind: the tool that a caller must be able to use to see its history.
 _READING: dict[ItemKind, str] = {"prompt": "get_prompt", "resource": "read_resource", "task": "list_tasks"}
@@ -28,6 +32,7 @@ def read(context: Context, args: History) -> Body:
     """What `history` answers."""
     if args.item is UNSET:
         return _list_changes(context, args)
+    _find(context, args.item)
     if args.against is not UNSET:
         return _compare(context, args.item, args.against, args.version or None)
     if args.version is not UNSET:
@@ -37,7 +42,7 @@ def read(context: Context, args: History) -> Body:
 
 def restore(context: Context, args: Restore) -> Body:
     """What `restore` answers."""
-    _check_kind(context, versions.list_versions(context.tx, context.scope, args.item, limit=1)[0], args.item)
+    _find(context, args.item)
     done = restoring.restore(context.tx, context.scope, args.item, None if args.version is UNSET else args.version)
     key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name
     what = f"{done.item.kind} {key}"
@@ -47,14 +52,31 @@ def restore(context: Context, args: Restore) -> Body:
         text = f"Brought back {what}, version {done.item.version}"
     else:
         text = f"Restored {what} from version {done.from_version}, now version {done.item.version}"
-    answer = {
+    answer: dict[str, Any] = {
         "kind": done.item.kind,
         "item": key,
         "version": done.item.version,
         "from_version": done.from_version,
         "changed": done.is_changed,
     }
-    return shared.reply(f"{text}.", {"project": context.scope.project, "restored": answer}, notes=done.notes)
+    changes = _list_changed_lines(context, done) if done.is_changed and not done.was_deleted else []
+    if changes:
+        answer["lines"] = changes
+    return shared.reply(
+        "\n".join([f"{text}.", *changes]), {"project": context.scope.project, "restored": answer}, notes=done.notes
+    )
+
+
+def _list_changed_lines(context: Context, done: Restored) -> list[str]:
+    """The first lines that a restore took away and put there, each with its sign."""
+    key = done.item.number if done.item.kind == "task" else done.item.name
+    reference = done.item.id if done.item.kind == "project" else f"satchel://{done.item.kind}/{key}"
+    old, new = done.item.version - 1, done.item.version
+    text = diffs.diff(context.tx, context.scope, reference, old, new, context=0)[3]
+    lines = [line for line in text.split("\n")[2:] if not line.startswith("@@ ")]
+    shown = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..." for line in lines[:_MOST_LINES]]
+    more = len(lines) - len(shown)
+    return [*shown, f"and {shared.format_count(more, 'more line')}"] if more else shown
 
 
 # -- parts of history -------------------------------------------------------------------------------------------
@@ -110,7 +132,6 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     last = decode_cursor(args.cursor, "v")
     before = int(last[1]) if last else 2**53
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
-    _check_kind(context, item, reference)
     lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
     rows = [
         {"version": one.version, "at": write_time(one), "action": one.action, "by": by}
@@ -130,7 +151,6 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
 
 def _read_version(context: Context, reference: str, version: int) -> Body:
     old = versions.read_version(context.tx, context.scope, reference, version)
-    _check_kind(context, old.item, reference)
     text = diffs.render(old.item.kind, old.state)
     head = f"[{old.item.kind} {old.item.key}, version {old.version}]"
     structured = {"kind": old.item.kind, "item": old.item.key, "version": old.version, "text": text}
@@ -139,7 +159,6 @@ def _read_version(context: Context, reference: str, version: int) -> Body:
 
 def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
     item, old, new, text = diffs.diff(context.tx, context.scope, reference, against, version)
-    _check_kind(context, item, reference)
     structured = {"kind": item.kind, "item": item.key, "version": new, "against": old, "diff": text}
     return shared.reply(
         text or f"Versions {old} and {new} are alike.", {"project": context.scope.project, **structured}
@@ -151,9 +170,25 @@ def may_read(context: Context, kind: ItemKind) -> bool:
     return _READING.get(kind, "list_projects") in context.tools
 
 
-def _check_kind(context: Context, item: FoundItem, reference: str) -> None:
-    if not may_read(context, item.kind):
-        raise NotFound("item", reference, context.scope)
+def _find(context: Context, reference: str) -> FoundItem:
+    """The item that a reference names, deleted or not.
+
+    Raises:
+        UnknownName: there is none that the caller may read; it suggests some, deleted ones too.
+        AmbiguousItem: several have this name.
+    """
+    try:
+        item = references.find(context.tx, context.scope, reference)
+        if may_read(context, item.kind):
+            return item
+        missing = NotFound("item", reference, context.scope)
+    except NotFound as error:
+        if error.kind == "project" and not reference.startswith("satchel://project/"):
+            raise
+        missing = error
+    kinds = [kind for kind in references.NAMED if may_read(context, kind)]
+    near = references.suggest(context.tx, context.scope, kinds, reference)
+    raise UnknownName(missing, near)
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------

@@ -127,7 +127,13 @@ def format_time(time: str) -> str:
 def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an item links to, and what links to it, each as a reference and a title."""
     to, back = links.of(context.tx, context.scope, kind, item)
-    return tuple(map(_format_link, to)), tuple(map(_format_link, back))
+    missing = [one for one in to if one.is_missing and not _is_in_library(context, one)]
+    told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
+    return tuple(told), tuple(map(_format_link, back))
+
+
+def _is_in_library(context: Context, link: links.Link) -> bool:
+    return link.kind == "prompt" and context.libraries.find(link.key) is not None
 
 
 def _format_link(link: links.Link) -> str:

@@ -1,0 +1,133 @@
+"""What was deleted: errors that say so, links that are marked, and references that find it, on both engines."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.satchel import MINUTE, Like, deleted, ok, refusal, text
+from tests.support.stdio import NEWEST, Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+BOB = "22222222-2222-4222-8222-222222222222"
+
+
+@pytest.fixture
+def own(store: str, serve: Callable[..., Server]) -> Server:
+    return serve("satchel", store, NEWEST, "--user", ANN)
+
+
+def fill(own: Server) -> None:
+    """Add an item of each kind, and delete them."""
+    ok(own, "add_prompts", prompts=[{"title": "Code Review", "content": "x"}])
+    ok(own, "add_resources", resources=[{"name": "style-guide", "content": "x"}])
+    ok(own, "add_tasks", lines=["Water the plants"])
+    ok(own, "delete", items=["code-review", "style-guide", "#1"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "what", "item"),
+    [
+        ("get_prompt", {"prompt": "code-review"}, "Prompt 'code-review'", "code-review"),
+        ("get_prompt", {"prompt": "satchel://prompt/code-review"}, "Prompt 'code-review'", "code-review"),
+        ("update_prompt", {"prompt": "CODE_REVIEW", "title": "x"}, "Prompt 'code-review'", "code-review"),
+        ("read_resource", {"resource": "Style Guide"}, "Resource 'style-guide'", "style-guide"),
+        ("update_resource", {"resource": "style-guide", "content": "y"}, "Resource 'style-guide'", "style-guide"),
+        ("edit_text", {"item": "style-guide", "append": "y"}, "Resource 'style-guide'", "style-guide"),
+        ("get_task", {"task": 1}, "Task #1", "#1"),
+        ("get_task", {"task": "water the plants"}, "Task #1", "#1"),
+        ("complete_task", {"task": "#1"}, "Task #1", "#1"),
+        ("claim_task", {"task": "satchel://task/1"}, "Task #1", "#1"),
+    ],
+)
+def test_an_error_says_that_an_item_was_deleted(
+    own: Server, tool: str, arguments: dict[str, Any], what: str, item: str
+) -> None:
+    fill(own)
+    assert refusal(own, tool, **arguments) == deleted(what, item)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "place"),
+    [
+        ("delete", {"items": ["#1"]}, "items[0]"),
+        ("update_items", {"items": ["#1"], "status": "completed"}, "items[0]"),
+        ("add_tasks", {"lines": ["New after:#1"]}, "lines[0]"),
+    ],
+)
+def test_the_error_of_an_entry_says_it_too(own: Server, tool: str, arguments: dict[str, Any], place: str) -> None:
+    fill(own)
+    refused = refusal(own, tool, **arguments)
+    assert refused["message"] == Like(
+        rf"{place.replace('[', '.').replace(']', '.')}: Task #1 was deleted {MINUTE} by .*"
+    )
+    assert refused["deleted"] == "#1"
+
+
+def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
+    own: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    fill(own)
+    other = serve("satchel", store, NEWEST, "--user", BOB)
+    assert "deleted" not in refusal(other, "get_task", task=1)
+    assert refusal(other, "get_prompt", prompt="code-review")["deleted"] == "code-review"
+    reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")
+    assert refusal(reader, "get_task", task=1)["hint"] == "It is in the trash; history shows what it was."
+
+
+@pytest.mark.parametrize("item", ["Code Review", "CODE_review", "style guide", "Style_Guide", "WATER the-plants", "#1"])
+def test_a_deleted_item_comes_back_by_another_spelling(own: Server, item: str) -> None:
+    fill(own)
+    assert ok(own, "history", item=item)["versions"][0]["version"] == 2
+    assert ok(own, "restore", item=item)["restored"]["changed"] is True
+
+
+def test_a_mistyped_name_suggests_deleted_items(own: Server) -> None:
+    fill(own)
+    for tool in ("restore", "history"):
+        assert refusal(own, tool, item="code-reveiw")["near"] == ["code-review"]
+        assert refusal(own, tool, item="stile-guide")["near"] == ["style-guide"]
+        assert refusal(own, tool, item="watr the plants")["near"] == ["#1"]
+
+
+def test_links_to_what_does_not_exist_are_marked(own: Server) -> None:
+    fill(own)
+    ok(own, "add_prompts", prompts=[{"title": "Here", "content": "x"}])
+    uris = "satchel://prompt/HERE satchel://prompt/code-review satchel://resource/style-guide satchel://task/1"
+    links = [
+        "satchel://prompt/HERE",
+        "satchel://prompt/code-review (not found)",
+        "satchel://resource/style-guide (not found)",
+        "#1 (not found)",
+    ]
+    ok(own, "add_tasks", lines=[f"Look\n  {uris}"])
+    ok(own, "add_prompts", prompts=[{"title": "Linking", "content": uris}])
+    ok(own, "add_resources", resources=[{"name": "linking.md", "content": uris}])
+    for tool, kind, arguments in (
+        ("get_task", "task", {"task": 2}),
+        ("get_prompt", "prompt", {"prompt": "linking"}),
+        ("read_resource", "resource", {"resource": "linking.md"}),
+    ):
+        assert ok(own, tool, **arguments)[kind]["links"] == links
+        assert "satchel://prompt/code-review (not found)" in text(own, tool, **arguments)
+
+
+def test_a_restore_says_what_it_changed(own: Server) -> None:
+    ok(own, "add_tasks", lines=["One !high"])
+    ok(own, "update_task", task=1, title="Two", priority="low", description="x" * 200)
+    lines = ok(own, "restore", item="#1")["restored"]["lines"]
+    assert lines == ["-title: Two", "-priority: low", "+title: One", "+priority: high", f"-{'x' * 99}..."]
+    ok(own, "update_task", task=1, title="Two")
+    assert text(own, "restore", item="#1") == (
+        "Restored task #1 from version 3, now version 5.\n-title: Two\n+title: One"
+    )
+
+
+def test_hints_about_projects_name_tools_that_the_caller_may_use(
+    own: Server, store: str, serve: Callable[..., Server]
+) -> None:
+    assert refusal(own, "list_tasks", project="zzz")["hint"] == (
+        "Use catch_up to see what there is; add_project makes one."
+    )
+    reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")
+    assert refusal(reader, "list_tasks", project="zzz")["hint"] == "Use catch_up to see what there is."
