@@ -8,7 +8,7 @@ import pytest
 from satchel.model import Scope
 from satchel.services import projects, prompts
 from satchel.storage.database import open_database
-from tests.support.satchel import ok, refusal, task_id
+from tests.support.satchel import ok, read_rows, refusal, task_id, text
 from tests.support.stdio import NEWEST, Server
 
 ANN = "11111111-1111-4111-8111-111111111111"
@@ -19,11 +19,6 @@ LONG = "\n".join(f"{number}. A rule that took an hour to write." for number in r
 @pytest.fixture
 def own(store: str, serve: Callable[..., Server]) -> Server:
     return serve("satchel", store, NEWEST, "--user", ANN)
-
-
-def rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
-    [entries] = [answer[member] for member in ("changes", "versions") if member in answer]
-    return [tuple(entry[name] for name in names) for entry in entries]
 
 
 def test_an_elided_edit_is_undone_in_one_call(own: Server) -> None:
@@ -53,10 +48,10 @@ def test_restoring_twice_does_nothing_the_second_time(own: Server) -> None:
         first = ok(own, "restore", **arguments)["restored"]
         again = ok(own, "restore", **arguments)["restored"]
         assert (again["changed"], again["version"]) == (False, first["version"])
-    assert rows(ok(own, "history", item="rules"), "version", "action") == [
-        (3, "restore"),
-        (2, "update"),
-        (1, "add"),
+    assert read_rows(ok(own, "history", item="rules"), "version", "did") == [
+        ("3", "restored"),
+        ("2", "changed"),
+        ("1", "added"),
     ]
 
 
@@ -90,20 +85,32 @@ def test_the_feed_tells_what_changed_and_through_what(own: Server, store: str, s
     ok(own, "complete_task", task="#1")
     other.call("delete_prompt", {"id": added["id"]})
     feed = ok(own, "history", since=marker)
-    assert rows(feed, "kind", "item", "action", "version") == [
-        ("prompt", "tea", "delete", 2),
-        ("task", "#1", "update", 2),
-        ("prompt", "tea", "add", 1),
-        ("task", "#1", "add", 1),
+    assert read_rows(feed, "kind", "item", "did", "version") == [
+        ("prompt", "tea", "deleted", "2"),
+        ("task", "#1", "completed", "2"),
+        ("prompt", "tea", "added", "1"),
+        ("task", "#1", "added", "1"),
     ]
-    by = [entry["by"] for entry in feed["changes"]]
+    by = [one for (one,) in read_rows(feed, "by")]
     assert by[0] == by[2] and by[0].startswith(f"user {BOB[:8]}, ")
     assert by[1] == by[3] and not by[1].startswith("user ")
-    assert rows(ok(own, "history", since=marker, by=BOB), "item") == [("tea",), ("tea",)]
-    assert rows(ok(own, "history", since=marker, by="prompt-store"), "item") == [("tea",), ("tea",)]
+    assert read_rows(ok(own, "history", since=marker, by=BOB), "item") == [("tea",), ("tea",)]
+    assert read_rows(ok(own, "history", since=marker, by="prompt-store"), "item") == [("tea",), ("tea",)]
     assert ok(own, "history", since=feed["since"])["changes"] == []
-    assert rows(ok(own, "history", since="1d"), "item")[:2] == [("tea",), ("#1",)]
+    assert read_rows(ok(own, "history", since="1d"), "item")[:2] == [("tea",), ("#1",)]
     assert ok(own, "history", since="2999-01-01")["changes"] == []
+
+
+def test_rows_tell_the_same_in_both_faces(own: Server) -> None:
+    ok(own, "add_tasks", lines=["Water, v2, by noon"])
+    for status in ("completed", "pending", "cancelled", "pending"):
+        ok(own, "update_task", task=1, status=status)
+    ok(own, "update_task", task=1, title="Water")
+    words = ["changed", "reopened", "cancelled", "reopened", "completed", "added"]
+    assert [did for (did,) in read_rows(ok(own, "history", item="#1"), "did")] == words
+    answer = ok(own, "history")
+    assert [did for _, did in read_rows(answer, "item", "did")][:6] == words
+    assert text(own, "history").splitlines()[:-1] == answer["changes"]
 
 
 def test_the_feed_comes_in_pages(own: Server) -> None:
@@ -111,7 +118,7 @@ def test_the_feed_comes_in_pages(own: Server) -> None:
         ok(own, "add_task", title=f"Task {number}")
     first = ok(own, "history")
     second = ok(own, "history", cursor=first["next_cursor"])
-    items = [item for page in (first, second) for (item,) in rows(page, "item")]
+    items = [item for page in (first, second) for (item,) in read_rows(page, "item")]
     assert items[:60] == [f"#{number}" for number in range(60, 0, -1)]
     assert "next_cursor" not in second and "since" not in second
 
@@ -175,11 +182,11 @@ def test_versions_go_on_under_a_name(own: Server) -> None:
     ok(own, "update_prompt", prompt="tea", content="white")
     ok(own, "delete_prompt", prompt="tea")
     assert ok(own, "add_prompt", title="Tea", content="black")["prompt"]["version"] == 4
-    assert rows(ok(own, "history", item="tea"), "version", "action") == [
-        (4, "add"),
-        (3, "delete"),
-        (2, "update"),
-        (1, "add"),
+    assert read_rows(ok(own, "history", item="tea"), "version", "did") == [
+        ("4", "added"),
+        ("3", "deleted"),
+        ("2", "changed"),
+        ("1", "added"),
     ]
     assert ok(own, "restore", item="tea", version=2)["restored"]["version"] == 5
     assert ok(own, "get_prompt", prompt="tea")["prompt"]["content"] == "white"
@@ -267,7 +274,7 @@ def test_what_others_have_is_answered_like_what_does_not_exist(
         assert answer("#1", tool) == answer("#2", tool) == answer("#99", tool)
         assert answer("satchel://task/1", tool) == answer("satchel://task/99", tool)
         assert answer(id, tool) == answer(BOB, tool)
-    assert all(kind != "task" for (kind,) in rows(ok(other, "history"), "kind"))
+    assert all(kind != "task" for (kind,) in read_rows(ok(other, "history"), "kind"))
 
 
 def test_a_server_of_some_tools_tells_of_their_items_only(
@@ -276,7 +283,7 @@ def test_a_server_of_some_tools_tells_of_their_items_only(
     ok(own, "add_prompt", title="Tea", content="x")
     ok(own, "add_task", title="Drink")
     narrow = serve("satchel", store, NEWEST, "--user", ANN, "--toolsets", "tasks")
-    assert {kind for (kind,) in rows(ok(narrow, "history"), "kind")} == {"task", "project"}
+    assert {kind for (kind,) in read_rows(ok(narrow, "history"), "kind")} == {"task", "project"}
     assert refusal(narrow, "history", item="tea")["code"] == "not_found"
 
 

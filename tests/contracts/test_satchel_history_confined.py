@@ -11,7 +11,7 @@ from satchel.protocol.cursors import encode_cursor
 from satchel.services import projects, prompts, tasks
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
-from tests.support.satchel import ok, refusal
+from tests.support.satchel import ok, read_rows, refusal
 
 pytestmark = pytest.mark.process
 
@@ -93,7 +93,7 @@ def test_what_a_token_does_not_open_is_answered_like_what_does_not_exist(
 def test_the_feed_tells_of_what_the_token_opens(world: World) -> None:
     def feed(token: str, **arguments: str) -> set[str]:
         world.server.token = token
-        return {one["item"] for one in ok(world.server, "history", **arguments)["changes"]}
+        return {item for (item,) in read_rows(ok(world.server, "history", **arguments), "item")}
 
     assert feed(world.confined) == {"plan-open", "draft-open", "open"}
     assert not any(item.startswith("#") for item in feed(world.of_bob))
@@ -111,7 +111,7 @@ def test_a_token_for_reading_reads_history_and_restores_nothing(world: World) ->
     before = ok(world.server, "history")["changes"]
     world.server.token = world.reading
     assert ok(world.server, "history")["changes"] == before
-    assert [one["version"] for one in ok(world.server, "history", item="#1")["versions"]] == [2, 1]
+    assert read_rows(ok(world.server, "history", item="#1"), "version") == [("2",), ("1",)]
     statuses = set()
     for item in ("#1", "#2", "satchel://task/2", "#999", "nothing"):
         for arguments in ({"item": item}, {"item": item, "version": 1}):

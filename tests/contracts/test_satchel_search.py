@@ -155,3 +155,17 @@ def test_tasks_and_documents_too(client: Server) -> None:
 )
 def test_misses_get_near_ones_from_words(client: Server, tool: str, arguments: dict[str, Any], near: list[str]) -> None:
     assert refusal(client, tool, arguments)["near"] == near
+
+
+@pytest.mark.parametrize("query", ["plants", '"plants"'])
+def test_hits_of_tasks_carry_their_status_and_open_ones_come_first(client: Server, query: str) -> None:
+    ok(client, "add_tasks", lines=["Water plants", "Prune plants", "Move plants", "Sell plants"])
+    ok(client, "claim_task", task=2)
+    ok(client, "complete_task", task=5)
+    ok(client, "update_task", task=4, status="cancelled")
+    hits = ok(client, "search", query=query, kind="task")["hits"]
+    found = {hit["reference"]: hit.get("status") for hit in hits}
+    assert found == {"#2": "in_progress", "#3": None, "#4": "cancelled", "#5": "completed"}
+    assert {hit["reference"] for hit in hits[:2]} == {"#2", "#3"}
+    said = text(client, "search", query=query, kind="task")
+    assert all(line in said for line in ("#2 [~]: Water", "#3: Prune", "#4 [-]: Move", "#5 [x]: Sell"))

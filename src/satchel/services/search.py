@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from satchel.errors import WrongArgument
-from satchel.model import PromptQuery, Scope, TaskQuery
+from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery
 from satchel.services import projects, prompts, rules, search_lines, search_ranking, tasks
 from satchel.services.search_query import Term
+from satchel.services.search_ranking import RankedItem
 from satchel.storage import search as rows
 from satchel.storage import search_texts as texts
 from satchel.storage.database import Tx
@@ -21,6 +23,8 @@ KINDS: Final[tuple[FoundKind, ...]] = ("prompt", "resource", "task")
 
 _BATCH = 100  # documents that are read at once for a literal text
 _MOST_DOCUMENTS = 2000
+_CLOSED = 0.9  # of its score has a closed task
+_STATUSES: Final[tuple[TaskFilter, ...]] = ("pending", "completed", "cancelled")  # in the order of literal hits
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
@@ -47,6 +51,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     kind: FoundKind
     reference: str
     title: str
+    status: str = "pending"  # of a task
     line: int | None = None  # of the text, where the best match is in it
     text: str = ""
 
@@ -70,7 +75,7 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     spaces = _find_spaces(tx, scope, query, project)
     found = search_ranking.rank(tx, spaces, text, [_index(place, one) for place, one in enumerate(libraries)])
     end = query.offset + query.limit
-    ranked = [one.item for one in found.items[query.offset : end]]
+    ranked = _put_open_first(tx, found.items)[query.offset : end]
     return _describe(tx, scope, project, ranked, found.terms, libraries), len(found.items) > end
 
 
@@ -96,6 +101,20 @@ def _index(place: int, one: LibraryText) -> IndexedItem:
     return IndexedItem(-1 - place, "prompt", -1 - place, make_key(one.name), "", make_words(text))
 
 
+def _put_open_first(tx: Tx, found: Sequence[RankedItem]) -> list[IndexedItem]:
+    """The items in their order, but closed tasks after open ones that have the words as well."""
+    numbers = [one.item.item for one in found if one.item.kind == "task"]
+    closed = texts.keep_closed(tx, numbers) if numbers else set()
+    weights = {True: _CLOSED, False: 1.0}
+    ranked = sorted(found, key=lambda one: -one.score * weights[one.item.kind == "task" and one.item.item in closed])
+    return [one.item for one in ranked]
+
+
+def _read_statuses(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, str]:
+    """The status of some tasks, by number."""
+    return {task.number: task.status for task in tasks.list_some(tx, scope, numbers)} if numbers else {}
+
+
 def _describe(
     tx: Tx,
     scope: Scope,
@@ -116,12 +135,14 @@ def _describe(
             one = libraries[-1 - item.item]
             found["prompt", item.item] = FoundText(item.item, one.name, one.name, one.description, one.text)
     shared = texts.names_of_both(tx, project, [one.name for one in found.values() if one.name])
+    statuses = _read_statuses(tx, scope, [number for kind, number in found if kind == "task"])
     hits = []
     for item in items:
         text = found.get((item.kind, item.item))
         if text is not None:  # a task that the index has, but the caller may not see any more
             line = search_lines.find_line(text.text, terms)
-            hits.append(_make_hit(item.kind, text, line, is_shared=text.name in shared))
+            hit = _make_hit(item.kind, text, line, is_shared=text.name in shared)
+            hits.append(_add_status(hit, text.number, statuses))
     return hits
 
 
@@ -139,13 +160,17 @@ def _make_hit(kind: FoundKind, one: FoundText, line: tuple[int, str] | None, *, 
     return Hit(kind=kind, reference=reference, title=one.title, line=line[0], text=line[1])
 
 
+def _add_status(hit: Hit, number: int, statuses: dict[int, str]) -> Hit:
+    return replace(hit, status=statuses.get(number, "pending")) if hit.kind == "task" else hit
+
+
 # -- literal texts ----------------------------------------------------------------------------------------------
 
 
 def _search_literally(
     tx: Tx, scope: Scope, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
-    """Items with a text literally, in any case: prompts, then documents, then tasks, the newest of each first."""
+    """Items with a text literally, in any case: prompts and documents, the newest first, then tasks, open ones first."""
     folded = rules.fold_query(literal)
     wanted = query.offset + query.limit + 1
     project = projects.current(tx, scope).number
@@ -161,15 +186,18 @@ def _search_literally(
     if "resource" in query.kinds and len(found) < wanted:
         found += [("resource", one) for one in _scan_documents(tx, project, folded, wanted - len(found))]
     if "task" in query.kinds and scope.user is not None and len(found) < wanted:
-        asked = TaskQuery(text=literal, filter="all", project=scope.project if query.has_project else None)
-        listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
-        found += _read_in_order(tx, scope, "task", [one.number for one in listed])
+        for status in _STATUSES:
+            asked = TaskQuery(text=literal, filter=status, project=scope.project if query.has_project else None)
+            if len(found) < wanted:
+                listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
+                found += _read_in_order(tx, scope, "task", [one.number for one in listed])
     page_of = found[query.offset : wanted - 1]
     shared = texts.names_of_both(tx, project, [one.name for _, one in page_of if one.name])
-    hits = [
-        _make_hit(kind, one, search_lines.find_literal_line(one.text, folded), is_shared=one.name in shared)
-        for kind, one in page_of
-    ]
+    statuses = _read_statuses(tx, scope, [one.number for kind, one in page_of if kind == "task"])
+    hits = []
+    for kind, one in page_of:
+        line = search_lines.find_literal_line(one.text, folded)
+        hits.append(_add_status(_make_hit(kind, one, line, is_shared=one.name in shared), one.number, statuses))
     return hits, len(found) >= wanted
 
 

@@ -41,6 +41,12 @@ def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allo
     return [FoundText(*row) for row in rows]
 
 
+def keep_closed(tx: Tx, numbers: Sequence[int]) -> set[int]:
+    """Those of some tasks that are completed or cancelled."""
+    sql = "select number from tasks where number in :numbers and completed_at is not null"
+    return {number for (number,) in tx.all(sql, numbers=list(numbers))}
+
+
 def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundText]:
     """The resources of a project before a number, the newest first."""
     rows = tx.all(_DOCUMENTS, project=project, before=before, batch=batch)

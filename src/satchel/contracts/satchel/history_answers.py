@@ -13,7 +13,7 @@ from satchel.contracts.satchel.history import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import diffs, references, restoring
+from satchel.services import deeds, diffs, references, restoring
 from satchel.services import history as versions
 from satchel.services.history import FeedEntry
 from satchel.services.moments import parse_past
@@ -23,7 +23,6 @@ from satchel.services.restoring import Restored
 _PAGE = 50
 _MOST_LINES = 6  # of what a restore changed
 _LONGEST_LINE = 100
-_ACTIONS = {"known": "kept", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
 # By kind: the tool that a caller must be able to use to see its history.
 _READING: dict[ItemKind, str] = {"prompt": "get_prompt", "resource": "read_resource", "task": "list_tasks"}
 
@@ -93,9 +92,10 @@ def _list_changes(context: Context, args: History) -> Body:
         before=int(last[1]) if last else 2**53,
     )
     found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
-    rows = [_describe_change(entry, context.scope) for entry in found]
-    structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
-    lines = [_format_change(entry, context.scope) for entry in found]
+    words = deeds.name_deeds(context.tx, context.scope, [entry.revision for entry in found])
+    lines = [_format_change(entry, words[entry.revision.number], context.scope) for entry in found]
+    # As objects they would cost twice as much.
+    structured: dict[str, Any] = {"project": context.scope.project, "changes": [*lines]}
     if found and last is None:
         structured["since"] = encode_cursor("s", found[0].revision.number)
         lines.append(f"Later changes: since {structured['since']}")
@@ -133,11 +133,12 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     before = int(last[1]) if last else 2**53
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
+    words = deeds.name_deeds(context.tx, context.scope, found)
     rows = [
-        {"version": one.version, "at": write_time(one), "action": one.action, "by": by}
-        for one, by in ((one, name_author(one.author, context.scope)) for one in found)
+        f"v{one.version} {write_time(one)} {words[one.number]} by {name_author(one.author, context.scope)}"
+        for one in found
     ]
-    lines += [f"v{row['version']} {row['at']} {_ACTIONS[str(row['action'])]} by {row['by']}" for row in rows]
+    lines += rows
     return shared.reply_page(
         "versions",
         None,
@@ -194,17 +195,10 @@ def _find(context: Context, reference: str) -> FoundItem:
 # -- shapes -----------------------------------------------------------------------------------------------------
 
 
-def _describe_change(entry: FeedEntry, scope: Scope) -> dict[str, Any]:
-    one = entry.revision
-    row = {"at": write_time(one), "kind": one.kind, "item": entry.key, "action": one.action, "version": one.version}
-    title = {"title": entry.title} if one.kind == "task" else {}
-    return {**row, **title, "by": name_author(one.author, scope)}
-
-
-def _format_change(entry: FeedEntry, scope: Scope) -> str:
+def _format_change(entry: FeedEntry, did: str, scope: Scope) -> str:
     one = entry.revision
     name = f"{entry.key} {join_lines(entry.title)}" if one.kind == "task" else f"{one.kind} {entry.key}"
-    return f"{write_time(one)} {name} {_ACTIONS[one.action]}, v{one.version}, by {name_author(one.author, scope)}"
+    return f"{write_time(one)} {name} {did}, v{one.version}, by {name_author(one.author, scope)}"
 
 
 def write_time(revision: Revision) -> str:

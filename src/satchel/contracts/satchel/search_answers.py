@@ -6,6 +6,7 @@ from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.search import Search
+from satchel.contracts.satchel.task_answers import MARKS
 from satchel.errors import WrongArgument
 from satchel.library.catalog import Catalog, ContentMissing, Libraries
 from satchel.library.render import RenderFailed
@@ -26,6 +27,7 @@ class HitAnswer(Struct, omit_defaults=True):
     kind: str
     reference: str
     title: str
+    status: str = "pending"  # of a task
     line: int | None = None
     text: str = ""
 
@@ -64,12 +66,13 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
 
 
 def _describe_hit(hit: Hit) -> HitAnswer:
-    return HitAnswer(_WORDS[hit.kind], hit.reference, hit.title, hit.line, hit.text)
+    return HitAnswer(_WORDS[hit.kind], hit.reference, hit.title, hit.status, hit.line, hit.text)
 
 
 def _format_hit(hit: Hit) -> str:
     title = "" if hit.title == hit.reference else f": {join_lines(hit.title)}"
-    first = f"- {_WORDS[hit.kind]} {hit.reference}{title}"
+    mark = f" [{MARKS[hit.status]}]" if MARKS[hit.status] else ""
+    first = f"- {_WORDS[hit.kind]} {hit.reference}{mark}{title}"
     text = join_lines(hit.text)
     if not text:
         return first

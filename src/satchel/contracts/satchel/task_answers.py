@@ -16,7 +16,7 @@ from satchel.services.task_lines import Mark, TaskLine, write
 HIDDEN_BLOCKER = "a task of a project that is not open here"
 
 _MOST_NOTES = 50  # of a whole task
-_MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
+MARKS: dict[str, Mark] = {"pending": "", "in_progress": "~", "completed": "x", "cancelled": "-"}
 
 # -- rows -------------------------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ def format_task(task: TaskDetails, here: str | None = None) -> str:
     line = TaskLine(
         title=task.title,
         label=task.number,
-        mark=_MARKS[task.status],
+        mark=MARKS[task.status],
         priority=task.priority,
         due=task.due,
         tags=task.tags,
@@ -223,7 +223,7 @@ def _describe_neighbour(task: TaskDetails) -> dict[str, Any]:
 
 
 def _format_neighbour(task: TaskDetails) -> str:
-    mark = _MARKS[task.status]
+    mark = MARKS[task.status]
     return " ".join(filter(None, [f"#{task.number}", f"[{mark}]" if mark else "", join_lines(task.title)]))
 
 
