@@ -126,8 +126,6 @@ def test_a_restore_says_what_it_changed(own: Server) -> None:
 def test_hints_about_projects_name_tools_that_the_caller_may_use(
     own: Server, store: str, serve: Callable[..., Server]
 ) -> None:
-    assert refusal(own, "list_tasks", project="zzz")["hint"] == (
-        "Use catch_up to see what there is; add_project makes one."
-    )
+    assert refusal(own, "list_tasks", project="zzz")["hint"] == "There is default; add_project makes one."
     reader = serve("satchel", store, NEWEST, "--user", ANN, "--read-only")
-    assert refusal(reader, "list_tasks", project="zzz")["hint"] == "Use catch_up to see what there is."
+    assert refusal(reader, "list_tasks", project="zzz")["hint"] == "There is default."

@@ -24,6 +24,8 @@ alike               items whose name or title is like a reference
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too
+deleted_items       deleted items that a reference may mean
+deeds               what changes did to items, in a word
 history             the versions of an item, and the feed of changes
 diffs               versions as texts, and the difference between two
 restoring           makes an old version, or a deleted item, the newest
