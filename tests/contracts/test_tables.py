@@ -8,7 +8,7 @@ from satchel import errors
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Reply
 from satchel.contracts.satchel import failures
-from satchel.contracts.satchel.failures import AmbiguousTitle, TemplateFailed, UnknownName
+from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, TemplateFailed, UnknownName
 from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.contracts.schema import json_schema
 from satchel.model import Claim, Scope
@@ -60,6 +60,10 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
     errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
+    DeletedItem: [
+        DeletedItem(errors.NotFound("task", "#7", SCOPE), at="2026-11-17T12:00Z", by="ann", can_restore=can_restore)
+        for can_restore in (True, False)
+    ],
     AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
     UnknownName: [UnknownName(errors.NotFound("prompt", "7", SCOPE), ("8",))],
     TemplateFailed: [TemplateFailed("It cannot be filled in.", "Mend it.")],
