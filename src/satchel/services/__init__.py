@@ -24,9 +24,9 @@ alike               items whose name or title is like a reference
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too
-deleted_items       deleted items that a reference may mean
-deeds               what changes did to items, in a word
+deleted_items       deleted items whose name or title is like a reference
 history             the versions of an item, and the feed of changes
+deeds               what changes did, in a word
 diffs               versions as texts, and the difference between two
 restoring           makes an old version, or a deleted item, the newest
 undo                takes back what a user did last

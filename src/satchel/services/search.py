@@ -170,7 +170,7 @@ def _add_status(hit: Hit, number: int, statuses: dict[int, str]) -> Hit:
 def _search_literally(
     tx: Tx, scope: Scope, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
-    """Items with a text literally, in any case: prompts, then documents, the newest first; then tasks, open ones first."""
+    """Items with a text literally, in any case: prompts and documents, the newest first; then tasks, the open first."""
     folded = rules.fold_query(literal)
     wanted = query.offset + query.limit + 1
     project = projects.current(tx, scope).number
