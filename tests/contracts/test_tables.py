@@ -60,10 +60,6 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
     errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
-    DeletedItem: [
-        DeletedItem(errors.NotFound("task", "#7", SCOPE), at="2026-11-17T12:00Z", by="ann", can_restore=can_restore)
-        for can_restore in (True, False)
-    ],
     AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
     DeletedItem: [
         DeletedItem(errors.NotFound("prompt", "7", SCOPE), at="2026-11-17T09:00Z", by="ann", can_restore=True)
