@@ -78,7 +78,7 @@ def test_who_may_not_see_an_item_is_not_told_that_it_was_deleted(
 @pytest.mark.parametrize("item", ["Code Review", "CODE_review", "style guide", "Style_Guide", "WATER the-plants", "#1"])
 def test_a_deleted_item_comes_back_by_another_spelling(own: Server, item: str) -> None:
     fill(own)
-    assert read_rows(ok(own, "history", item=item), "version", "did")[0] == ("2", "deleted")
+    assert read_rows(ok(own, "history", item=item), "version", "did")[0] == (2, "deleted")
     assert ok(own, "restore", item=item)["restored"]["changed"] is True
 
 

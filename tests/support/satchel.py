@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 
 from satchel.contracts import load
+from satchel.services import deeds
 from satchel.storage.database import open_database
 from tests.support.http import HttpServer
 from tests.support.stdio import Server
@@ -105,20 +106,10 @@ def deleted(what: str, item: str, by: str = "satchel-tests 1") -> dict[str, Any]
     return {"code": "not_found", "message": message, "hint": "Use restore to bring it back.", "deleted": item}
 
 
-def read_rows(answer: dict[str, Any], *names: str) -> list[tuple[str, ...]]:
-    """Some facts of each row of `history`: kind, item, did, version and by."""
+def read_rows(answer: dict[str, Any], *names: str) -> list[tuple[Any, ...]]:
+    """Some members of each row of `history`; `did` is what the change did, in a word."""
     [entries] = [answer[member] for member in ("changes", "versions") if member in answer]
-    found = [re.fullmatch(_VERSION, entry) or re.fullmatch(_CHANGE, entry) for entry in entries]
-    facts = [one.groupdict() | ({"kind": "task"} if one["item"][:1] == "#" else {}) for one in found if one]
-    assert len(facts) == len(entries), entries
-    return [tuple(one[name] or "" for name in names) for one in facts]
-
-
-_VERSION = rf"v(?P<version>\d+) {MINUTE} (?P<did>\w+) by (?P<by>.*)(?P<item>)(?P<kind>)"
-_CHANGE = (
-    rf"{MINUTE} (?:(?P<kind>prompt|resource|project) )?(?P<item>#\d+|\S+)(?: .*)? (?P<did>\w+), v(?P<version>\d+), "
-    r"by (?P<by>.*)"
-)
+    return [tuple({"did": deeds.WORDS[entry["action"]], **entry}[name] for name in names) for entry in entries]
 
 
 def pages(client: Server, tool: str, key: str, **arguments: Any) -> list[list[Any]]:

@@ -94,8 +94,8 @@ def _list_changes(context: Context, args: History) -> Body:
     found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
     words = deeds.name_deeds(context.tx, context.scope, [entry.revision for entry in found])
     lines = [_format_change(entry, words[entry.revision.number], context.scope) for entry in found]
-    # As objects they would cost twice as much.
-    structured: dict[str, Any] = {"project": context.scope.project, "changes": [*lines]}
+    rows = [_describe_change(entry, words[entry.revision.number], context.scope) for entry in found]
+    structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
     if found and last is None:
         structured["since"] = encode_cursor("s", found[0].revision.number)
         lines.append(f"Later changes: since {structured['since']}")
@@ -134,11 +134,11 @@ def _list_versions(context: Context, reference: str, args: History) -> Body:
     item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
     lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
     words = deeds.name_deeds(context.tx, context.scope, found)
-    rows = [
+    lines += [
         f"v{one.version} {write_time(one)} {words[one.number]} by {name_author(one.author, context.scope)}"
         for one in found
     ]
-    lines += rows
+    rows = [_describe_version(one, words[one.number], context.scope) for one in found]
     return shared.reply_page(
         "versions",
         None,
@@ -193,6 +193,19 @@ def _find(context: Context, reference: str) -> FoundItem:
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _describe_change(entry: FeedEntry, did: str, scope: Scope) -> dict[str, Any]:
+    one = entry.revision
+    title = {"title": entry.title} if one.kind == "task" else {}
+    return {"kind": one.kind, "item": entry.key, **title, **_describe_version(one, did, scope)}
+
+
+def _describe_version(one: Revision, did: str, scope: Scope) -> dict[str, Any]:
+    """A revision; `did` says more than its action where it completed, cancelled or reopened a task."""
+    more = {} if did == deeds.WORDS[one.action] else {"did": did}
+    row = {"version": one.version, "at": write_time(one), "action": one.action, **more}
+    return {**row, "by": name_author(one.author, scope)}
 
 
 def _format_change(entry: FeedEntry, did: str, scope: Scope) -> str:
