@@ -80,7 +80,7 @@ def take_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes
 
 
 def release(tx: Tx, scope: Scope, number: int) -> Claim | None:
-    """End the claim of a task, whoever has it, because that agent may be gone; the claim, if there was one.
+    """End the claim of a task by any holder, because that agent may be gone; the claim, if there was one.
 
     Raises:
         NotFound: the user has no such task.

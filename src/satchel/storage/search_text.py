@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 
 MAX_INDEXED = 256 * 1024  # characters of a text
-MAX_WORD = 40  # characters; nobody types a longer one
+MAX_WORD = 40  # characters; longer words are not typed
 
 _LETTERS = r"[^\W_]+"
 # Compiled at their first use, because that takes 2 ms of a start.

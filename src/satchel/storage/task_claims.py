@@ -25,7 +25,7 @@ def active(tx: Tx, owner: str, tasks: Sequence[int]) -> dict[int, Claim]:
 
 
 def put(tx: Tx, owner: str, task: int, holder: Holder, until: str) -> Claim:
-    """Claim an owner's task, whoever held it, with the next fence."""
+    """Claim an owner's task, from any holder, with the next fence."""
     sql = f"""
         insert into task_claims (task, owner, holder, holder_key, until, fence)
         values (:task, :owner, :holder, :holder_key, :until, 1)

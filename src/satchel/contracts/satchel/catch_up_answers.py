@@ -123,7 +123,7 @@ def _list_notes(context: Context, since: Since) -> list[str]:
 
 
 def _tell_claims(context: Context, _since: Since) -> Part:
-    """The tasks that somebody works on."""
+    """The tasks that are claimed now."""
     if "list_tasks" not in context.tools:
         return {}, []
     here = context.scope.project
@@ -140,7 +140,7 @@ def _tell_claims(context: Context, _since: Since) -> Part:
 
 
 def _tell_ready(context: Context, _since: Since) -> Part:
-    """The most urgent tasks of the project that nobody holds, and how many more there are."""
+    """The most urgent tasks of the project that are not claimed, and how many more there are."""
     if "list_tasks" not in context.tools:
         return {}, []
     here = context.scope.project

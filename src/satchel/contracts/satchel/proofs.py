@@ -44,7 +44,7 @@ def settle(
 ) -> tuple[tuple[Argument, ...], list[str]]:
     """The arguments that a prompt gets, and notes about its template.
 
-    `declared` is None where nobody declared any: then they are taken from the template, unless the prompt `is_plain`.
+    `declared` is None where none were declared: then they are taken from the template, unless the prompt `is_plain`.
 
     Raises:
         WrongArgument: it has arguments, and its content is no template.
