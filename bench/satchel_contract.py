@@ -165,7 +165,9 @@ def cases_for(stored: list[texts.Sample], some: str) -> list[Case]:
 
 def go_on(store: str, folder: Path, cases: list[Case]) -> None:
     """Turn to the page where each case of a later one begins."""
-    client = Client([SATCHEL, "serve", "--database", store, "--user", USER], environment(folder / "cache"))
+    client = Client(
+        [SATCHEL, "serve", "--database", store, "--user", USER, "--project", "default"], environment(folder / "cache")
+    )
     for case in cases:
         for _ in range(case.skipped // 200):
             _, page = client.call(case.tool, {**case.arguments, "limit": 200})
@@ -175,7 +177,9 @@ def go_on(store: str, folder: Path, cases: list[Case]) -> None:
 
 def run(store: str, folder: Path, cases: list[Case], rounds: int) -> None:
     """Call every case once a round."""
-    client = Client([SATCHEL, "serve", "--database", store, "--user", USER], environment(folder / "cache"))
+    client = Client(
+        [SATCHEL, "serve", "--database", store, "--user", USER, "--project", "default"], environment(folder / "cache")
+    )
     for round in range(rounds + 3):
         for case in cases:
             taken, _ = client.call(case.tool, case.arguments)
