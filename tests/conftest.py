@@ -1,14 +1,12 @@
 """Fixtures for all tests: stores on both engines, and servers on them."""
 
 import os
-import random
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psycopg_pool.base
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -43,9 +41,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("satchel")
-
-# The threads of a pool draw random numbers at any time. Hypothesis must not attribute them to a test.
-psycopg_pool.base.random = random.Random().random  # type: ignore[attr-defined]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

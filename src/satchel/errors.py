@@ -22,7 +22,7 @@ SatchelError
 │   └── AnswerTooLarge   the answer would be larger than we send
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
-    │   ├── StoreConflict    the transaction was rolled back for the sake of another one: try again
+    │   ├── StoreConflict    rolled back for the sake of another call, or the connection was lost before the commit
     │   └── StoreGone        its file was removed or replaced: start again
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
 
@@ -255,7 +255,7 @@ class StoreFailed(StoreError):
 
 
 class StoreConflict(StoreFailed):
-    """The transaction was rolled back for the sake of another one; it can be tried again."""
+    """Nothing was done, because of another transaction or a lost connection; it can be tried again."""
 
 
 class StoreGone(StoreFailed):

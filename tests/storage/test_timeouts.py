@@ -107,22 +107,6 @@ def test_a_deadlock_is_a_conflict_for_one_and_nothing_for_the_other(postgres: Po
     database.close()
 
 
-def test_a_connection_lost_in_mid_transaction_is_no_conflict_for_nobody_knows_whether_it_was_done(
-    postgres: PostgresServer,
-) -> None:
-    store = postgres.fresh()
-    database = open_database(store)
-    with pytest.raises(StoreFailed) as failure, database.write() as tx:
-        [[pid]] = tx.all("select pg_backend_pid()")
-        with psycopg.connect(store) as operator:
-            operator.execute("select pg_terminate_backend(%s)", [pid])
-        tx.run("insert into settings values ('a', 'b')")
-    assert type(failure.value) is StoreFailed
-    with database.write() as tx:
-        assert tx.all("select * from settings") == []
-    database.close()
-
-
 def test_connections_that_the_server_closed_are_given_to_nobody(postgres: PostgresServer) -> None:
     store = postgres.fresh()
     database = open_database(store)

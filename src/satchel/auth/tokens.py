@@ -86,12 +86,10 @@ def identify(database: Database, secret: str) -> Identity:
     """
     if not _SECRET.fullmatch(secret):
         raise Unauthorized("the token is unknown")
-    with database.read() as tx:
-        token = rows.by_hash(tx, _hash(secret))
-        now = tx.now
+    token = database.look_up(lambda tx: rows.by_hash(tx, _hash(secret)))
     if token is None:
         raise Unauthorized("the token is unknown")
-    state = token.state(now)
+    state = token.state(clock.now())
     if state != "active":
         raise Unauthorized("the token was revoked" if state == "revoked" else "the token has expired")
     return Identity(user=token.owner, projects=token.projects, is_read_only=token.is_read_only, token=token.id)

@@ -40,7 +40,7 @@ from satchel.protocol import (
 )
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
-from satchel.storage.database import Database, Tx
+from satchel.storage.database import WAIT, Database, Tx
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
@@ -258,11 +258,13 @@ class Runner:
     ) -> Result:
         """Run something in one transaction and commit it; try again if another writer caused a rollback.
 
-        What it leaves for later is done without a transaction.
+        What it leaves for later is done without a transaction. All tries have one deadline, so that a client does not
+        wait longer for a database that is away because it goes away again.
         """
+        deadline = time.monotonic() + WAIT
         for attempt in range(1, _TRIES + 1):
             try:
-                with self._open(begin(), writes=writes) as context:
+                with self._open(begin(), deadline, writes=writes) as context:
                     value = run(context)
                 result = finish(value) if isinstance(value, Later) else value
                 self._follow_up(context)
@@ -273,11 +275,12 @@ class Runner:
         raise AssertionError("the last try returns or raises")
 
     @contextmanager
-    def _open(self, start: Context, *, writes: bool) -> Iterator[Context]:
+    def _open(self, start: Context, deadline: float | None = None, *, writes: bool) -> Iterator[Context]:
         if self._database is None:
             yield start
             return
-        with self._database.write(start.scope) if writes else self._database.read(start.scope) as tx:
+        begin = self._database.write if writes else self._database.read
+        with begin(start.scope, deadline) as tx:
             yield replace(start, tx=tx, followups=[])
 
     def _follow_up(self, context: Context) -> None:

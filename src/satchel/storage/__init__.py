@@ -6,6 +6,8 @@ write_lock          the fair queue of writers to a SQLite file
 sqlite_watch        announces changes in a SQLite file
 backup              copies a SQLite file while it is in use
 postgres            the shared engine
+postgres_connect    addresses, connections and poolers of PostgreSQL
+postgres_pool       the connections that a process keeps
 postgres_schema     migration and grants on a PostgreSQL server
 postgres_watch      announces changes on a PostgreSQL server
 changes             the encoding of changes between processes

@@ -7,7 +7,7 @@ must do differently is a method here that each of them fills in.
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -18,6 +18,9 @@ from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, 
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
+Found = TypeVar("Found")
+
+WAIT = 10.0  # seconds that a call waits for a connection to the database, over all its tries
 
 # What to do about a statement that the database refuses, because tables or columns are missing.
 ALTERED = "Another program changed the store: restore a backup of it"
@@ -177,16 +180,26 @@ class Database:
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()
 
-    def read(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
+    def read(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
         """A read-only transaction that sees one snapshot.
 
-        Where the database has row-level security, it shows the tasks of the scope's user and the scope's projects.
+        Where the database has row-level security, it shows the tasks of the scope's user and the scope's projects. A
+        server that is away is waited for until the deadline, a time of `time.monotonic()`; without one for `WAIT`.
         """
         raise NotImplementedError
 
-    def write(self, scope: Scope | None = None) -> AbstractContextManager[Tx]:
-        """A transaction that may write; it commits when the block ends, and rolls back when the block raises."""
+    def write(self, scope: Scope | None = None, deadline: float | None = None) -> AbstractContextManager[Tx]:
+        """A transaction that may write; it commits when the block ends, and rolls back when the block raises.
+
+        Raises:
+            StoreConflict: it was rolled back, or the connection was lost before the commit: nothing was done.
+        """
         raise NotImplementedError
+
+    def look_up(self, find: Callable[[Tx], Found]) -> Found:
+        """What one statement finds, such as a token, even while calls keep all other connections busy."""
+        with self.read() as tx:
+            return find(tx)
 
     def watch(self, listen: Listener) -> None:
         """From now on, pass every change that any process commits to `listen`, within a second, in another thread."""
@@ -225,8 +238,10 @@ def patch_values(patch: Struct) -> dict[str, Any]:
     return given | {name: None if value is UNSET else value for name, value in fields.items()}
 
 
-def open_database(where: str) -> Database:
+def open_database(where: str, direct: str | None = None) -> Database:
     """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
+
+    Where a pooler stands before PostgreSQL and shares sessions, `direct` is the address of the server itself.
 
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
@@ -234,7 +249,7 @@ def open_database(where: str) -> Database:
     if is_postgres(where):
         from satchel.storage.postgres import PostgresDatabase
 
-        return PostgresDatabase(where)
+        return PostgresDatabase(where, direct)
     from satchel.storage.sqlite import SqliteDatabase
 
     return SqliteDatabase(where)

@@ -1,18 +1,15 @@
-"""The shared engine: PostgreSQL through psycopg and its pool. Imported only where a store is on PostgreSQL."""
+"""The shared engine: PostgreSQL through psycopg. Imported only where a store is on PostgreSQL."""
 
-import os
 import re
-import select
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache, partial
 from typing import Any
-from urllib.parse import urlsplit
 
 try:
     import psycopg
-    from psycopg_pool import ConnectionPool
 except ImportError as error:
     from satchel.errors import StoreUnusable
 
@@ -23,26 +20,69 @@ except ImportError as error:
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema, search_postgres
-from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
+from satchel.storage.database import (
+    ALTERED,
+    NEWEST,
+    WAIT,
+    Cutoffs,
+    Database,
+    Found,
+    Listener,
+    Row,
+    Tx,
+    Violation,
+    WordList,
+)
+from satchel.storage.postgres_connect import SET, Address
+from satchel.storage.postgres_connect import operators_connection as operators_connection
+from satchel.storage.postgres_pool import Pool, is_readable
 from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
-_CONNECTIONS = 10  # of a process
+# Connections of a process, made when they are needed. Reads have their own: writes that wait for a synchronous standby
+# keep no reader waiting. So have look-ups of tokens and of the schema, which every call and every probe begins with.
+READ_CONNECTIONS = 10
+WRITE_CONNECTIONS = 8
+LOOK_UP_CONNECTIONS = 2
+
+_PROBE_WAIT = 2.0  # seconds that a probe of the schema waits for a connection
+_CANCEL_TIMEOUT = 2.0  # seconds for telling the server that a query is to be cancelled
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 
-# A server that disappears without closing its connections is noticed in half a minute.
-_ALIVE: dict[str, Any] = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
+# What a server says to a connection that is of no more use: it shuts down, is no longer the primary, or has changed the
+# columns of a prepared statement. The transaction is rolled back, and can be run again on another connection.
+_OF_NO_USE = (
+    psycopg.errors.AdminShutdown,
+    psycopg.errors.CrashShutdown,
+    psycopg.errors.CannotConnectNow,
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.FeatureNotSupported,
+)
 
 
 class PostgresTx(Tx):
-    """A transaction on one connection of the pool."""
+    """A transaction on one connection of a pool."""
 
     def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
         self._connection = connection
         self._has_row_security = has_row_security
+        self._is_over = False
+        self._cancelling = threading.Lock()  # held while a query is cancelled, and while the transaction ends
+
+    def cancel(self) -> None:
+        """End the query that runs now, from another thread; it fails. A write goes on: its commit may be under way."""
+        with self._cancelling:
+            if not self._is_over and not self.writes:
+                with suppress(psycopg.Error):
+                    self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
+
+    def end(self) -> None:
+        """From now on nothing is cancelled: the connection goes to another caller."""
+        with self._cancelling:
+            self._is_over = True
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        with _translate_errors():
+        with _translate_errors(self._connection):
             cursor = self._connection.execute(_to_psycopg(sql), values)
             return cursor.fetchall() if cursor.description else []
 
@@ -58,7 +98,7 @@ class PostgresTx(Tx):
         return None
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
-        with _translate_errors(), self._connection.cursor() as cursor:
+        with _translate_errors(self._connection), self._connection.cursor() as cursor:
             cursor.executemany(_to_psycopg(sql), rows)
 
     def is_task(self, id: str) -> bool:
@@ -92,7 +132,7 @@ class PostgresTx(Tx):
             "limit": limit,
             "offset": min(offset, _LARGEST),
         }
-        with _translate_errors():
+        with _translate_errors(self._connection):
             # Not prepared: the plan depends on how common the text is.
             row = self._connection.execute(_to_psycopg(sql), values, prepare=False).fetchone()
         return (row[1], row[0]) if row else ([], 0)
@@ -142,12 +182,11 @@ class PostgresDatabase(Database):
 
     is_shared = True
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self, address: str, direct: str | None = None) -> None:
+        self._address = Address(address, direct)
         self._watchers: list[changes.Watcher] = []
-        self._probe_lock = threading.Lock()
-        self._probe: psycopg.Connection[Row] | None = None  # the connection that `schema` uses
-        with operators_connection(address) as (connection, name):
+        with operators_connection(self._address) as (connection, name):
+            self._address.check_pooler(connection)
             _check_encoding(connection, name)
             postgres_schema.migrate(connection, name, PostgresTx)
             row = connection.execute("select row_security_active('tasks')").fetchone()
@@ -155,42 +194,62 @@ class PostgresDatabase(Database):
             if self.has_row_security:
                 postgres_schema.check_grants(connection, name)
             connection.execute("select name from projects limit 1")
-        self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
-            address,
-            min_size=1,
-            max_size=_CONNECTIONS,
-            timeout=10,
-            kwargs=_ALIVE | {"options": _with_timeouts(address)},
-            check=_check,
-            open=True,
-        )
+        self._reads = Pool(self._connect_to_read, READ_CONNECTIONS, "reads")
+        self._writes = Pool(self._address.connect, WRITE_CONNECTIONS, "writes")
+        self._look_ups = Pool(partial(self._address.connect, autocommit=True), LOOK_UP_CONNECTIONS, "look-ups")
 
     @contextmanager
-    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
-        with _translate_errors(), self._pool.connection() as connection:
-            # Count and page come from one snapshot.
-            _prepare(connection, psycopg.IsolationLevel.REPEATABLE_READ, is_read_only=True)
-            self._set_visibility(connection, scope)
-            yield self._open_tx(connection, scope)
+    def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
+        with self._reads.lend(_deadline(deadline)) as connection:
+            tx = self._begin(connection, scope)
+            try:
+                yield tx
+            finally:
+                tx.end()
+            with suppress(psycopg.Error):  # all is read by now
+                connection.commit()  # not a rollback, after which psycopg would prepare every statement again
 
     @contextmanager
-    def write(self, scope: Scope | None = None) -> Iterator[Tx]:
-        with _translate_errors(), self._pool.connection() as connection:
-            _prepare(connection, None, is_read_only=False)
-            self._set_visibility(connection, scope)
-            tx = self._open_tx(connection, scope)
+    def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
+        with self._writes.lend(_deadline(deadline)) as connection:
+            tx = self._begin(connection, scope)
             tx.writes = True
             yield tx
             tx.announce_changes()
+            _commit(connection)
 
-    def _open_tx(self, connection: psycopg.Connection[Row], scope: Scope | None) -> PostgresTx:
+    def look_up(self, find: Callable[[Tx], Found], wait: float = WAIT) -> Found:
+        deadline = time.monotonic() + wait
+        while True:
+            try:
+                with self._look_ups.lend(deadline) as connection, _translate_errors(connection):
+                    if not self._address.is_pooled:
+                        return find(PostgresTx(connection))
+                    with connection.transaction():  # which the timeouts are set for
+                        return find(self._begin(connection, None))
+            except StoreConflict:
+                if time.monotonic() >= deadline:
+                    raise
+
+    def _begin(self, connection: psycopg.Connection[Row], scope: Scope | None) -> PostgresTx:
+        """A transaction with what row-level security shows in it, and behind a pooler with its timeouts.
+
+        All of them end with the transaction, because connections are shared.
+        """
+        settings = dict(self._address.timeouts) if self._address.is_pooled else {}
+        if self.has_row_security:
+            settings["satchel.user"] = scope.user if scope is not None and scope.user is not None else ""
+            settings["satchel.projects"] = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
+        if settings:
+            with _translate_errors(connection):
+                connection.execute(SET, [True, list(settings), list(settings.values())])
         tx = PostgresTx(connection, has_row_security=self.has_row_security)
         tx.scope, tx.retention = scope or tx.scope, self.retention
         return tx
 
     def watch(self, listen: Listener) -> None:
         with _translate_errors():
-            self._watchers.append(PostgresWatcher(self._connect_to_listen, listen))
+            self._watchers.append(PostgresWatcher(self._address.connect_directly, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         values = {"history": cutoffs.history, "versions": cutoffs.versions, "trash": cutoffs.trash}
@@ -215,95 +274,47 @@ class PostgresDatabase(Database):
 
     @property
     def schema(self) -> int:
-        # On a separate connection: a busy pool does not mean that the database is gone.
-        with self._probe_lock, _translate_errors():
-            row = self._connect_probe().execute("select max(version) from satchel_schema").fetchone()
+        row = self.look_up(lambda tx: tx.one("select max(version) from satchel_schema"), _PROBE_WAIT)
         return int(row[0]) if row else 0
 
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        if self._probe is not None:
-            self._probe.close()
-        self._pool.close(timeout=0.5)
+        for pool in (self._reads, self._writes, self._look_ups):
+            pool.close()
 
-    def _set_visibility(self, connection: psycopg.Connection[Row], scope: Scope | None) -> None:
-        """Set what row-level security shows, for this transaction only, because connections are shared."""
-        if not self.has_row_security:
-            return
-        user = scope.user if scope is not None and scope.user is not None else ""
-        projects = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
-        sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
-        connection.execute(sql, [user, projects])
-
-    def _connect_probe(self) -> psycopg.Connection[Row]:
-        """The connection of the last probe, if it still works, or a new one."""
-        if self._probe is not None:
-            try:
-                _check(self._probe)
-                return self._probe
-            except psycopg.Error:
-                self._probe.close()
-        options = _with_timeouts(self._address)
-        self._probe = psycopg.connect(self._address, connect_timeout=10, autocommit=True, options=options, **_ALIVE)
-        return self._probe
-
-    def _connect_to_listen(self) -> psycopg.Connection[Any]:
-        # Without the pool's timeouts: a connection that listens is idle most of the time.
-        return psycopg.connect(self._address, connect_timeout=10, autocommit=True, **_ALIVE)
+    def _connect_to_read(self) -> psycopg.Connection[Row]:
+        connection = self._address.connect()
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # count and page come from one snapshot
+        connection.read_only = True
+        return connection
 
 
-def _check(connection: psycopg.Connection[Any]) -> None:
-    """Check that a connection still works. One that the server closed has something to read; others cost no query."""
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    if poll.poll(0):
-        ConnectionPool.check_connection(connection)  # it may also be only a notice
+def _deadline(given: float | None) -> float:
+    return time.monotonic() + WAIT if given is None else given
 
 
-def _prepare(
-    connection: psycopg.Connection[Any], isolation: psycopg.IsolationLevel | None, *, is_read_only: bool
-) -> None:
-    """Set the properties of the next transaction, where the last one on this connection had others."""
-    if connection.isolation_level is not isolation:
-        connection.isolation_level = isolation
-    if connection.read_only is not is_read_only:
-        connection.read_only = is_read_only
-
-
-@contextmanager
-def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
-    """One transaction for maintenance, without timeouts, and the store's name without password.
+def _commit(connection: psycopg.Connection[Any]) -> None:
+    """Commit.
 
     Raises:
-        StoreUnusable: the server is out of reach, or refuses us.
+        StoreConflict: the connection was lost before, so that nothing was done.
+        StoreFailed: it was lost meanwhile.
     """
-    try:
-        psycopg.conninfo.conninfo_to_dict(address)
-    except psycopg.ProgrammingError:
-        # The message of psycopg may quote the password.
-        raise StoreUnusable(
-            "this PostgreSQL address cannot be read. One looks like postgresql://user:password@host/database, with "
-            "special characters percent-encoded."
-        ) from None
-    name = _without_password(address)
-    try:
-        with psycopg.connect(address, connect_timeout=10) as connection:
-            # Regardless of the role's default: after waiting for another process to migrate, we must see what it did.
-            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            yield connection, name
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreUnusable(
-            f"this role may not use the store {name}: {str(error).strip()}. Run `satchel database migrate --role NAME` "
-            "as the owner."
-        ) from error
-    except psycopg.ProgrammingError as error:  # a table or a column is missing
-        raise StoreUnusable(f"cannot open the store {name}: {str(error).strip()}. {ALTERED}.") from error
-    except psycopg.Error as error:
-        raise StoreUnusable(
-            f"cannot open the store {name}: {str(error).strip()}. Check that the server runs, and that the database is "
-            "there."
-        ) from error
+    if is_readable(connection):
+        connection.close()
+        raise StoreConflict("the connection to the database was lost before the commit; nothing was done")
+    with _translate_errors():
+        try:
+            connection.commit()
+        except psycopg.OperationalError as error:
+            if not connection.closed and not isinstance(error, _OF_NO_USE):
+                raise
+            connection.close()
+            raise StoreFailed(
+                "the connection to the database was lost during the commit, so that it is not known whether the call "
+                f"was carried out. Look before it is repeated. ({str(error).strip()})"
+            ) from error
 
 
 def _check_encoding(connection: psycopg.Connection[Any], name: str) -> None:
@@ -313,14 +324,6 @@ def _check_encoding(connection: psycopg.Connection[Any], name: str) -> None:
             f"the database {name} is encoded in {encoding}, and Satchel's texts need UTF8. Make another one: "
             "create database satchel encoding 'UTF8' template template0"
         )
-
-
-def _with_timeouts(address: str) -> str:
-    """Options of a connection with timeouts for statements, locks and idle transactions."""
-    # The operator's options come last and win. libpq ignores PGOPTIONS where options are given, so we add it ourselves.
-    given = psycopg.conninfo.conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
-    ours = "-c statement_timeout=20s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
-    return f"{ours} {given}".strip()
 
 
 def _split(announced: list[StoreChange]) -> list[str]:
@@ -337,7 +340,8 @@ def _split(announced: list[StoreChange]) -> list[str]:
 
 
 @contextmanager
-def _translate_errors() -> Iterator[None]:
+def _translate_errors(connection: psycopg.Connection[Any] | None = None) -> Iterator[None]:
+    """Turn errors of psycopg into ours. With a connection: of a statement on it, which is not a commit."""
     try:
         yield
     except psycopg.errors.UniqueViolation as error:
@@ -346,23 +350,24 @@ def _translate_errors() -> Iterator[None]:
         raise Violation("foreign key") from error
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(f"{error}. Run `satchel database migrate --role NAME` as the owner") from error
-    except psycopg.ProgrammingError as error:  # a table or a column is missing
-        raise StoreFailed(f"{error}. {ALTERED}") from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
         raise StoreConflict(str(error)) from error
     except psycopg.Error as error:
+        if connection is not None and _is_lost(connection, error):
+            connection.close()
+            raise StoreConflict(f"the connection to the database was lost; nothing was done ({error})") from error
+        if isinstance(error, psycopg.ProgrammingError):  # a table or a column is missing
+            raise StoreFailed(f"{error}. {ALTERED}") from error
         raise StoreFailed(str(error)) from error
+
+
+def _is_lost(connection: psycopg.Connection[Any], error: psycopg.Error) -> bool:
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return not connection.read_only  # else it is our own rule for reads
+    return connection.closed or isinstance(error, _OF_NO_USE)
 
 
 @lru_cache(maxsize=512)
 def _to_psycopg(sql: str) -> bytes:
     text = sql.replace("%", "%%").replace("instr(", "strpos(")
     return re.sub(r"(?<!:):(\w+)", r"%(\1)s", text).encode()
-
-
-def _without_password(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        return f"postgresql://{parts.hostname or ''}{parts.path}"
-    except ValueError:
-        return "postgresql://…"

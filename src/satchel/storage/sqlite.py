@@ -175,7 +175,7 @@ class SqliteDatabase(Database):
             ) from error
 
     @contextmanager
-    def read(self, scope: Scope | None = None) -> Iterator[Tx]:
+    def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
         if time.monotonic() >= self._next_check:
             self._check_file()
         connection = self._take_reader()
@@ -200,7 +200,7 @@ class SqliteDatabase(Database):
         return connection
 
     @contextmanager
-    def write(self, scope: Scope | None = None) -> Iterator[Tx]:
+    def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
         with self._write_lock.hold():
             self._check_file()
             with _translate_errors():

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from multiprocessing import connection, parent_process
@@ -14,6 +15,7 @@ from typing import Any
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
@@ -21,6 +23,8 @@ from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
+
+_PAUSES = (1.0, 2.0, 5.0)  # seconds before a worker that could not start is tried again; the last one from then on
 
 
 def run(
@@ -65,11 +69,65 @@ def run(
         supervisor = _Supervisor(config, sockets=[listening])
         greet()
         supervisor.run()
-    return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+    return 1 if supervisor.has_failed else 0
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's supervisor, which refuses connections while the workers shut down."""
+    """uvicorn's supervisor, which refuses connections while the workers shut down.
+
+    Once a worker has served, one that cannot start (the database is away, or a newer Satchel has migrated it) is tried
+    again after a pause, and the others go on. Where none could ever start, the server ends.
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self.has_failed = False  # no worker could start
+        self._has_served = False
+        self._paused: dict[Process, float] = {}  # workers that could not start, and when they are tried again
+        self._failures: dict[int, int] = {}  # by place: how often in a row
+
+    def keep_subprocess_alive(self) -> None:
+        for place, process in enumerate(self.processes):
+            if self.should_exit.is_set():
+                return
+            if process in self._paused:
+                if self._has_served and time.monotonic() >= self._paused[process]:
+                    del self._paused[process]
+                    self._start(place)
+            elif process.is_alive(self.config.timeout_worker_healthcheck):
+                self._note_start(place, process)
+            else:
+                self._bury(place, process)
+        if not self._has_served and len(self._paused) == len(self.processes):
+            self.has_failed = True
+            self.should_exit.set()
+
+    def _start(self, place: int) -> None:
+        self.processes[place] = Process(self.config, self.sockets)
+        self.processes[place].start()
+
+    def _note_start(self, place: int, process: Process) -> None:
+        """Remember that a worker serves, once it does."""
+        is_known = self._has_served and place not in self._failures
+        if not is_known and process.is_ready(self.config.timeout_worker_healthcheck):
+            self._has_served = True
+            if self._failures.pop(place, 0):
+                log(f"worker {process.pid} serves again")
+
+    def _bury(self, place: int, process: Process) -> None:
+        """Replace a worker that ended or hangs: at once, or after a pause where it could not start."""
+        process.kill()
+        process.join()
+        if process.exitcode != STARTUP_FAILURE:
+            log(f"Child process [{process.pid}] died")
+            self._start(place)
+            return
+        failures = self._failures.get(place, 0)
+        pause = _PAUSES[min(failures, len(_PAUSES) - 1)]
+        self._failures[place] = failures + 1
+        self._paused[process] = time.monotonic() + pause
+        if self._has_served and not failures:
+            log(f"worker {process.pid} could not start; the others go on, and it is tried again every few seconds")
 
     def terminate_all(self) -> None:
         for listening in self.sockets:

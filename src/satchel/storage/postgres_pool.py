@@ -1,0 +1,139 @@
+"""The connections of a process to a PostgreSQL server: a bounded number, each lent to one caller at a time.
+
+There is no thread in the background. A caller that finds no connection makes one, and goes on trying until its own
+deadline: so a server that was away is found again at once, however long it was away.
+"""
+
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from satchel.errors import StoreFailed
+
+Connection = psycopg.Connection[Any]
+
+_PAUSE = 0.2  # seconds between two attempts to connect
+_LONGEST_IDLE = 600.0  # seconds; a connection that nobody needed for so long is closed
+
+
+class Pool:
+    """Connections that are lent in the order in which callers asked."""
+
+    def __init__(self, connect: Callable[[], Connection], size: int, purpose: str) -> None:
+        self._connect = connect
+        self._size = size
+        self._purpose = purpose  # in the plural, for messages
+        self._lock = threading.Lock()
+        self._free = size  # how many more may be lent now
+        self._waiting: deque[threading.Event] = deque()  # callers, the first in the front
+        self._idle: list[tuple[float, Connection]] = []  # with the time since when; the last used at the end
+        self._is_closed = False
+
+    @contextmanager
+    def lend(self, deadline: float) -> Iterator[Connection]:
+        """A connection that is not in a transaction; what is open on it at the end is rolled back.
+
+        Raises:
+            StoreFailed: there was none until the deadline, a time of `time.monotonic()`.
+        """
+        self._enter(deadline)
+        try:
+            connection = self._take(deadline)
+            try:
+                yield connection
+            finally:
+                self._put(connection)
+        finally:
+            self._leave()
+
+    def close(self) -> None:
+        """Close the connections that are idle now, and the others when they come back."""
+        self._is_closed = True
+        self._drop_idle()
+
+    def _enter(self, deadline: float) -> None:
+        """Wait until one more connection may be lent, behind all who wait already."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn = threading.Event()
+            self._waiting.append(turn)
+        has_turn = False
+        try:
+            has_turn = turn.wait(max(0.0, deadline - time.monotonic()))
+        finally:
+            if not has_turn:
+                with self._lock:
+                    is_late = turn.is_set()  # given to us just now
+                    if not is_late:
+                        self._waiting.remove(turn)
+                if is_late:
+                    self._leave()
+        if not has_turn:
+            raise StoreFailed(f"all {self._size} connections for {self._purpose} were busy for too long. Try again")
+
+    def _leave(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
+    def _take(self, deadline: float) -> Connection:
+        """A connection that works: an idle one, or else a new one."""
+        while (connection := self._pop_idle()) is not None:
+            if not is_readable(connection):
+                return connection
+            connection.close()
+        while True:
+            try:
+                return self._connect()
+            except psycopg.OperationalError as error:
+                if self._is_closed or time.monotonic() + _PAUSE > deadline:
+                    raise StoreFailed(f"cannot connect to the database: {str(error).strip()}") from error
+                time.sleep(_PAUSE)
+
+    def _put(self, connection: Connection) -> None:
+        if not connection.closed and connection.pgconn.transaction_status != TransactionStatus.IDLE:
+            with suppress(psycopg.Error):
+                connection.rollback()
+        if connection.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+            # Lost, and so perhaps are the others: a host that vanished closes none of them.
+            connection.close()
+            self._drop_idle()
+            return
+        now = time.monotonic()
+        with self._lock:
+            self._idle.append((now, connection))
+            is_due = self._idle[0][0] < now - _LONGEST_IDLE
+            oldest = self._idle.pop(0)[1] if is_due else None
+        if oldest is not None:
+            oldest.close()
+        if self._is_closed:
+            self._drop_idle()
+
+    def _pop_idle(self) -> Connection | None:
+        with self._lock:
+            return self._idle.pop()[1] if self._idle else None
+
+    def _drop_idle(self) -> None:
+        while (connection := self._pop_idle()) is not None:
+            connection.close()
+
+
+def is_readable(connection: Connection) -> bool:
+    """Whether the server sent something unasked, which nearly always means that it closed the connection.
+
+    It costs no query. A notice is not worth telling apart: a connection that is not used for it is soon replaced.
+    """
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
