@@ -39,6 +39,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The settings of one Satchel process."""
 
     database: str  # a file path or a postgresql:// address
+    database_direct: str | None = None  # the same PostgreSQL server without a pooler
     project: str = DEFAULT_PROJECT
     why_project: str | None = None  # which setting named the project; None for the default
     contract: str = DEFAULT_CONTRACT
@@ -78,6 +79,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
     project_source = found["project"][1]
     return Settings(
         database=values["database"] or os.path.join(home, DEFAULT_STORE),
+        database_direct=values["database_direct"],
         project=values["project"],
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
         contract=values["contract"],

@@ -99,6 +99,11 @@ SETTINGS = (
         default_note="satchel.db in the data folder",
     ),
     Setting(
+        "database_direct",
+        "URL",
+        "Where --database leads to a PostgreSQL pooler in transaction mode: the address of the server itself",
+    ),
+    Setting(
         "libraries",
         "DIR",
         "A folder of libraries",

@@ -25,7 +25,7 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
         CannotStart: the store cannot be used, or has no such project.
     """
     try:
-        database = open_database(settings.database)
+        database = open_database(settings.database, settings.database_direct)
         database.retention = settings.retention
     except StoreUnusable as error:
         raise CannotStart(str(error), 1) from error

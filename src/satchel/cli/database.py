@@ -47,7 +47,7 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
         raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave --role out.")
     is_new = not is_postgres(where) and not (os.path.exists(where) and os.path.getsize(where))
     before = 0 if is_new else read_status(where).schema
-    open_database(where).close()
+    open_database(where, config.load({}).database_direct).close()
     notes = []
     if role is not None:
         from satchel.storage import postgres_schema

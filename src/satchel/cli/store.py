@@ -137,7 +137,7 @@ class _Wants:
 def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> Iterator[Session]:
     with report_errors(as_json=as_json):
         settings = config.load(flags)
-        opened = open_database(settings.database)
+        opened = open_database(settings.database, settings.database_direct)
         opened.retention = settings.retention
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:

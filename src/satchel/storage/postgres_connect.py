@@ -159,6 +159,7 @@ def operators_connection(address: str | Address) -> Iterator[tuple[Connection, s
 def _is_behind_pooler(connection: Connection) -> bool:
     """Whether the process that serves us is not the one that greeted us: poolers make up the key for cancelling."""
     row = connection.execute("select pg_backend_pid()").fetchone()
+    connection.commit()  # it may hold the only session that the pooler has
     return row != (connection.info.backend_pid,)
 
 

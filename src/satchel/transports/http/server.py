@@ -24,7 +24,7 @@ from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
 
-_PAUSES = (1.0, 2.0, 5.0)  # seconds before a worker that could not start is tried again; the last one from then on
+_PAUSES = (1.0, 2.0, 3.0)  # seconds before a worker that could not start is tried again; the last one from then on
 
 
 def run(
@@ -94,10 +94,12 @@ class _Supervisor(Multiprocess):
                 if self._has_served and time.monotonic() >= self._paused[process]:
                     del self._paused[process]
                     self._start(place)
-            elif process.is_alive(self.config.timeout_worker_healthcheck):
-                self._note_start(place, process)
-            else:
+            elif (has_started := _ping(process, self.config.timeout_worker_healthcheck)) is None:
                 self._bury(place, process)
+            elif has_started:
+                self._has_served = True
+                if self._failures.pop(place, 0):
+                    log(f"worker {process.pid} serves again")
         if not self._has_served and len(self._paused) == len(self.processes):
             self.has_failed = True
             self.should_exit.set()
@@ -106,20 +108,13 @@ class _Supervisor(Multiprocess):
         self.processes[place] = Process(self.config, self.sockets)
         self.processes[place].start()
 
-    def _note_start(self, place: int, process: Process) -> None:
-        """Remember that a worker serves, once it does."""
-        is_known = self._has_served and place not in self._failures
-        if not is_known and process.is_ready(self.config.timeout_worker_healthcheck):
-            self._has_served = True
-            if self._failures.pop(place, 0):
-                log(f"worker {process.pid} serves again")
-
     def _bury(self, place: int, process: Process) -> None:
         """Replace a worker that ended or hangs: at once, or after a pause where it could not start."""
         process.kill()
         process.join()
         if process.exitcode != STARTUP_FAILURE:
             log(f"Child process [{process.pid}] died")
+            self._has_served = True  # it was ended from outside, perhaps before we looked
             self._start(place)
             return
         failures = self._failures.get(place, 0)
@@ -133,6 +128,19 @@ class _Supervisor(Multiprocess):
         for listening in self.sockets:
             listening.close()
         super().terminate_all()
+
+
+def _ping(process: Process, timeout: float) -> bool | None:
+    """Whether a worker has started to serve; None where it ended, or does not answer in time.
+
+    uvicorn's own ping waits for the whole time where the worker ends meanwhile, and for no other worker's end.
+    """
+    try:
+        process.parent_conn.send(b"ping")
+        ready = connection.wait([process.parent_conn, process.process.sentinel], timeout)
+        return bool(process.parent_conn.recv()) if process.parent_conn in ready else None
+    except (OSError, EOFError):
+        return None
 
 
 def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Guard:

@@ -1,0 +1,150 @@
+"""PgBouncer before PostgreSQL: in transaction mode with the settings for it, and refused at the start without them."""
+
+import json
+import threading
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from satchel.errors import StoreUnusable
+from satchel.services import projects
+from satchel.storage.changes import EVERYTHING
+from satchel.storage.database import Database, open_database
+from tests.support.pooler import PgBouncer, find_pgbouncer
+from tests.support.postgres import PostgresServer
+from tests.support.process import PATIENCE, eventually
+from tests.support.soak import amount
+from tests.support.web import JSON, WebServer
+
+if find_pgbouncer() is None:
+    warnings.warn("THERE IS NO PGBOUNCER: poolers are not tested. tools/pgbouncer installs it.", stacklevel=1)
+    pytest.skip("there is no pgbouncer; tools/pgbouncer installs it", allow_module_level=True)
+
+CALLS = amount(300, 10_000)
+
+
+@pytest.fixture(scope="module")
+def pooler(postgres: PostgresServer) -> Iterator[PgBouncer]:
+    with PgBouncer(postgres, "transaction") as running:
+        yield running
+
+
+@pytest.fixture
+def name(postgres: PostgresServer) -> str:
+    """The name of a database with our schema."""
+    name = postgres.create()
+    open_database(postgres.url(name)).close()
+    return name
+
+
+@pytest.fixture
+def pooled(postgres: PostgresServer, pooler: PgBouncer, name: str) -> Iterator[Database]:
+    database = open_database(pooler.url(name), postgres.url(name))
+    yield database
+    database.close()
+
+
+# -- refused at the start ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_pooler_that_shares_sessions_is_refused_unless_it_is_said_to_be_one(
+    postgres: PostgresServer, name: str, size: int
+) -> None:
+    with PgBouncer(postgres, "transaction", size) as pooler:
+        with pytest.raises(StoreUnusable, match=r"pooler that shares sessions.*--database-direct.*pool sessions"):
+            open_database(pooler.url(name))
+        with pytest.raises(StoreUnusable, match=r"--database-direct is behind a connection pooler"):
+            open_database(pooler.url(name), pooler.url(name))
+
+
+def test_a_direct_address_of_another_database_is_refused(
+    postgres: PostgresServer, pooler: PgBouncer, name: str
+) -> None:
+    with pytest.raises(StoreUnusable, match="reach different databases"):
+        open_database(pooler.url(name), postgres.fresh())
+
+
+def test_a_pooler_that_shares_sessions_between_statements_is_refused(postgres: PostgresServer, name: str) -> None:
+    with PgBouncer(postgres, "statement") as pooler, pytest.raises(StoreUnusable, match="statement pooling"):
+        open_database(pooler.url(name), postgres.url(name))
+
+
+def test_a_pooler_of_sessions_needs_no_other_address(postgres: PostgresServer, name: str) -> None:
+    with PgBouncer(postgres, "session", 12) as pooler:
+        database = open_database(pooler.url(name))
+        heard = threading.Event()
+        database.watch(lambda _: heard.set())
+        for _ in range(8):
+            with database.read() as tx:
+                assert tx.one("select current_setting('statement_timeout')") == ("20s",)
+        _add_project(database)
+        assert heard.wait(PATIENCE)
+        database.close()
+
+
+def _add_project(database: Database) -> None:
+    with database.write() as tx:
+        projects.add(tx, "p")
+
+
+# -- and otherwise it works -------------------------------------------------------------------------------------
+
+
+def test_nothing_is_kept_on_a_shared_session(pooler: PgBouncer, name: str, pooled: Database) -> None:
+    for _ in range(12):  # often enough for psycopg to prepare a statement where it may
+        for begin in (pooled.read, pooled.write):
+            with begin() as tx:
+                assert tx.one("select current_setting('statement_timeout')") == ("20s",)
+        assert pooled.look_up(lambda tx: tx.one("select current_setting('lock_timeout')")) == ("10s",)
+    with psycopg.connect(pooler.url(name), prepare_threshold=None) as stranger:
+        assert stranger.execute("select count(*) from pg_prepared_statements").fetchone() == (0,)
+        assert stranger.execute("select current_setting('statement_timeout')").fetchone() == ("0",)
+
+
+def test_changes_are_heard_over_the_direct_address(pooled: Database) -> None:
+    heard: list[object] = []
+    pooled.watch(heard.extend)
+    _add_project(pooled)
+    assert eventually(lambda: bool(heard)) and EVERYTHING not in heard
+
+
+def test_many_calls_beside_a_stranger_with_prepared_statements_are_all_right(
+    postgres: PostgresServer, pooler: PgBouncer, name: str
+) -> None:
+    """The stranger prepares statements under the very names that psycopg would give to ours."""
+    is_over = threading.Event()
+
+    def disturb() -> None:
+        while not is_over.is_set():
+            with psycopg.connect(pooler.url(name), autocommit=True, prepare_threshold=None) as stranger:
+                for number in range(20):
+                    try:
+                        stranger.execute(f"prepare _pg3_{number} as select 'of a stranger', 1, 2, 3")
+                    except psycopg.errors.DuplicatePreparedStatement:
+                        is_over.wait(0.01)
+
+    arguments = ("-c", "tasks", "-d", pooler.url(name), "--database-direct", postgres.url(name))
+    stranger = threading.Thread(target=disturb)
+    stranger.start()
+    try:
+        with WebServer(*arguments) as one, WebServer(*arguments) as other, ThreadPoolExecutor(16) as clients:
+
+            def add(number: int) -> object:
+                server = (one, other)[number % 2]
+                body = json.dumps({"title": f"task {number}"}).encode()
+                answer = server.ask("POST", "/mcp/tool/add_task", [JSON], body)
+                return answer.status, answer.json["data"]["title"]
+
+            expected = [(200, f"task {number}") for number in range(CALLS)]
+            assert list(clients.map(add, range(CALLS))) == expected
+            assert one.ask("GET", "/health").status == 200
+    finally:
+        is_over.set()
+        stranger.join(PATIENCE)
+    with psycopg.connect(postgres.url(name)) as looking:
+        found = {title for (title,) in looking.execute("select title from tasks")}
+    assert found == {f"task {number}" for number in range(CALLS)}

@@ -1,0 +1,180 @@
+"""PostgreSQL restarts, or is away for a while: calls wait for it or fail in plain words, and then go on at once."""
+
+import json
+import os
+import signal
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.postgres import PostgresServer
+from tests.support.process import eventually
+from tests.support.soak import amount
+from tests.support.web import JSON, Answer, WebServer, request
+
+AWAY = amount(3.0, 70.0)  # seconds; the longer one is beyond the deadline of a call
+TOKENS = ("--auth", "token")
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that these tests may stop."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+def ask(server: WebServer, tool: str, **arguments: Any) -> Answer:
+    return server.ask("POST", f"/mcp/tool/{tool}", [JSON], json.dumps(arguments).encode())
+
+
+def fill_pools(server: WebServer) -> None:
+    """Have a server use many connections at once."""
+    with ThreadPoolExecutor(24) as clients:
+        for number in range(48):
+            tool, arguments = ("add_task", {"title": f"{number}"}) if number % 3 else ("list_tasks", {})
+            clients.submit(ask, server, tool, **arguments)
+
+
+def time_quiet_calls(server: WebServer) -> float:
+    """The median seconds of calls that nothing disturbs."""
+    took = []
+    for _ in range(20):
+        begun = time.monotonic()
+        assert ask(server, "list_tasks").status == 200
+        took.append(time.monotonic() - begun)
+    return statistics.median(took)
+
+
+def test_after_a_restart_in_a_quiet_moment_the_first_calls_succeed(own_postgres: PostgresServer) -> None:
+    where = own_postgres.fresh()
+    with WebServer("-c", "tasks", "-d", where) as server:
+        fill_pools(server)
+        with psycopg.connect(where) as looking:
+            sql = "select count(*) from pg_stat_activity where datname = current_database()"
+            assert looking.execute(sql).fetchall()[0][0] > 5  # connections that the restart ends
+        own_postgres.stop()
+        own_postgres.start()
+        with ThreadPoolExecutor(24) as clients:
+            answers = [clients.submit(ask, server, "add_task", title=f"after {number}") for number in range(24)]
+            answers += [clients.submit(ask, server, "list_tasks") for _ in range(24)]
+            assert {answer.result().status for answer in answers} == {200}
+        assert server.ask("GET", "/health").status == 200
+
+
+def test_calls_that_come_while_it_restarts_wait_for_it(own_postgres: PostgresServer) -> None:
+    with WebServer("-c", "tasks", "-d", own_postgres.fresh()) as server:
+        fill_pools(server)
+        own_postgres.stop()
+        waiting = [server.connect() for _ in range(12)]
+        for number, wire in enumerate(waiting):
+            wire.send(request("POST", "/mcp/tool/add_task", [JSON], json.dumps({"title": f"w{number}"}).encode()))
+        time.sleep(0.7)  # a few tries in vain
+        own_postgres.start()
+        assert [wire.read().status for wire in waiting] == [200] * 12
+        for wire in waiting:
+            wire.close()
+
+
+def test_a_restart_under_load_fails_no_call_but_those_whose_commit_it_met(own_postgres: PostgresServer) -> None:
+    where = own_postgres.fresh()
+    acknowledged: set[str] = set()
+    failed: list[Answer] = []
+    is_over = threading.Event()
+
+    def work(client: int) -> None:
+        number = 0
+        with server.connect() as wire:
+            while not is_over.is_set():
+                number += 1
+                title = f"{client}/{number}"
+                answer = wire.ask("POST", "/mcp/tool/add_task", [JSON], json.dumps({"title": title}).encode())
+                if answer.status == 200:
+                    acknowledged.add(title)
+                else:
+                    failed.append(answer)
+
+    rounds, clients = amount(2, 10), 4
+    with WebServer("-c", "tasks", "-d", where) as server:
+        threads = [threading.Thread(target=work, args=(client,)) for client in range(clients)]
+        for thread in threads:
+            thread.start()
+        for _ in range(rounds):
+            before = len(acknowledged)
+            assert eventually(lambda: len(acknowledged) > before + 20)  # noqa: B023
+            own_postgres.stop()
+            own_postgres.start()
+        before = len(acknowledged)
+        assert eventually(lambda: len(acknowledged) > before + 20)
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        assert {answer.json["code"] for answer in failed} <= {"DATABASE_ERROR"}
+        assert len(failed) <= server.stderr.count("lost during the commit") <= rounds * clients
+    with psycopg.connect(where) as looking:
+        assert acknowledged <= {title for (title,) in looking.execute("select title from tasks")}
+
+
+def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_postgres: PostgresServer) -> None:
+    with WebServer("-c", "tasks", "-d", own_postgres.fresh()) as server:
+        fill_pools(server)
+        quiet = time_quiet_calls(server)
+        own_postgres.stop()
+        is_back = threading.Event()
+
+        def knock() -> None:  # clients that do not give up
+            while not is_back.is_set():
+                ask(server, "list_tasks")
+
+        clients = [threading.Thread(target=knock) for _ in range(4)]
+        for client in clients:
+            client.start()
+        time.sleep(AWAY)
+        assert server.ask("GET", "/health").status == 503
+        own_postgres.start()
+        begun = time.monotonic()
+        assert ask(server, "add_task", title="first").status == 200
+        took = time.monotonic() - begun
+        is_back.set()
+        for client in clients:
+            client.join()
+        assert took < 2 + 50 * quiet, f"{took:.2f} s, quiet {quiet:.4f} s"
+        assert eventually(lambda: server.ask("GET", "/health").status == 200)
+
+
+# -- workers that cannot start ----------------------------------------------------------------------------------
+
+
+def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it_is_back(
+    own_postgres: PostgresServer,
+) -> None:
+    with WebServer("-c", "tasks", "-d", own_postgres.fresh(), "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2)
+        assert ask(server, "add_task", title="before").status == 200
+        own_postgres.stop()
+        first = server.children()
+        os.kill(first[0], signal.SIGKILL)
+        server.said(r"worker \d+ could not start; the others go on")
+        assert server.process.poll() is None and first[1] in server.children()
+        own_postgres.start()
+        assert ask(server, "add_task", title="after").status == 200
+        server.said(r"worker \d+ serves again")
+        assert len(server.children()) == 2 and first[1] in server.children()
+
+
+def test_even_where_all_workers_died_the_server_comes_back(own_postgres: PostgresServer) -> None:
+    with WebServer("-c", "tasks", "-d", own_postgres.fresh(), "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2)
+        assert ask(server, "add_task", title="before").status == 200
+        own_postgres.stop()
+        for worker in server.children():
+            os.kill(worker, signal.SIGKILL)
+        assert eventually(lambda: server.stderr.count("could not start; the others go on") == 2)
+        own_postgres.start()
+        assert ask(server, "add_task", title="after").status == 200  # it waits in the queue of the socket

@@ -1,0 +1,66 @@
+"""A PgBouncer of the tests' own, in front of a PostgreSQL server of theirs."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+import psycopg
+
+from tests.support.postgres import PostgresServer, find_folder
+
+_CONFIG = """\
+[databases]
+* = host={server}
+[pgbouncer]
+unix_socket_dir = {folder}
+listen_port = 6432
+auth_type = trust
+auth_file = {folder}/users
+pool_mode = {mode}
+default_pool_size = {size}
+logfile = {folder}/log
+"""
+
+
+def find_pgbouncer() -> str | None:
+    """The program, where there is one; tools/pgbouncer installs it."""
+    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+class PgBouncer:
+    """A pooler, reached through a Unix socket, gone at the end of the block."""
+
+    def __init__(self, server: PostgresServer, mode: str, size: int = 4) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="satchel-pgb-", dir=find_folder()))
+        user = "nobody" if os.geteuid() == 0 else None  # it refuses to run as root
+        (self.folder / "users").write_text('"satchel" ""\n')
+        config = self.folder / "pgbouncer.ini"
+        config.write_text(_CONFIG.format(server=server.folder, folder=self.folder, mode=mode, size=size))
+        if user:
+            shutil.chown(self.folder, user)
+        program = find_pgbouncer()
+        assert program is not None
+        self._process = subprocess.Popen([program, "-q", config], user=user, stderr=subprocess.DEVNULL)
+
+    def __enter__(self) -> Self:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                psycopg.connect(self.url("postgres")).close()
+                return self
+            except psycopg.OperationalError:
+                assert time.monotonic() < deadline, (self.folder / "log").read_text()
+                time.sleep(0.02)
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(self, database: str) -> str:
+        """The address of a database through the pooler."""
+        return f"postgresql://satchel@/{database}?host={self.folder}&port=6432"
