@@ -9,6 +9,7 @@ postgres            the shared engine
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
 postgres_schema     migration and grants on a PostgreSQL server
+postgres_steps      one step of the schema while others work
 postgres_watch      announces changes on a PostgreSQL server
 changes             the encoding of changes between processes
 migrations          the schema, one numbered step after another

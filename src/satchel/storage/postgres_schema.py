@@ -1,5 +1,6 @@
 """The schema on a PostgreSQL server: migration by its owner, and grants to a role that owns nothing."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -7,8 +8,11 @@ import psycopg
 from psycopg import sql
 
 from satchel.errors import StoreUnusable
+from satchel.log import log
 from satchel.storage.database import Tx
 from satchel.storage.migrations import MIGRATIONS, for_postgres
+from satchel.storage.migrations.migration import fill_all
+from satchel.storage.postgres_steps import apply_step
 
 Connection = psycopg.Connection[Any]
 
@@ -34,6 +38,12 @@ FUNCTIONS = (
 )
 
 _MIGRATION_LOCK = 0x53415443
+_LOCK_PAUSE = 0.1  # seconds between two looks whether another process still migrates
+# Whatever the role's defaults are: building an index takes as long as it takes.
+_NO_TIMEOUTS = """
+    select set_config(name, '0', false)
+    from unnest(array['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) as name
+"""
 
 _MAY_MIGRATE = """
     select case when to_regclass('satchel_schema') is null then has_schema_privilege(current_schema(), 'CREATE')
@@ -68,28 +78,61 @@ def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]
     """
     if _read_version(connection, name) == len(MIGRATIONS):
         return
-    # Held until the connection is closed, so that the version is read again in a new transaction: within one,
-    # PostgreSQL caches that a table does not exist.
-    connection.execute("select pg_advisory_lock(%s)", [_MIGRATION_LOCK])
     connection.commit()
-    found = _read_version(connection, name)  # another process may have been first
-    if found == len(MIGRATIONS):
-        return
+    connection.autocommit = True
+    connection.execute(_NO_TIMEOUTS)
+    _lock(connection)
+    try:
+        found = _read_version(connection, name)  # another process may have been first
+        if found < len(MIGRATIONS):
+            _migrate_from(found, connection, name, as_tx)
+    finally:
+        if not connection.closed:
+            connection.execute("select pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+            connection.autocommit = False
+
+
+def _lock(connection: Connection) -> None:
+    """Wait until no other process migrates.
+
+    Not within a statement or a transaction: who builds an index concurrently waits for all that began before.
+    """
+    has_told = False
+    while connection.execute("select pg_try_advisory_lock(%s)", [_MIGRATION_LOCK]).fetchone() != (True,):
+        if not has_told:
+            log("another process migrates the store; waiting for it")
+            has_told = True
+        time.sleep(_LOCK_PAUSE)
+
+
+def _migrate_from(found: int, connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
     if connection.execute(_MAY_MIGRATE).fetchone() != (True,):
         raise StoreUnusable(_explain_outdated(found, name))
     owner = connection.execute(_OWNER).fetchone()
-    if owner is None:
-        connection.execute("create table satchel_schema (version integer not null)")
-    elif not owner[2]:
+    if owner is not None and not owner[2]:
         # We may be a superuser. Tables that we create must belong to the owner, who could not migrate them otherwise.
-        become = sql.SQL("set local role {}").format(sql.Identifier(owner[0]))
+        become = sql.SQL("set role {}").format(sql.Identifier(owner[0]))
         connection.execute(become)
-    for number, migration in enumerate(MIGRATIONS[found:], found + 1):
-        steps = for_postgres(migration).encode()
-        connection.execute(steps)
-        migration.finish(as_tx(connection))
-        connection.execute("insert into satchel_schema values (%s)", [number])
-    connection.execute("reset role")
+    try:
+        if found:
+            for number, migration in enumerate(MIGRATIONS[found:], found + 1):
+                apply_step(connection, number, for_postgres(migration), migration, as_tx)
+        else:
+            _make(connection, as_tx)
+    finally:
+        if not connection.closed:
+            connection.execute("reset role")
+
+
+def _make(connection: Connection, as_tx: Callable[[Connection], Tx]) -> None:
+    """Make a store, which nobody uses yet, in one transaction."""
+    with connection.transaction():
+        connection.execute("create table if not exists satchel_schema (version integer not null)")
+        for number, migration in enumerate(MIGRATIONS, 1):
+            statements = ";".join((for_postgres(migration), *migration.indexes)).encode()
+            connection.execute(statements)
+            fill_all(as_tx(connection), migration)
+            connection.execute("insert into satchel_schema values (%s)", [number])
 
 
 def check_grants(connection: Connection, name: str) -> None:

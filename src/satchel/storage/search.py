@@ -64,6 +64,20 @@ def put(tx: Tx, place: Place, item: int, text: ItemText, before: tuple[Place, It
     tx.add_words(space, sorted(mendable))
 
 
+def put_many(tx: Tx, place: Place, items: Sequence[tuple[int, ItemText]]) -> None:
+    """Index items of one place whose texts did not change since they were indexed, if they were."""
+    space = make_space(tx, place)
+    sql = _PUT.format(place.kind)
+    rows, mendable = [], set()
+    for item, text in items:
+        words = make_words(text)
+        mendable.update(list_mendable(words))
+        keys = {"name_key": make_key(text.name), "title_key": make_key(text.title)}
+        rows.append({"space": space, "item": item, "words": words, **keys})
+    tx.many(sql, rows)
+    tx.add_words(space, sorted(mendable))
+
+
 def forget(tx: Tx, place: Place, text: ItemText) -> None:
     """Forget those words of an item that was deleted, or moved, which no other item of its space has."""
     words = list_mendable(make_words(text))

@@ -1,6 +1,6 @@
 """Indexes every item of a store, for a migration, or after a load of items that did not come through services."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from satchel.storage import search
 from satchel.storage.database import Row, Tx
@@ -8,7 +8,7 @@ from satchel.storage.search import Place
 from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.search_words import ItemText
 
-_BATCH = 500
+_BATCH = 200  # items; a transaction of a migration holds up changes of as many
 _PROMPTS = """
     select number, project, title, name, (select string_agg(tag, ' ') from prompt_tags where prompt = number),
         description, substr(content, 1, :longest)
@@ -27,10 +27,35 @@ _TASKS = """
 
 def index_all(tx: Tx) -> None:
     """Index every item."""
-    for sql, place_of in ((_PROMPTS, _of_prompt), (_RESOURCES, _of_resource), (_TASKS, _of_task)):
-        for row in _read(tx, sql):
-            place, text = place_of(row)
-            search.put(tx, place, row[0], text)
+    for index in (index_prompts, index_resources, index_tasks):
+        after: int | None = 0
+        while after is not None:
+            after = index(tx, after)
+
+
+def index_prompts(tx: Tx, after: int) -> int | None:
+    """Index some prompts with numbers greater than one; the last of them, or None where there are no more."""
+    return _index(tx, tx.all(_PROMPTS, after=after, batch=_BATCH, longest=MAX_INDEXED), _of_prompt)
+
+
+def index_resources(tx: Tx, after: int) -> int | None:
+    """The same for resources."""
+    return _index(tx, tx.all(_RESOURCES, after=after, batch=_BATCH, longest=MAX_INDEXED), _of_resource)
+
+
+def index_tasks(tx: Tx, after: int) -> int | None:
+    """The same for tasks."""
+    return _index(tx, tx.all(_TASKS, after=after, batch=_BATCH), _of_task)
+
+
+def _index(tx: Tx, rows: list[Row], place_of: Callable[[Row], tuple[Place, ItemText]]) -> int | None:
+    by_place: dict[Place, list[tuple[int, ItemText]]] = {}
+    for row in rows:
+        place, text = place_of(row)
+        by_place.setdefault(place, []).append((row[0], text))
+    for place, items in by_place.items():
+        search.put_many(tx, place, items)
+    return rows[-1][0] if rows else None
 
 
 def _of_prompt(row: Row) -> tuple[Place, ItemText]:
@@ -48,10 +73,3 @@ def _of_task(row: Row) -> tuple[Place, ItemText]:
 def _text(row: Row, name: str) -> ItemText:
     _, _, title, _, tags, description, text = row
     return ItemText(title=title, name=name, tags=(tags or "").split(), description=description or "", text=text or "")
-
-
-def _read(tx: Tx, sql: str) -> Iterator[Row]:
-    after = 0
-    while rows := tx.all(sql, after=after, batch=_BATCH, longest=MAX_INDEXED):
-        yield from rows
-        after = rows[-1][0]

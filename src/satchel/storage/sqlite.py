@@ -17,6 +17,7 @@ from satchel.model import PromptPosition, PromptQuery, Scope
 from satchel.storage import changes, search_sqlite
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
+from satchel.storage.migrations.migration import fill_all
 from satchel.storage.write_lock import WriteLock
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
@@ -291,7 +292,7 @@ class SqliteDatabase(Database):
             while (version := self._version()) < len(MIGRATIONS):
                 # A failure anywhere leaves the transaction to be undone by closing.
                 self._writer.execute(f"begin immediate; {for_sqlite(MIGRATIONS[version])}")
-                MIGRATIONS[version].finish(SqliteTx(self._writer))
+                fill_all(SqliteTx(self._writer), MIGRATIONS[version])
                 self._writer.execute(
                     f"pragma application_id = {APPLICATION_ID}; pragma user_version = {version + 1}; commit"
                 )

@@ -10,24 +10,43 @@ from msgspec import Struct
 
 from satchel.storage.database import Tx
 
+Fill = Callable[[Tx, int], int | None]
+
 
 class Migration(Struct, frozen=True):
-    """One step: what both engines do, then what each does alone, and at last what no SQL can say."""
+    """One step of the schema.
+
+    On SQLite it is one transaction, as it is on PostgreSQL for a new store. A PostgreSQL store that others work in is
+    migrated in phases: the statements, which must be brief; the fills, each batch a transaction of its own; and the
+    indexes, while rows are read and written.
+    """
 
     both: str
     sqlite: str = ""
     postgres: str = ""
-    finish: Callable[[Tx], None] = lambda _tx: None
+    # Indexes of tables that an older step made: each a `create index NAME on …`.
+    indexes: tuple[str, ...] = ()
+    # What no SQL can say. A fill does a batch of rows with numbers greater than the given one, and returns the last of
+    # them, or None where there was none left.
+    fills: tuple[Fill, ...] = ()
 
 
 def for_sqlite(migration: Migration) -> str:
     """A step in the SQL of SQLite."""
-    return _write(migration.both + migration.sqlite, _SQLITE)
+    return _write(migration.both + migration.sqlite + ";\n".join((*migration.indexes, "")), _SQLITE)
 
 
 def for_postgres(migration: Migration) -> str:
-    """A step in the SQL of PostgreSQL."""
+    """The statements of a step in the SQL of PostgreSQL."""
     return _write(migration.both + migration.postgres, _POSTGRES)
+
+
+def fill_all(tx: Tx, migration: Migration) -> None:
+    """Do all fills of a step in one transaction."""
+    for fill in migration.fills:
+        after: int | None = 0
+        while after is not None:
+            after = fill(tx, after)
 
 
 _SQLITE = {

@@ -3,18 +3,25 @@
 from satchel.storage.database import Tx
 from satchel.storage.migrations.migration import Migration
 
+_BATCH = 500  # tasks
+_TASKS = """
+    select number, owner, title, coalesce(description, '') from tasks
+    where number > :after order by number limit :batch
+"""
+_FOLD = "insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)"
 
-def _fold_tasks(tx: Tx) -> None:
+
+def _fold_tasks(tx: Tx, after: int) -> int | None:
     """Make the tasks that are there already findable by their texts; engines fold only ASCII, or by their locale."""
-    sql = "insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)"
-    tasks = tx.all("select number, owner, title, coalesce(description, '') from tasks")
+    tasks = tx.all(_TASKS, after=after, batch=_BATCH)
     tx.many(
-        sql,
+        _FOLD,
         [
             {"task": number, "owner": owner, "title": title.casefold(), "description": description.casefold()}
             for number, owner, title, description in tasks
         ],
     )
+    return tasks[-1][0] if tasks else None
 
 
 # For a team: tokens, tasks with tags, priorities and blockers, the history of arguments, and row-level security.
@@ -35,14 +42,6 @@ create table tokens (
 alter table tasks add column project {integer} references projects (number) on delete set null;
 alter table tasks add column priority {integer} not null default 2;
 alter table tasks add column due {text};
-create index tasks_by_project on tasks (project, owner);
-create index tasks_next on tasks (owner, priority desc, (due is null), due, created_at, number)
-    where completed_at is null;
-create index tasks_next_of_project on tasks (owner, project, priority desc, (due is null), due, created_at, number)
-    where completed_at is null and project is not null;
-create index tasks_done on tasks (owner, completed_at, number) where completed_at is not null;
--- Only the beginning: PostgreSQL indexes no key beyond 2,704 bytes.
-create index tasks_by_title on tasks (owner, substr(title, 1, 60));
 
 create table task_texts (
     task {integer} primary key references tasks (number) on delete cascade,
@@ -67,9 +66,6 @@ create table task_blocks (
     primary key (task, blocker)
 ) {strict};
 create index task_blocks_by_blocker on task_blocks (blocker);
-
-create index prompts_in_order on prompts (project, number);
-create index resources_in_order on resources (project, number);
 
 create table argument_values (
     owner {text} not null,
@@ -144,5 +140,22 @@ create function satchel_is_task(wanted text) returns boolean language sql stable
     end;
 revoke execute on function satchel_is_task from public;
 """,
-    finish=_fold_tasks,
+    indexes=(
+        "create index tasks_by_project on tasks (project, owner)",
+        """
+        create index tasks_next on tasks (owner, priority desc, (due is null), due, created_at, number)
+            where completed_at is null
+        """,
+        """
+        create index tasks_next_of_project
+            on tasks (owner, project, priority desc, (due is null), due, created_at, number)
+            where completed_at is null and project is not null
+        """,
+        "create index tasks_done on tasks (owner, completed_at, number) where completed_at is not null",
+        # Only the beginning: PostgreSQL indexes no key beyond 2,704 bytes.
+        "create index tasks_by_title on tasks (owner, substr(title, 1, 60))",
+        "create index prompts_in_order on prompts (project, number)",
+        "create index resources_in_order on resources (project, number)",
+    ),
+    fills=(_fold_tasks,),
 )

@@ -4,11 +4,22 @@ from satchel.storage.database import Tx
 from satchel.storage.migrations.migration import Migration
 
 
-def _index_all(tx: Tx) -> None:
-    """Index the items that are there already."""
+def _index_prompts(tx: Tx, after: int) -> int | None:
     from satchel.storage import search_filling  # which a start without a migration does not need
 
-    search_filling.index_all(tx)
+    return search_filling.index_prompts(tx, after)
+
+
+def _index_resources(tx: Tx, after: int) -> int | None:
+    from satchel.storage import search_filling
+
+    return search_filling.index_resources(tx, after)
+
+
+def _index_tasks(tx: Tx, after: int) -> int | None:
+    from satchel.storage import search_filling
+
+    return search_filling.index_tasks(tx, after)
 
 
 # A space is what one search can be confined to: the prompts or the resources of a project, or the tasks of a user in a
@@ -245,5 +256,5 @@ $$;
 revoke execute on function
     satchel_open_spaces, satchel_find_words, satchel_find_together, satchel_words_of_none from public;
 """,
-    finish=_index_all,
+    fills=(_index_prompts, _index_resources, _index_tasks),
 )

@@ -9,7 +9,6 @@ STEP = Migration(
     both="""
 -- `completed_at` stays the time at which a task was closed, so that what asks for open tasks need not know this column.
 alter table tasks add column is_cancelled {integer} not null default 0;
-create index tasks_cancelled on tasks (owner, completed_at, number) where is_cancelled = 1;
 
 -- The last claim of a task. It has ended where `until` is past or empty; the row stays for its fence.
 create table task_claims (
@@ -86,4 +85,5 @@ $$;
 revoke execute on function satchel_trash_removed from public;
 create trigger trash_removed after delete on trash for each row execute function satchel_trash_removed();
 """,
+    indexes=("create index tasks_cancelled on tasks (owner, completed_at, number) where is_cancelled = 1",),
 )

@@ -1,5 +1,7 @@
 """Schema 7: links between items."""
 
+from functools import partial
+
 from satchel.storage import links
 from satchel.storage.database import Tx
 from satchel.storage.migrations.migration import Migration
@@ -21,15 +23,14 @@ _TEXTS = {
 }
 
 
-def _find_links(tx: Tx) -> None:
-    """Record the links in the texts that are there already."""
-    for kind, sql in _TEXTS.items():
-        after = 0
-        while found := tx.all(sql, after=after, limit=_BATCH):
-            for number, project, owner, text in found:
-                source = links.Source(kind=kind, number=number, project=project, owner=owner)
-                links.add(tx, source, "text", links.find_targets(text))
-            after = found[-1][0]
+def _find_links(kind: str, tx: Tx, after: int) -> int | None:
+    """Record the links in the texts of a kind that are there already."""
+    sql = _TEXTS[kind]
+    found = tx.all(sql, after=after, limit=_BATCH)
+    for number, project, owner, text in found:
+        source = links.Source(kind=kind, number=number, project=project, owner=owner)
+        links.add(tx, source, "text", links.find_targets(text))
+    return found[-1][0] if found else None
 
 
 # A link is from a prompt, a resource or a task to what a URI in its text names, which may not exist (yet). A name in a
@@ -70,5 +71,5 @@ create policy links_visible on links
         or exists (select from tasks where number = task and tasks.owner = links.owner)
     );
 """,
-    finish=_find_links,
+    fills=tuple(partial(_find_links, kind) for kind in _TEXTS),
 )

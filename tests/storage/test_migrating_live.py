@@ -1,0 +1,239 @@
+"""Migrating a PostgreSQL store that others work in: they are not held up, and an interruption is made good."""
+
+import contextlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from satchel.errors import StoreUnusable
+from satchel.storage import postgres_steps
+from satchel.storage.database import open_database
+from satchel.storage.migrations import MIGRATIONS, for_postgres
+from tests.support.postgres import PostgresServer, find_binaries
+from tests.support.process import PATIENCE, eventually
+from tests.support.soak import amount
+
+ADA = "550e8400-e29b-41d4-a716-446655440000"
+NOW = "2026-01-01T00:00:00.000000Z"
+TASKS = amount(3_000, 500_000)
+
+_ADD = "insert into tasks (id, owner, title, description, created_at, updated_at) values (%s, %s, %s, %s, %s, %s)"
+_MANY = """
+    insert into tasks (id, owner, title, description, created_at, updated_at)
+    select 'id ' || n, %s, 'Task number ' || n, 'some words about it and a NUMBER ' || n * 7919 %% 10007, %s, %s
+    from generate_series(1, %s) as n
+"""
+
+
+@pytest.fixture
+def store(postgres: PostgresServer) -> str:
+    """The address of a store of the first schema."""
+    store = postgres.fresh()
+    with psycopg.connect(store) as connection:
+        connection.execute("create table satchel_schema (version integer not null)")
+        connection.execute(for_postgres(MIGRATIONS[0]).encode())
+        connection.execute("insert into satchel_schema values (1)")
+    return store
+
+
+def fill(store: str, count: int) -> None:
+    with psycopg.connect(store) as connection:
+        connection.execute(_MANY, [ADA, NOW, NOW, count])
+
+
+def ask(store: str, sql: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(store, autocommit=True) as connection:
+        return connection.execute(sql.encode()).fetchall()
+
+
+@contextlib.contextmanager
+def migrating(store: str) -> Iterator[list[BaseException]]:
+    """Open the store in another thread; the block ends when it is migrated."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            open_database(store).close()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield failures
+    finally:
+        thread.join()
+
+
+def test_a_store_in_use_gets_the_schema_of_a_new_one(postgres: PostgresServer, store: str) -> None:
+    def dump(address: str) -> list[str]:
+        command = [str(find_binaries() / "pg_dump"), "--schema-only", "-d", address]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        return [line for line in lines if "restrict" not in line]  # each dump has a key of its own in these
+
+    new = postgres.fresh()
+    open_database(new).close()
+    open_database(store).close()
+    assert dump(store) == dump(new)
+
+
+def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None:
+    fill(store, 10)
+    with psycopg.connect(store) as reader, migrating(store) as failures:
+        reader.execute("select count(*) from tasks")  # and it does not end
+        waits = "select count(*) from pg_locks where not granted and mode = 'AccessExclusiveLock'"
+        for number in range(4):
+            assert eventually(lambda: ask(store, waits) == [(1,)])
+            with psycopg.connect(store) as caller:  # comes behind the migration, and is let through before the reader
+                caller.execute(_ADD, [f"new {number}", ADA, "t", None, NOW, NOW])
+        assert ask(store, "select max(version) from satchel_schema") == [(1,)]
+        reader.rollback()
+    assert failures == []
+    assert ask(store, "select max(version) from satchel_schema") == [(len(MIGRATIONS),)]
+    assert ask(store, "select count(*) from task_texts") == [(14,)]
+
+
+def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_steps, "_PATIENCE", 0.1)
+    with psycopg.connect(store) as reader:
+        reader.execute("select count(*) from tasks")
+        with pytest.raises(StoreUnusable, match=r"other transactions are in the way.*pg_stat_activity.*goes on where"):
+            open_database(store)
+    open_database(store).close()
+
+
+SLOW = """
+import sys, time
+from satchel.storage.migrations import step_2
+step_2._BATCH = 100
+fold, tx_type = step_2._fold_tasks, None
+from satchel.storage import migrations, postgres_schema
+def slow(tx, after):
+    time.sleep(0.05)
+    return fold(tx, after)
+from msgspec.structs import replace
+postgres_schema.MIGRATIONS = (migrations.MIGRATIONS[0], replace(step_2.STEP, fills=(slow,)), *migrations.MIGRATIONS[2:])
+from satchel.storage.database import open_database
+open_database(sys.argv[1])
+"""
+
+
+def test_a_fill_is_done_in_batches_and_goes_on_where_it_was_killed(store: str) -> None:
+    fill(store, 2_000)
+    places = set()
+    there = "select to_regclass('satchel_progress') is not null"
+    place = "select coalesce(max(after), 0) from satchel_progress"
+    is_alone = "select count(*) = 1 from pg_stat_activity where datname = current_database()"
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", SLOW, store], stderr=subprocess.DEVNULL)
+        before = max(places, default=0)
+        assert eventually(lambda: ask(store, there) == [(True,)])
+        assert eventually(lambda: ask(store, place)[0][0] > before)  # noqa: B023
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert eventually(lambda: ask(store, is_alone) == [(True,)])
+        done = ask(store, place)[0][0]
+        places.add(done)
+        assert ask(store, "select max(version) from satchel_schema") == [(1,)]
+        assert ask(store, "select count(*), max(task) from task_texts") == [(done, done)]
+        assert done < 2_000 and done % 100 == 0
+    assert len(places) == 3
+    open_database(store).close()
+    assert ask(store, "select count(*), count(distinct task) from task_texts") == [(2_000, 2_000)]
+    assert ask(store, "select count(*), count(distinct task) from search_items") == [(2_000, 2_000)]
+    assert ask(store, there) == [(False,)]
+
+
+def test_an_index_whose_building_was_interrupted_is_built_again(store: str) -> None:
+    open_database(store).close()
+    [statement] = MIGRATIONS[5].indexes
+    valid = "select indisvalid from pg_index where indexrelid = 'tasks_cancelled'::regclass"
+    with psycopg.connect(store, autocommit=True) as connection:
+        connection.execute("update pg_index set indisvalid = false where indexrelid = 'tasks_cancelled'::regclass")
+        for _ in range(2):
+            postgres_steps._build_index(connection, statement, 0)
+            assert ask(store, valid) == [(True,)]
+
+
+class Worker(threading.Thread):
+    """A server of the first schema, as far as the store is concerned: it adds, changes, reads and deletes."""
+
+    def __init__(self, store: str, name: str) -> None:
+        super().__init__()
+        self._store, self._name = store, name
+        self.is_over = threading.Event()
+        self.added: set[str] = set()
+        self.waits: list[float] = []
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self.failure = error
+
+    def _work(self) -> None:
+        draw = random.Random(self._name)
+        options = "-c lock_timeout=10s -c statement_timeout=20s"
+        with psycopg.connect(self._store, options=options, autocommit=True) as connection:
+            number = 0
+            while not self.is_over.is_set():
+                number += 1
+                id, other = f"{self._name} {number}", f"id {draw.randrange(TASKS)}"
+                begun = time.monotonic()
+                connection.execute(_ADD, [id, ADA, f"Title {number}", "text", NOW, NOW])
+                self._note(begun)
+                with connection.transaction():
+                    connection.execute("select number from tasks where id = %s for update", [other])
+                    connection.execute("update tasks set completed_at = %s where id = %s", [NOW, other])
+                self._note(begun)
+                connection.execute("select id from tasks where owner = %s order by created_at limit 20", [ADA])
+                self.added.add(id)
+                if number % 5 == 0:
+                    connection.execute("delete from tasks where id = %s", [id])
+                    self.added.discard(id)
+                self._note(begun)
+                time.sleep(0.005)
+
+    def _note(self, begun: float) -> None:
+        self.waits.append(time.monotonic() - begun)
+
+
+def test_while_a_store_is_migrated_no_call_fails_and_none_waits_for_long(store: str) -> None:
+    fill(store, TASKS)
+    ask(store, "select count(*) from tasks")
+    workers = [Worker(store, name) for name in ("a", "b", "c")]
+    for worker in workers:
+        worker.start()
+    try:
+        assert eventually(lambda: all(len(worker.added) > 10 for worker in workers))
+        quiet = max(max(worker.waits) for worker in workers)
+        begun = time.monotonic()
+        with migrating(store) as failures:
+            pass
+        took = time.monotonic() - begun
+    finally:
+        for worker in workers:
+            worker.is_over.set()
+        for worker in workers:
+            worker.join(PATIENCE)
+    assert failures == [] and [worker.failure for worker in workers] == [None] * 3
+    worst = max(max(worker.waits) for worker in workers)
+    calls = sum(len(worker.waits) for worker in workers)
+    print(f"{TASKS} tasks: {took:.1f} s, {calls} calls, quiet {quiet:.3f} s, worst {worst:.3f} s")
+    assert worst < 2 + 20 * quiet
+    assert ask(store, "select max(version) from satchel_schema") == [(len(MIGRATIONS),)]
+    added = {id for worker in workers for id in worker.added}
+    assert added <= {id for (id,) in ask(store, "select id from tasks")}
+    invalid = "select indexrelid::regclass::text from pg_index where not indisvalid"
+    assert ask(store, invalid) == []
