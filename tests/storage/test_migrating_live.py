@@ -28,7 +28,7 @@ TASKS = amount(3_000, 500_000)
 _ADD = "insert into tasks (id, owner, title, description, created_at, updated_at) values (%s, %s, %s, %s, %s, %s)"
 _MANY = """
     insert into tasks (id, owner, title, description, created_at, updated_at)
-    select 'id ' || n, %s, 'Task number ' || n, 'some words about it and a NUMBER ' || n * 7919 %% 10007, %s, %s
+    select 'id ' || n, %s, 'Task number ' || n, 'some words about it and a NUMBER ' || n::bigint * 7919 %% 10007, %s, %s
     from generate_series(1, %s) as n
 """
 
@@ -116,13 +116,15 @@ SLOW = """
 import sys, time
 from satchel.storage.migrations import step_2
 step_2._BATCH = 100
-fold, tx_type = step_2._fold_tasks, None
+fold = step_2._fold_tasks
 from satchel.storage import migrations, postgres_schema
 def slow(tx, after):
     time.sleep(0.05)
     return fold(tx, after)
 from msgspec.structs import replace
-postgres_schema.MIGRATIONS = (migrations.MIGRATIONS[0], replace(step_2.STEP, fills=(slow,)), *migrations.MIGRATIONS[2:])
+from satchel.storage.migrations.migration import Fill
+first, _, *others = migrations.MIGRATIONS
+postgres_schema.MIGRATIONS = (first, replace(step_2.STEP, fills=(Fill("tasks", slow),)), *others)
 from satchel.storage.database import open_database
 open_database(sys.argv[1])
 """

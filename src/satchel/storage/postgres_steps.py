@@ -25,6 +25,7 @@ _LOCK_TIMEOUTS = ("250ms", "250ms", "250ms", "1200ms")
 _BATCH_LOCK_TIMEOUT = "1s"
 _PAUSE = 0.5  # seconds until a lock is tried again, or a batch
 _PATIENCE = 600.0  # seconds in which a phase must get on
+_ROUNDS = 3
 _REPORT = 5.0  # seconds between reports
 
 # What passes by itself: a lock that others hold, and rows that they changed while a batch was filled.
@@ -69,11 +70,13 @@ def apply_step(
 
 
 def _alter(connection: Connection, number: int, statements: str) -> None:
+    raw = statements.encode()
+
     def alter(attempt: int) -> None:
         timeout = _LOCK_TIMEOUTS[attempt % len(_LOCK_TIMEOUTS)]
         with connection.transaction():
             connection.execute(_LOCK_TIMEOUT, [timeout])
-            connection.execute(statements.encode())
+            connection.execute(raw)
             connection.execute(_START)
             connection.execute(_REACHED, [number, _BEGUN, 0])
 
@@ -81,29 +84,34 @@ def _alter(connection: Connection, number: int, statements: str) -> None:
 
 
 def _fill(connection: Connection, number: int, migration: Migration, as_tx: Callable[[Connection], Tx]) -> None:
-    """Do all fills, and again what came meanwhile, until a whole round finds nothing."""
+    """Do all fills, and twice again what came meanwhile: where rows come all the time, there is no last one."""
     reached = _read_progress(connection, number)
-    reported, count, has_moved = time.monotonic(), 0, True
+    reported = time.monotonic()
 
-    def do_batch(fill: int, _: int) -> bool:
+    def do_batch(place: int, _: int) -> bool:
         with connection.transaction():
             connection.execute(_LOCK_TIMEOUT, [_BATCH_LOCK_TIMEOUT])
-            last = migration.fills[fill](as_tx(connection), reached.get(fill, 0))
+            last = migration.fills[place].do_batch(as_tx(connection), reached.get(place, 0))
             if last is None:
                 return False
-            connection.execute(_REACHED, [number, fill, last])
-        reached[fill] = last
+            connection.execute(_REACHED, [number, place, last])
+        reached[place] = last
         return True
 
-    while has_moved:
-        has_moved = False
-        for fill in range(len(migration.fills)):
-            while _try_for_a_while(f"fill the tables of schema {number}", partial(do_batch, fill)):
-                has_moved = True
-                count += 1
+    for _ in range(_ROUNDS):
+        for place, fill in enumerate(migration.fills):
+            last = _read_last(connection, fill.table)
+            batch = partial(do_batch, place)
+            while reached.get(place, 0) < last and _try_for_a_while(f"fill the tables of schema {number}", batch):
                 if time.monotonic() > reported + _REPORT:
                     reported = time.monotonic()
-                    log(f"migrating the store to schema {number}: {count} batches are filled")
+                    log(f"migrating the store to schema {number}: {fill.table}, {reached[place]} of {last}")
+
+
+def _read_last(connection: Connection, table: str) -> int:
+    query = psycopg.sql.SQL("select coalesce(max(number), 0) from {}").format(psycopg.sql.Identifier(table))
+    row = connection.execute(query).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _build_index(connection: Connection, statement: str, _: int) -> None:

@@ -10,7 +10,16 @@ from msgspec import Struct
 
 from satchel.storage.database import Tx
 
-Fill = Callable[[Tx, int], int | None]
+
+class Fill(Struct, frozen=True):
+    """What no SQL can say, done for the rows of a table in batches.
+
+    A batch is some rows with numbers greater than the given one, in their order. It returns the number of the last of
+    them, or None where there are none.
+    """
+
+    table: str
+    do_batch: Callable[[Tx, int], int | None]
 
 
 class Migration(Struct, frozen=True):
@@ -26,8 +35,6 @@ class Migration(Struct, frozen=True):
     postgres: str = ""
     # Indexes of tables that an older step made: each a `create index NAME on …`.
     indexes: tuple[str, ...] = ()
-    # What no SQL can say. A fill does a batch of rows with numbers greater than the given one, and returns the last of
-    # them, or None where there was none left.
     fills: tuple[Fill, ...] = ()
 
 
@@ -46,7 +53,7 @@ def fill_all(tx: Tx, migration: Migration) -> None:
     for fill in migration.fills:
         after: int | None = 0
         while after is not None:
-            after = fill(tx, after)
+            after = fill.do_batch(tx, after)
 
 
 _SQLITE = {

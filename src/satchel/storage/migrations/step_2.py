@@ -1,7 +1,7 @@
 """Schema 2: tokens, details of tasks, the history of arguments, and row-level security."""
 
 from satchel.storage.database import Tx
-from satchel.storage.migrations.migration import Migration
+from satchel.storage.migrations.migration import Fill, Migration
 
 _BATCH = 500  # tasks
 _TASKS = """
@@ -157,5 +157,5 @@ revoke execute on function satchel_is_task from public;
         "create index prompts_in_order on prompts (project, number)",
         "create index resources_in_order on resources (project, number)",
     ),
-    fills=(_fold_tasks,),
+    fills=(Fill("tasks", _fold_tasks),),
 )

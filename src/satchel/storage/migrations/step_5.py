@@ -1,7 +1,7 @@
 """Schema 5: the words by which items are found."""
 
 from satchel.storage.database import Tx
-from satchel.storage.migrations.migration import Migration
+from satchel.storage.migrations.migration import Fill, Migration
 
 
 def _index_prompts(tx: Tx, after: int) -> int | None:
@@ -256,5 +256,5 @@ $$;
 revoke execute on function
     satchel_open_spaces, satchel_find_words, satchel_find_together, satchel_words_of_none from public;
 """,
-    fills=(_index_prompts, _index_resources, _index_tasks),
+    fills=(Fill("prompts", _index_prompts), Fill("resources", _index_resources), Fill("tasks", _index_tasks)),
 )

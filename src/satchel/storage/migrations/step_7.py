@@ -4,7 +4,7 @@ from functools import partial
 
 from satchel.storage import links
 from satchel.storage.database import Tx
-from satchel.storage.migrations.migration import Migration
+from satchel.storage.migrations.migration import Fill, Migration
 
 _BATCH = 20  # items that are read at once, because each may have 4 MiB
 _TEXTS = {
@@ -71,5 +71,5 @@ create policy links_visible on links
         or exists (select from tasks where number = task and tasks.owner = links.owner)
     );
 """,
-    fills=tuple(partial(_find_links, kind) for kind in _TEXTS),
+    fills=tuple(Fill(f"{kind}s", partial(_find_links, kind)) for kind in _TEXTS),
 )

@@ -1,0 +1,116 @@
+"""An old and a new version on one PostgreSQL store: nobody gets a wrong answer, and nothing is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import psycopg
+
+from satchel.storage.database import open_database
+from satchel.storage.migrations import MIGRATIONS
+from tests.support.postgres import PostgresServer
+from tests.support.process import PATIENCE, ROOT, eventually
+from tests.support.soak import amount
+from tests.support.web import JSON, Closed, WebServer
+
+NEWER = (sys.executable, "-m", "tests.support.newer")
+TASKS = amount(1_000, 50_000)
+USER = "550e8400-e29b-41d4-a716-446655440000"
+
+
+class Client(threading.Thread):
+    """Adds tasks and reads them back, on a connection that it makes again when a worker was killed."""
+
+    def __init__(self, server: WebServer, name: str) -> None:
+        super().__init__(daemon=True)
+        self._server, self._name = server, name
+        self.is_over = threading.Event()
+        self.acknowledged: list[str] = []
+        self.completed: list[str] = []
+        self.lost_connections = 0
+        self.wrong: list[object] = []
+
+    def run(self) -> None:
+        number = 0
+        while not self.is_over.is_set():
+            try:
+                with self._server.connect() as wire:
+                    while not self.is_over.is_set():
+                        number += 1
+                        title = f"{self._name}/{number}"
+                        body = json.dumps({"title": title}).encode()
+                        answer = wire.ask("POST", "/mcp/tool/add_task", [JSON], body)
+                        if answer.status != 200 or answer.json["data"]["title"] != title:
+                            self.wrong.append(answer)
+                            continue
+                        self.acknowledged.append(title)
+                        body = json.dumps({"task_id": answer.json["data"]["id"]}).encode()
+                        again = wire.ask("POST", "/mcp/tool/complete_task", [JSON], body)
+                        if again.status != 200:
+                            self.wrong.append(again)
+                            continue
+                        self.completed.append(title)
+            except (Closed, OSError):
+                self.lost_connections += 1
+
+    def finish(self) -> None:
+        self.is_over.set()
+        self.join(PATIENCE)
+
+
+def has_grown(client: Client, by: int = 15) -> bool:
+    before = len(client.acknowledged)
+    return eventually(lambda: len(client.acknowledged) >= before + by)
+
+
+def test_an_old_and_a_new_server_share_a_store_while_the_new_one_migrates_it(postgres: PostgresServer) -> None:
+    where = postgres.fresh()
+    open_database(where).close()
+    with psycopg.connect(where) as connection:
+        connection.execute(
+            "insert into tasks (id, owner, title, created_at, updated_at) select 'id ' || n, %s, 'old ' || n, '', ''"
+            "from generate_series(1, %s) as n",
+            [USER, TASKS],
+        )
+    with WebServer("-c", "tasks", "-d", where, "--workers", "2") as old:
+        clients = [Client(old, f"old {number}") for number in range(3)]
+        for client in clients:
+            client.start()
+        assert all(has_grown(client) for client in clients)
+        with WebServer("-c", "tasks", "-d", where, command=NEWER) as new:
+            assert f"migrating the store to schema {len(MIGRATIONS) + 1}" in new.stderr
+            clients.append(Client(new, "new"))
+            clients[-1].start()
+            assert all(has_grown(client) for client in clients)
+            assert [client.wrong for client in clients] == [[]] * 4
+            assert [client.lost_connections for client in clients] == [0] * 4
+
+            # A worker of the old version dies, and its successor finds a schema that it does not know.
+            os.kill(old.children()[0], signal.SIGKILL)
+            old.said(rf"has schema {len(MIGRATIONS) + 1}.*newer Satchel: upgrade this one")
+            old.said(r"worker \d+ could not start; the others go on")
+            assert all(has_grown(client) for client in clients)
+            for client in clients:
+                client.finish()
+        assert old.process.poll() is None
+    assert [client.wrong for client in clients] == [[]] * 4
+    with psycopg.connect(where) as connection:
+        titles = {title for (title,) in connection.execute("select title from tasks")}
+        done = {title for (title,) in connection.execute("select title from tasks where completed_at is not null")}
+        marked = {title for (title,) in connection.execute("select title from task_marks")}
+        before = [f"OLD {number}" for number in range(1, TASKS + 1)]
+    assert titles >= {title for client in clients for title in client.acknowledged}
+    assert done >= {title for client in clients for title in client.completed}
+    assert marked >= set(before)
+
+
+def test_a_server_of_which_no_worker_can_start_ends_and_says_why(postgres: PostgresServer) -> None:
+    command = [sys.executable, "-m", "tests.support.unable", "serve", "--transport", "http", "--port", "0"]
+    command += ["-d", postgres.fresh(), "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("this worker cannot start. Nothing helps.") == 2
+    assert "Traceback" not in done.stderr
