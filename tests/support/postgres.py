@@ -1,5 +1,6 @@
 """A PostgreSQL server of the tests' own: the system's binaries where there are any, else those of a pip package."""
 
+import contextlib
 import glob
 import itertools
 import os
@@ -18,7 +19,7 @@ import psycopg
 class PostgresServer:
     """A cluster in a temporary folder, reached through a Unix socket, gone after the tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, standby_of: "PostgresServer | None" = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="satchel-pg-", dir=find_folder()))
         self._names = (f"t{number}" for number in itertools.count())
         # PostgreSQL refuses to run as root.
@@ -26,9 +27,49 @@ class PostgresServer:
         if self._user:
             shutil.chown(self.folder, self._user)
         self._bin = self._runnable(find_binaries())
+        if standby_of is not None:
+            self.follow(standby_of)
+            return
         data = self.folder / "data"
         self._run("initdb", "-D", data, "-U", "satchel", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
         self._process = self.start()
+
+    def follow(self, primary: "PostgresServer") -> None:
+        """Begin again as a standby of another server, for which its commits wait from now on."""
+        data = self.folder / "data"
+        shutil.rmtree(data, ignore_errors=True)
+        copy = ("-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-h", primary.folder, "-U", "satchel")
+        self._run("pg_basebackup", *copy)
+        self._process = self.start()
+        primary.execute("alter system set synchronous_standby_names = '*'")
+        primary.execute("select pg_reload_conf()")
+        deadline = time.monotonic() + 30
+        while primary.execute("select sync_state from pg_stat_replication") != [("sync",)]:
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            time.sleep(0.02)
+
+    def promote(self) -> None:
+        """Make a standby the primary, and wait until it is."""
+        self.execute("select pg_promote()")
+
+    def execute(self, sql: str) -> list[Any]:
+        """Execute a statement as the operator."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            cursor = connection.execute(sql.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def kill(self) -> None:
+        """Kill all its processes, as when the machine loses power."""
+        pid = self._process.pid
+        backends = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        self._process.kill()  # first, or it would restart the others
+        for backend in backends:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(backend), signal.SIGKILL)
+        self._process.wait()
+        # Nobody else removes the segment of shared memory of a server that was killed.
+        words = (self.folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()
+        subprocess.run(["ipcrm", "-m", words[1]], capture_output=True, check=False)
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the server process and wait until it answers."""
@@ -93,8 +134,9 @@ class PostgresServer:
 
     def close(self) -> None:
         """Stop the server at once and remove its folder."""
-        self._process.send_signal(signal.SIGQUIT)
-        self._process.wait()
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: object) -> None:
