@@ -104,7 +104,7 @@ def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None
 def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_steps, "_PATIENCE", 0.1)
+    monkeypatch.setattr(postgres_steps, "_LONGEST_WAIT", 0.1)
     with psycopg.connect(store) as reader:
         reader.execute("select count(*) from tasks")
         with pytest.raises(StoreUnusable, match=r"other transactions are in the way.*pg_stat_activity.*goes on where"):

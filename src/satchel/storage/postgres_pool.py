@@ -20,7 +20,7 @@ from satchel.errors import StoreFailed
 Connection = psycopg.Connection[Any]
 
 _PAUSE = 0.2  # seconds between two attempts to connect
-_LONGEST_IDLE = 600.0  # seconds; a connection that nobody needed for so long is closed
+_LONGEST_IDLE = 600.0  # seconds; a connection that was not needed for so long is closed
 
 
 class Pool:

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 _LOCK_TIMEOUTS = ("250ms", "250ms", "250ms", "1200ms")
 _BATCH_LOCK_TIMEOUT = "1s"
 _PAUSE = 0.5  # seconds until a lock is tried again, or a batch
-_PATIENCE = 600.0  # seconds in which a phase must get on
+_LONGEST_WAIT = 600.0  # seconds in which a phase must get on
 _ROUNDS = 3
 _REPORT = 5.0  # seconds between reports
 
@@ -136,7 +136,7 @@ def _read_progress(connection: Connection, number: int) -> dict[int, int]:
 
 def _try_for_a_while(what: str, attempt: Callable[[int], Result]) -> Result:
     """Run a transaction, again and again while others are in its way; it is told how often it failed."""
-    deadline, count = time.monotonic() + _PATIENCE, 0
+    deadline, count = time.monotonic() + _LONGEST_WAIT, 0
     while True:
         try:
             return attempt(count)
@@ -146,7 +146,7 @@ def _try_for_a_while(what: str, attempt: Callable[[int], Result]) -> Result:
                 raise
             if time.monotonic() > deadline:
                 raise StoreUnusable(
-                    f"could not {what} in {_PATIENCE:.0f} s, because other transactions are in the way: {error}. Look "
+                    f"could not {what} in {_LONGEST_WAIT:.0f} s, because other transactions are in the way: {error}. Look "
                     "for long ones in pg_stat_activity, end them, and start again: it goes on where it stopped."
                 ) from error
             count += 1
