@@ -13,12 +13,16 @@ from typing import Any
 import psycopg
 import pytest
 
+from satchel.auth import tokens
+from satchel.storage.database import open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.soak import amount
 from tests.support.web import JSON, Answer, WebServer, request
 
 AWAY = amount(2.0, 70.0)  # seconds; the longer one is beyond the deadline of a call
+
+USER = "550e8400-e29b-41d4-a716-446655440000"
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +33,25 @@ def own_postgres() -> Iterator[PostgresServer]:
     server.close()
 
 
-def ask(server: WebServer, tool: str, **arguments: Any) -> Answer:
-    return server.ask("POST", f"/mcp/tool/{tool}", [JSON], json.dumps(arguments).encode())
+def ask(server: WebServer, tool: str, token: str = "", **arguments: Any) -> Answer:
+    headers = [JSON, ("Authorization", f"Bearer {token}")] if token else [JSON]
+    return server.ask("POST", f"/mcp/tool/{tool}", headers, json.dumps(arguments).encode())
 
 
-def fill_pools(server: WebServer) -> None:
+def fill_pools(server: WebServer, token: str = "") -> None:
     """Have a server use many connections at once."""
     with ThreadPoolExecutor(24) as clients:
         for number in range(48):
             tool, arguments = ("add_task", {"title": f"{number}"}) if number % 3 else ("list_tasks", {})
-            clients.submit(ask, server, tool, **arguments)
+            clients.submit(ask, server, tool, token, **arguments)
+
+
+def make_token(where: str) -> str:
+    database = open_database(where)
+    with database.write() as tx:
+        _, secret = tokens.create(tx, user=USER)
+    database.close()
+    return secret
 
 
 def time_quiet_calls(server: WebServer) -> float:
@@ -53,16 +66,17 @@ def time_quiet_calls(server: WebServer) -> float:
 
 def test_after_a_restart_in_a_quiet_moment_the_first_calls_succeed(own_postgres: PostgresServer) -> None:
     where = own_postgres.fresh()
-    with WebServer("-c", "tasks", "-d", where) as server:
-        fill_pools(server)
+    token = make_token(where)  # which is looked up before each call
+    with WebServer("-c", "tasks", "-d", where, "--auth", "token") as server:
+        fill_pools(server, token)
         with psycopg.connect(where) as looking:
             sql = "select count(*) from pg_stat_activity where datname = current_database()"
             assert looking.execute(sql).fetchall()[0][0] > 5  # connections that the restart ends
         own_postgres.stop()
         own_postgres.start()
         with ThreadPoolExecutor(24) as clients:
-            answers = [clients.submit(ask, server, "add_task", title=f"after {number}") for number in range(24)]
-            answers += [clients.submit(ask, server, "list_tasks") for _ in range(24)]
+            answers = [clients.submit(ask, server, "add_task", token, title=f"after {number}") for number in range(24)]
+            answers += [clients.submit(ask, server, "list_tasks", token) for _ in range(24)]
             assert {answer.result().status for answer in answers} == {200}
         assert server.ask("GET", "/health").status == 200
 

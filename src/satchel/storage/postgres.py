@@ -45,7 +45,7 @@ READ_CONNECTIONS = 10
 WRITE_CONNECTIONS = 8
 LOOK_UP_CONNECTIONS = 2
 
-_PROBE_WAIT = 2.0  # seconds that a probe of the schema waits for a connection
+_PROBE_WAIT = 1.5  # seconds that a probe of the schema waits for a connection; `/health` waits longer for it
 _CANCEL_TIMEOUT = 2.0  # seconds for telling the server that a query is to be cancelled
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 

@@ -130,10 +130,12 @@ class Pool:
 
 
 def is_readable(connection: Connection) -> bool:
-    """Whether the server sent something unasked, which nearly always means that it closed the connection.
+    """Whether a connection is closed, or the server sent something unasked, which nearly always means the same.
 
-    It costs no query. A notice is not worth telling apart: a connection that is not used for it is soon replaced.
+    This costs no query. A mere notice is not told apart: the price is one new connection.
     """
+    if connection.closed:
+        return True
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     return bool(poll.poll(0))

@@ -125,7 +125,7 @@ def _migrate_from(found: int, connection: Connection, name: str, as_tx: Callable
 
 
 def _make(connection: Connection, as_tx: Callable[[Connection], Tx]) -> None:
-    """Make a store, which nobody uses yet, in one transaction."""
+    """Make a store, which has no users yet, in one transaction."""
     with connection.transaction():
         connection.execute("create table if not exists satchel_schema (version integer not null)")
         for number, migration in enumerate(MIGRATIONS, 1):

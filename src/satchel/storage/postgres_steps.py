@@ -146,8 +146,8 @@ def _try_for_a_while(what: str, attempt: Callable[[int], Result]) -> Result:
                 raise
             if time.monotonic() > deadline:
                 raise StoreUnusable(
-                    f"could not {what} in {_LONGEST_WAIT:.0f} s, because other transactions are in the way: {error}. Look "
-                    "for long ones in pg_stat_activity, end them, and start again: it goes on where it stopped."
+                    f"could not {what} in {_LONGEST_WAIT:.0f} s, because other transactions are in the way: {error}. "
+                    "Look for long ones in pg_stat_activity, end them, and start again: it goes on where it stopped."
                 ) from error
             count += 1
             time.sleep(_PAUSE)
