@@ -157,7 +157,8 @@ def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_p
         is_back.set()
         for client in clients:
             client.join()
-        assert took < 2 + 50 * quiet, f"{took:.2f} s, quiet {quiet:.4f} s"
+        print(f"away {AWAY:.0f} s: first answer {took:.3f} s after its return, quiet {quiet:.4f} s")
+        assert took < 2 + 50 * quiet
         assert eventually(lambda: server.ask("GET", "/health").status == 200)
 
 

@@ -23,7 +23,7 @@ from tests.support.soak import amount
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
 NOW = "2026-01-01T00:00:00.000000Z"
-TASKS = amount(3_000, 500_000)
+TASKS = amount(1_000, 500_000)
 
 _ADD = "insert into tasks (id, owner, title, description, created_at, updated_at) values (%s, %s, %s, %s, %s, %s)"
 _MANY = """
@@ -90,7 +90,7 @@ def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None
     with psycopg.connect(store) as reader, migrating(store) as failures:
         reader.execute("select count(*) from tasks")  # and it does not end
         waits = "select count(*) from pg_locks where not granted and mode = 'AccessExclusiveLock'"
-        for number in range(4):
+        for number in range(2):
             assert eventually(lambda: ask(store, waits) == [(1,)])
             with psycopg.connect(store) as caller:  # comes behind the migration, and is let through before the reader
                 caller.execute(_ADD, [f"new {number}", ADA, "t", None, NOW, NOW])
@@ -98,7 +98,7 @@ def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None
         reader.rollback()
     assert failures == []
     assert ask(store, "select max(version) from satchel_schema") == [(len(MIGRATIONS),)]
-    assert ask(store, "select count(*) from task_texts") == [(14,)]
+    assert ask(store, "select count(*) from task_texts") == [(12,)]
 
 
 def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
@@ -136,7 +136,7 @@ def test_a_fill_is_done_in_batches_and_goes_on_where_it_was_killed(store: str) -
     there = "select to_regclass('satchel_progress') is not null"
     place = "select coalesce(max(after), 0) from satchel_progress"
     is_alone = "select count(*) = 1 from pg_stat_activity where datname = current_database()"
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", SLOW, store], stderr=subprocess.DEVNULL)
         before = max(places, default=0)
         assert eventually(lambda: ask(store, there) == [(True,)])
@@ -149,7 +149,7 @@ def test_a_fill_is_done_in_batches_and_goes_on_where_it_was_killed(store: str) -
         assert ask(store, "select max(version) from satchel_schema") == [(1,)]
         assert ask(store, "select count(*), max(task) from task_texts") == [(done, done)]
         assert done < 2_000 and done % 100 == 0
-    assert len(places) == 3
+    assert len(places) == 2
     open_database(store).close()
     assert ask(store, "select count(*), count(distinct task) from task_texts") == [(2_000, 2_000)]
     assert ask(store, "select count(*), count(distinct task) from search_items") == [(2_000, 2_000)]
