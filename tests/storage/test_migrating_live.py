@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -118,9 +119,9 @@ from satchel.storage.migrations import step_2
 step_2._BATCH = 100
 fold = step_2._fold_tasks
 from satchel.storage import migrations, postgres_schema
-def slow(tx, after):
+def slow(tx, after, last):
     time.sleep(0.05)
-    return fold(tx, after)
+    return fold(tx, after, last)
 from msgspec.structs import replace
 from satchel.storage.migrations.migration import Fill
 first, _, *others = migrations.MIGRATIONS
@@ -239,3 +240,21 @@ def test_while_a_store_is_migrated_no_call_fails_and_none_waits_for_long(store: 
     assert added <= {id for (id,) in ask(store, "select id from tasks")}
     invalid = "select indexrelid::regclass::text from pg_index where not indisvalid"
     assert ask(store, invalid) == []
+
+
+def test_a_row_with_a_smaller_number_that_is_committed_later_is_waited_for(store: str) -> None:
+    with (
+        psycopg.connect(store) as late,
+        psycopg.connect(store) as soon,
+        psycopg.connect(store, autocommit=True) as migrator,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        late.execute(_ADD, ["late", ADA, "late", None, NOW, NOW])
+        soon.execute(_ADD, ["soon", ADA, "soon", None, NOW, NOW])
+        soon.commit()
+        last = thread.submit(postgres_steps._read_last, migrator, "tasks")
+        with pytest.raises(TimeoutError):
+            last.result(0.3)
+        late.commit()
+        assert last.result(PATIENCE) == 2
+    assert ask(store, "select id from tasks where number <= 2 order by number") == [("late",), ("soon",)]

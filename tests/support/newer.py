@@ -11,10 +11,11 @@ from satchel.storage.database import Tx
 from satchel.storage.migrations.migration import Fill, Migration
 
 
-def _mark(tx: Tx, after: int) -> int | None:
+def _mark(tx: Tx, after: int, last: int) -> int | None:
     """Copy the titles of some tasks; slowly, so that others work meanwhile."""
     time.sleep(0.05)
-    found = tx.all("select number, title from tasks where number > :after order by number limit 100", after=after)
+    wanted = "select number, title from tasks where number > :after and number <= :last order by number limit 100"
+    found = tx.all(wanted, after=after, last=last)
     sql = "insert into task_marks (task, title) values (:task, :title)"
     tx.many(sql, [{"task": number, "title": title.upper()} for number, title in found])
     return found[-1][0] if found else None

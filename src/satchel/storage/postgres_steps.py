@@ -26,6 +26,8 @@ _BATCH_LOCK_TIMEOUT = "1s"
 _PAUSE = 0.5  # seconds until a lock is tried again, or a batch
 _LONGEST_WAIT = 600.0  # seconds in which a phase must get on
 _ROUNDS = 3
+_WRITERS_WAIT = 90.0  # seconds; ours are ended after 60 in which they do nothing
+_WRITERS_PAUSE = 0.05  # seconds
 _REPORT = 5.0  # seconds between reports
 
 # What passes by itself: a lock that others hold, and rows that they changed while a batch was filled.
@@ -47,6 +49,8 @@ _REACHED = """
     insert into satchel_progress values (%s, %s, %s) on conflict (step, fill) do update set after = excluded.after
 """
 _INDEX = "select indisvalid from pg_index where indexrelid = to_regclass(%s)"
+_NEXT_TRANSACTION = "select pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+_OLDEST_TRANSACTION = "select pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 _LOCK_TIMEOUT = "select set_config('lock_timeout', %s, true)"
 
 
@@ -88,20 +92,18 @@ def _fill(connection: Connection, number: int, migration: Migration, as_tx: Call
     reached = _read_progress(connection, number)
     reported = time.monotonic()
 
-    def do_batch(place: int, _: int) -> bool:
+    def do_batch(place: int, last: int, _: int) -> bool:
         with connection.transaction():
             connection.execute(_LOCK_TIMEOUT, [_BATCH_LOCK_TIMEOUT])
-            last = migration.fills[place].do_batch(as_tx(connection), reached.get(place, 0))
-            if last is None:
-                return False
-            connection.execute(_REACHED, [number, place, last])
-        reached[place] = last
-        return True
+            done = migration.fills[place].do_batch(as_tx(connection), reached.get(place, 0), last)
+            connection.execute(_REACHED, [number, place, last if done is None else done])
+        reached[place] = last if done is None else done
+        return done is not None
 
     for _ in range(_ROUNDS):
         for place, fill in enumerate(migration.fills):
             last = _read_last(connection, fill.table)
-            batch = partial(do_batch, place)
+            batch = partial(do_batch, place, last)
             while reached.get(place, 0) < last and _try_for_a_while(f"fill the tables of schema {number}", batch):
                 if time.monotonic() > reported + _REPORT:
                     reported = time.monotonic()
@@ -109,9 +111,19 @@ def _fill(connection: Connection, number: int, migration: Migration, as_tx: Call
 
 
 def _read_last(connection: Connection, table: str) -> int:
+    """The largest number of a table. All rows up to it are there, because who adds them has finished."""
     query = psycopg.sql.SQL("select coalesce(max(number), 0) from {}").format(psycopg.sql.Identifier(table))
     row = connection.execute(query).fetchone()
+    _wait_for_writers(connection)
     return int(row[0]) if row else 0
+
+
+def _wait_for_writers(connection: Connection) -> None:
+    """Wait for all transactions that write now: one of them may have taken a smaller number than we saw."""
+    [[begun]] = connection.execute(_NEXT_TRANSACTION).fetchall()
+    deadline = time.monotonic() + _WRITERS_WAIT
+    while connection.execute(_OLDEST_TRANSACTION).fetchall()[0][0] < begun and time.monotonic() < deadline:
+        time.sleep(_WRITERS_PAUSE)
 
 
 def _build_index(connection: Connection, statement: str, _: int) -> None:

@@ -9,19 +9,20 @@ from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.search_words import ItemText
 
 _BATCH = 200  # items; a transaction of a migration holds up changes of as many
+_LARGEST = 2**63 - 1  # number
 _PROMPTS = """
     select number, project, title, name, (select string_agg(tag, ' ') from prompt_tags where prompt = number),
         description, substr(content, 1, :longest)
-    from prompts where number > :after order by number limit :batch
+    from prompts where number > :after and number <= :last order by number limit :batch
 """
 _RESOURCES = """
     select number, project, name, name, null, description, substr(content, 1, :longest)
-    from resources where number > :after order by number limit :batch
+    from resources where number > :after and number <= :last order by number limit :batch
 """
 _TASKS = """
     select number, project, title, owner, (select string_agg(tag, ' ') from task_tags where task = number), null,
         description
-    from tasks where number > :after order by number limit :batch
+    from tasks where number > :after and number <= :last order by number limit :batch
 """
 
 
@@ -30,22 +31,22 @@ def index_all(tx: Tx) -> None:
     for index in (index_prompts, index_resources, index_tasks):
         after: int | None = 0
         while after is not None:
-            after = index(tx, after)
+            after = index(tx, after, _LARGEST)
 
 
-def index_prompts(tx: Tx, after: int) -> int | None:
-    """Index some prompts with numbers greater than one; the last of them, or None where there are no more."""
-    return _index(tx, tx.all(_PROMPTS, after=after, batch=_BATCH, longest=MAX_INDEXED), _of_prompt)
+def index_prompts(tx: Tx, after: int, last: int) -> int | None:
+    """Index some prompts with numbers greater than one, up to another; the last of them, or None without any."""
+    return _index(tx, tx.all(_PROMPTS, after=after, last=last, batch=_BATCH, longest=MAX_INDEXED), _of_prompt)
 
 
-def index_resources(tx: Tx, after: int) -> int | None:
+def index_resources(tx: Tx, after: int, last: int) -> int | None:
     """The same for resources."""
-    return _index(tx, tx.all(_RESOURCES, after=after, batch=_BATCH, longest=MAX_INDEXED), _of_resource)
+    return _index(tx, tx.all(_RESOURCES, after=after, last=last, batch=_BATCH, longest=MAX_INDEXED), _of_resource)
 
 
-def index_tasks(tx: Tx, after: int) -> int | None:
+def index_tasks(tx: Tx, after: int, last: int) -> int | None:
     """The same for tasks."""
-    return _index(tx, tx.all(_TASKS, after=after, batch=_BATCH), _of_task)
+    return _index(tx, tx.all(_TASKS, after=after, last=last, batch=_BATCH), _of_task)
 
 
 def _index(tx: Tx, rows: list[Row], place_of: Callable[[Row], tuple[Place, ItemText]]) -> int | None:

@@ -10,16 +10,18 @@ from msgspec import Struct
 
 from satchel.storage.database import Tx
 
+_LARGEST = 2**63 - 1  # number
+
 
 class Fill(Struct, frozen=True):
     """What no SQL can say, done for the rows of a table in batches.
 
-    A batch is some rows with numbers greater than the given one, in their order. It returns the number of the last of
-    them, or None where there are none.
+    A batch is some rows with numbers greater than the first one given, up to the second, in their order. It returns the
+    number of the last of them, or None where there are none.
     """
 
     table: str
-    do_batch: Callable[[Tx, int], int | None]
+    do_batch: Callable[[Tx, int, int], int | None]
 
 
 class Migration(Struct, frozen=True):
@@ -53,7 +55,7 @@ def fill_all(tx: Tx, migration: Migration) -> None:
     for fill in migration.fills:
         after: int | None = 0
         while after is not None:
-            after = fill.do_batch(tx, after)
+            after = fill.do_batch(tx, after, _LARGEST)
 
 
 _SQLITE = {

@@ -6,14 +6,14 @@ from satchel.storage.migrations.migration import Fill, Migration
 _BATCH = 500  # tasks
 _TASKS = """
     select number, owner, title, coalesce(description, '') from tasks
-    where number > :after order by number limit :batch
+    where number > :after and number <= :last order by number limit :batch
 """
 _FOLD = "insert into task_texts (task, owner, title, description) values (:task, :owner, :title, :description)"
 
 
-def _fold_tasks(tx: Tx, after: int) -> int | None:
+def _fold_tasks(tx: Tx, after: int, last: int) -> int | None:
     """Make the tasks that are there already findable by their texts; engines fold only ASCII, or by their locale."""
-    tasks = tx.all(_TASKS, after=after, batch=_BATCH)
+    tasks = tx.all(_TASKS, after=after, last=last, batch=_BATCH)
     tx.many(
         _FOLD,
         [

@@ -4,22 +4,22 @@ from satchel.storage.database import Tx
 from satchel.storage.migrations.migration import Fill, Migration
 
 
-def _index_prompts(tx: Tx, after: int) -> int | None:
+def _index_prompts(tx: Tx, after: int, last: int) -> int | None:
     from satchel.storage import search_filling  # which a start without a migration does not need
 
-    return search_filling.index_prompts(tx, after)
+    return search_filling.index_prompts(tx, after, last)
 
 
-def _index_resources(tx: Tx, after: int) -> int | None:
+def _index_resources(tx: Tx, after: int, last: int) -> int | None:
     from satchel.storage import search_filling
 
-    return search_filling.index_resources(tx, after)
+    return search_filling.index_resources(tx, after, last)
 
 
-def _index_tasks(tx: Tx, after: int) -> int | None:
+def _index_tasks(tx: Tx, after: int, last: int) -> int | None:
     from satchel.storage import search_filling
 
-    return search_filling.index_tasks(tx, after)
+    return search_filling.index_tasks(tx, after, last)
 
 
 # A space is what one search can be confined to: the prompts or the resources of a project, or the tasks of a user in a

@@ -10,23 +10,23 @@ _BATCH = 20  # items that are read at once, because each may have 4 MiB
 _TEXTS = {
     "prompt": """
         select number, project, null, content from prompts
-        where number > :after and content like '%satchel://%' order by number limit :limit
+        where number > :after and number <= :last and content like '%satchel://%' order by number limit :limit
     """,
     "resource": """
         select number, project, null, content from resources
-        where number > :after and content like '%satchel://%' order by number limit :limit
+        where number > :after and number <= :last and content like '%satchel://%' order by number limit :limit
     """,
     "task": """
         select number, null, owner, description from tasks
-        where number > :after and description like '%satchel://%' order by number limit :limit
+        where number > :after and number <= :last and description like '%satchel://%' order by number limit :limit
     """,
 }
 
 
-def _find_links(kind: str, tx: Tx, after: int) -> int | None:
+def _find_links(kind: str, tx: Tx, after: int, last: int) -> int | None:
     """Record the links in the texts of a kind that are there already."""
     sql = _TEXTS[kind]
-    found = tx.all(sql, after=after, limit=_BATCH)
+    found = tx.all(sql, after=after, last=last, limit=_BATCH)
     for number, project, owner, text in found:
         source = links.Source(kind=kind, number=number, project=project, owner=owner)
         links.add(tx, source, "text", links.find_targets(text))
