@@ -2,7 +2,6 @@
 
 import json
 import threading
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,8 +19,7 @@ from tests.support.soak import amount
 from tests.support.web import JSON, WebServer
 
 if find_pgbouncer() is None:
-    warnings.warn("THERE IS NO PGBOUNCER: poolers are not tested. tools/pgbouncer installs it.", stacklevel=1)
-    pytest.skip("there is no pgbouncer; tools/pgbouncer installs it", allow_module_level=True)
+    pytest.skip("THERE IS NO PGBOUNCER: poolers are not tested. tools/pgbouncer installs it.", allow_module_level=True)
 
 CALLS = amount(300, 10_000)
 
