@@ -19,6 +19,7 @@ from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
+from satchel.transports.http.connections import Connections, Limits
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
 
@@ -28,13 +29,13 @@ def run(
     listening: socket.socket,
     *,
     workers: int,
-    max_connections: int,
+    limits: Limits,
     tls: tuple[str, str] | None,
     timeouts: Timeouts,
     greet: Callable[[], None],
 ) -> int:
     """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
-    protocol: Any = partial(BoundedProtocol, max_connections=max_connections, timeouts=timeouts)
+    protocol: Any = partial(BoundedProtocol, register=Connections(limits), timeouts=timeouts)
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
         partial(_load, make_app, greet if workers == 1 else None),
