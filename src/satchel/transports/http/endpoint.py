@@ -95,10 +95,11 @@ class Endpoint:
             return Response(202)
         if any(call.progress_token is not None for call in post.calls):
             return await self._answer_with_progress(request, post, scope)
-        if self._is_quick(post):
+        large_worker = request.account.large_worker
+        if self._is_quick(post) and large_worker is None:
             body = self._settle(post, scope)
         else:
-            body = await run_sync(self._settle, post, scope, abandon_on_cancel=True)
+            body = await run_sync(self._settle, post, scope, abandon_on_cancel=True, limiter=large_worker)
         response = json_response(post.status(), body, self._session_header(post))
         return structs.replace(response, is_refusable=not any(tool.writes for tool in tools))
 

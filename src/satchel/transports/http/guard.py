@@ -86,19 +86,24 @@ class Guard:
         except Exception as error:
             if has_begun:
                 raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
-            calls = error.tools if isinstance(error, AccessDenied) else ()
-            if isinstance(error, AccessDenied):
-                error = _refuse_access(error)
-            refusal = error if isinstance(error, Refusal) else _apologize(request)
-            if refusal.status == 403:
-                for name in calls or [f"{request.method} {request.path}"]:
-                    log_call(name, "Forbidden", started)
-            if "expect" in headers.last:  # the client may or may not send its body now
-                refusal.headers += (CLOSE,) if CLOSE not in refusal.headers else ()
+            refusal = self._make_refusal(request, error, started)
+            error.__traceback__ = None  # its frames hold the body, and here they would hold themselves
             await request.respond(self._refuse(request.path, refusal))
         finally:
             account.close()
             request.connection.response_sent()
+
+    def _make_refusal(self, request: Request, error: Exception, started: float) -> Refusal:
+        calls = error.tools if isinstance(error, AccessDenied) else ()
+        if isinstance(error, AccessDenied):
+            error = _refuse_access(error)
+        refusal = error if isinstance(error, Refusal) else _apologize(request)
+        if refusal.status == 403:
+            for name in calls or [f"{request.method} {request.path}"]:
+                log_call(name, "Forbidden", started)
+        if "expect" in request.headers.last:  # the client may or may not send its body now
+            refusal.headers += (CLOSE,) if CLOSE not in refusal.headers else ()
+        return refusal
 
     def _check(self, headers: Headers) -> None:
         """Look at where a request says it comes from and goes to.

@@ -115,7 +115,7 @@ class Request:
 
     async def respond(self, response: Response) -> None:
         """Send a whole response; it is in flight until the client has read all but the last of it."""
-        self.account.take(len(response.body), is_refusable=response.is_refusable)
+        self.account.take_answer(len(response.body), is_refusable=response.is_refusable)
         length = () if response.status == 204 else (("content-length", str(len(response.body))),)
         await self._begin(response.status, [*response.headers, *length])
         await self._send_pieces(response.body, more_body=False)

@@ -1,5 +1,6 @@
 """The serving process, or several on one socket: uvicorn with our bounds, our log, and exit status 0 at a signal."""
 
+import ctypes
 import logging
 import os
 import signal
@@ -22,6 +23,9 @@ from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.connections import Connections, Limits
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
+
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
+_LARGE_BLOCK = 1024 * 1024  # bytes
 
 
 def run(
@@ -81,6 +85,7 @@ class _Supervisor(Multiprocess):
 def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Guard:
     """Make the application in the process that serves it."""
     _forward_logs()
+    _return_freed_memory()
     if parent_process() is not None:
         threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
     try:
@@ -94,6 +99,18 @@ def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Gu
     # end it instead of status 0.
     app.on_end = partial(os._exit, 0)
     return app
+
+
+def _return_freed_memory() -> None:
+    """Have large blocks given back to the system when they are freed.
+
+    The C library of Linux would keep blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
+    """
+    if sys.platform.startswith("linux"):
+        set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none, and keeps nothing
+        if set_option is not None:
+            set_option(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
+            set_option(_M_ARENA_MAX, 2)
 
 
 def _end_with_parent() -> None:
