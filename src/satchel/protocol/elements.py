@@ -1,13 +1,17 @@
 """Counts the elements of a JSON text before it is decoded: a few bytes of text become a hundred bytes of objects."""
 
-import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
 
 MAX_ELEMENTS = 200_000  # values, objects and lists of one message; a hundred messages of a hundred items have fewer
 
 _PIECE = 256 * 1024  # bytes that are looked at in one step, so that other threads run in between
-_WHOLE = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)  # as many whole strings as there are
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)  # of a string, up to its end
+_INSIDE = rb'(?:[^"\\]++|\\.)*+'  # of a string, up to its end
+_STRING = b'"' + _INSIDE + b'"'
+_WHOLE = b'(?:[^"]++|' + _STRING + b")*+"  # as many whole strings as there are
 
 Bytes = bytes | bytearray
 
@@ -19,13 +23,20 @@ def has_too_many_elements(raw: Bytes) -> bool:
         return False
     found = place = 0
     while place < len(raw) and found <= MAX_ELEMENTS:
-        whole = _WHOLE.match(raw, place, place + _PIECE)
+        whole = _compile(_WHOLE).match(raw, place, place + _PIECE)
         assert whole is not None  # it matches nothing, too
-        found += _count(_STRING.sub(b"", whole.group()))
+        found += _count(_compile(_STRING).sub(b"", whole.group()))
         place = whole.end()
         if raw[place : place + 1] == b'"':  # a string that goes beyond this piece
             place = _skip_string(raw, place + 1)
     return found > MAX_ELEMENTS
+
+
+@cache
+def _compile(pattern: bytes) -> "re.Pattern[bytes]":
+    import re  # 1 ms of a start with the patterns, and hardly any message needs it
+
+    return re.compile(pattern, re.DOTALL)
 
 
 def _count(raw: Bytes) -> int:
@@ -35,7 +46,7 @@ def _count(raw: Bytes) -> int:
 def _skip_string(raw: Bytes, place: int) -> int:
     """Where a string ends that begins at a place: behind its quote, or at the end of a text that breaks off."""
     while True:
-        inside = _INSIDE.match(raw, place, place + _PIECE)
+        inside = _compile(_INSIDE).match(raw, place, place + _PIECE)
         assert inside is not None
         if inside.end() == place:
             return place + 1 if raw[place : place + 1] == b'"' else len(raw)
