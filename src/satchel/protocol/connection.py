@@ -119,7 +119,7 @@ class Exchange:
     def _fit(self, call: Call, reply: Json) -> Raw:
         """A reply of a batch, encoded at once, so that there are no two copies of all replies; or an error."""
         raw = encode(reply)
-        if self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
+        if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
             self._is_full = True
             error = invalid_request(f"{_TOO_LARGE_BATCH}; this request was carried out, ask for its answer alone")
             raw = encode(self._connection._make_error(error, call.id))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 MAX_ELEMENTS = 200_000  # values, objects and lists of one message; a hundred messages of a hundred items have fewer
 
-_PIECE = 256 * 1024  # bytes that are looked at in one step, so that other threads run in between
+_PIECE = 64 * 1024  # bytes that are looked at in one step, so that other threads run in between
 _INSIDE = rb'(?:[^"\\]++|\\.)*+'  # of a string, up to its end
 _STRING = b'"' + _INSIDE + b'"'
 _WHOLE = b'(?:[^"]++|' + _STRING + b")*+"  # as many whole strings as there are
