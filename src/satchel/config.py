@@ -25,6 +25,7 @@ class Http(Struct, frozen=True, kw_only=True):
     tls_key: str | None = None
     workers: int
     connections: int  # of one process
+    connections_per_address: int | None
     auth: str  # none, token, oauth
     allow_hosts: tuple[str, ...]
     allow_origins: tuple[str, ...]

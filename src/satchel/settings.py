@@ -159,6 +159,14 @@ SETTINGS = (
         "connections", "NUMBER", "the most connections of one process", kind="number", bounds=(1, 100_000), default=1000
     ),
     _http(
+        "connections_per_address",
+        "NUMBER",
+        "the most connections of one address; a reverse proxy is one address",
+        kind="number",
+        bounds=(1, 100_000),
+        default_note="200; as many as --connections for this machine itself",
+    ),
+    _http(
         "auth",
         "none|token|oauth",
         "how callers prove who they are; none serves this machine only",

@@ -410,22 +410,55 @@ def test_200_trickling_connections_do_not_hold_up_the_others(server: WebServer) 
     assert memory_mb(pid) < memory + 20
 
 
-def test_beyond_the_cap_connections_are_refused_until_there_is_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", [b"", CALL[:20], CALL[:-5]], ids=["idle", "half a head", "half a body"])
+def test_beyond_the_cap_connections_that_wait_for_their_client_give_way(tmp_path: Path, begun: bytes) -> None:
     with hurried(tmp_path, "--connections", "10") as server:
-        kept = []
-        for _ in range(10):  # one after the other: who says nothing for a second is cut off
-            kept.append(server.connect())
-            assert kept[-1].ask("GET", "/health").status == 200
+        waiting = [server.connect() for _ in range(10)]
+        for wire in waiting:
+            assert wire.ask("GET", "/health").status == 200
+            wire.send(begun)
+        newer = [server.connect() for _ in range(10)]
+        for wire in newer:
+            assert wire.ask("POST", "/mcp", *call("list_prompts")).status == 200
+        for wire in waiting:
+            assert wire.is_closed()
+        for wire in (*waiting, *newer):
+            wire.close()
+
+
+def test_beyond_the_cap_connections_are_refused_where_all_are_in_use_but_health_is_answered(tmp_path: Path) -> None:
+    with hurried(tmp_path, "--connections", "10") as server:
+        streams = [server.connect() for _ in range(10)]
+        for wire in streams:
+            wire.send(STREAM)
+            assert wire.read_head()[0] == 200
         for _ in range(30):
             with server.connect() as wire:
-                answer = wire.read()
+                answer = wire.ask("POST", "/mcp", *call("list_prompts"))
                 assert (answer.status, answer.text) == (503, "Too many connections. Try again later.")
-                assert wire.is_closed()
-        for wire in kept:  # those who were there before are not touched
-            assert wire.ask("GET", "/health").status == 200
-        kept.pop().close()
-        assert eventually(lambda: server.ask("GET", "/health").status == 200)
-        for wire in kept:
+                assert (answer.header("retry-after"), wire.is_closed()) == ("1", True)
+            assert server.ask("GET", "/health").status == 200
+        streams.pop().close()
+        assert eventually(lambda: server.ask("POST", "/mcp", *call("list_prompts")).status == 200)
+        for wire in streams:  # those who were there before are not touched
+            assert wire.read_chunk() == b": still here\n\n"
+            wire.close()
+
+
+def test_an_address_has_its_own_cap(tmp_path: Path) -> None:
+    with hurried(tmp_path, "--connections-per-address", "3") as server:
+        streams = [server.connect() for _ in range(3)]
+        for wire in streams:
+            wire.send(STREAM)
+            assert wire.read_head()[0] == 200
+        with server.connect() as wire:
+            answer = wire.read()
+            message = "Too many connections of your address. Close one, or try again later."
+            assert (answer.status, answer.text, answer.header("retry-after")) == (429, message, "1")
+        with socket.create_connection(("127.0.0.1", server.port), PATIENCE, ("127.0.0.2", 0)) as other:
+            other.sendall(request("GET", "/health"))
+            assert other.recv(12) == b"HTTP/1.1 200"
+        for wire in streams:
             wire.close()
 
 

@@ -23,6 +23,7 @@ from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
+from satchel.transports.http.connections import Limits
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.health import Health
@@ -90,7 +91,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
         partial(make_app, settings, http, url, heartbeat),
         listening,
         workers=http.workers,
-        max_connections=http.connections,
+        limits=Limits(connections=http.connections, per_address=http.connections_per_address),
         tls=tls,
         timeouts=timeouts or Timeouts(),
         greet=lambda: _greet(settings, http, url),

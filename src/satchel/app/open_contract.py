@@ -81,6 +81,10 @@ class OpenContract:
         """
         return self._runner.answer(call, self._scope, report)
 
+    def needs_store(self, call: Call) -> bool:
+        """Whether a call reads or writes the store, or libraries; the list of tools does not."""
+        return call.method != "tools/list" or call.method in self.contract.methods
+
     def prune(self) -> None:
         """Keep history and trash within their retention from now on, in a thread of its own."""
         if self._database is not None and not self._is_read_only:

@@ -22,5 +22,5 @@ def serve(settings: Settings, streams: Streams | None = None) -> int:
             opened.watch(announce)
             opened.prune()
 
-        StdioServer(streams, opened.offer, opened.answer, work_beside).run()
+        StdioServer(streams, opened.offer, opened.answer, work_beside, opened.needs_store).run()
     return 0

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, perf_counter
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -13,7 +13,11 @@ from satchel.auth.jwks import Key, parse_keys
 from satchel.errors import AuthUnavailable, AuthUnusable
 from satchel.log import log
 
-_MAX_AGE = 600.0  # seconds for which fetched keys are used
+_MAX_AGE = 600.0  # seconds for which fetched keys are used while the issuer answers
+_REFRESH_AGE = 300.0  # seconds after which they are fetched again beside the requests
+_REFRESH_WAIT = 2.0  # seconds to wait for keys that are overdue, or for the first ones
+_FETCH_WAIT = 10.0  # seconds that a request waits for the fetch it has caused, for a key that is not known
+_ABANDONED = 60.0  # seconds after which a fetch that hangs does not keep another from being started
 _UNKNOWN_KEY_INTERVAL = 30.0  # seconds between fetches for an unknown key id; a forged token can name any
 _RETRY_INTERVAL = 5.0  # seconds before a failed fetch is repeated while there are no keys
 
@@ -23,8 +27,20 @@ class _Metadata(Struct):
     jwks_uri: str
 
 
+class _Fetch:
+    """A fetch that runs in a thread of its own."""
+
+    def __init__(self, started_at: float) -> None:
+        self.started_at = started_at
+        self.is_done = threading.Event()
+
+
 class IssuerKeys:
-    """The cached keys of one issuer. Thread-safe: one thread fetches while the others use the keys there are."""
+    """The cached keys of one issuer. Thread-safe.
+
+    A request whose key is known never waits for an issuer that does not answer, and any other only for the fetch that
+    it has caused itself.
+    """
 
     def __init__(self, issuer: str, algorithm: str, location: str | None) -> None:
         self._issuer = issuer
@@ -32,8 +48,10 @@ class IssuerKeys:
         self._read_source = _make_source(issuer, location)
         self._keys: tuple[Key, ...] = ()
         self._failure: str | None = None  # of the last fetch
+        self._is_slow = False  # the last fetch took longer than a request waits
         self._tried_at = self._fetched_at = self._searched_at = float("-inf")
-        self._fetching = threading.Lock()
+        self._running: _Fetch | None = None
+        self._lock = threading.Lock()  # never held while something is fetched
         if location is not None and _is_file(location):
             self._load_file(location)
 
@@ -41,23 +59,66 @@ class IssuerKeys:
         """The keys that may have signed a token with this key id, or without one; empty where none is known.
 
         Raises:
-            AuthUnavailable: the keys cannot be fetched.
+            AuthUnavailable: the keys cannot be fetched, or are being fetched by another request.
         """
         started = monotonic()
-        if started - self._fetched_at > _MAX_AGE:
-            self._refresh()
+        self._refresh(started)
         found = self._select(key_id)
         if found or self._fetched_at >= started:
             return found
-        with self._fetching:
-            found = self._select(key_id)  # another thread may have fetched it while we waited
-            if not found and monotonic() - self._searched_at >= _UNKNOWN_KEY_INTERVAL:
-                self._searched_at = monotonic()
-                self._fetch()
-                found = self._select(key_id)
-        if not found and self._failure is not None:
+        if self._keys:
+            self._search(started)
+            found = self._select(key_id)
+        if not found and (self._failure is not None or self._running is not None):
             raise self._unavailable()
         return found
+
+    def _refresh(self, now: float) -> None:
+        """Fetch the keys where they are old, beside this request. Only where they are too old, wait a little."""
+        age = now - self._fetched_at
+        if age <= _REFRESH_AGE:
+            return
+        fetch = self._begin(now, _UNKNOWN_KEY_INTERVAL if self._keys else _RETRY_INTERVAL)
+        if fetch is None and not self._keys and self._failure is None:
+            fetch = self._running  # without any keys, all wait for the first
+        if fetch is not None and age > _MAX_AGE and not (self._keys and self._is_slow):
+            self._is_slow = not fetch.is_done.wait(_REFRESH_WAIT)
+
+    def _search(self, now: float) -> None:
+        """Fetch the keys because one is not known, and wait for them; not too often, as a forged token can name any."""
+        if now - self._searched_at < _UNKNOWN_KEY_INTERVAL:
+            return
+        fetch = self._begin(now, 0.0)
+        if fetch is not None:
+            self._searched_at = now
+            fetch.is_done.wait(_FETCH_WAIT)
+
+    def _begin(self, now: float, pause: float) -> _Fetch | None:
+        """Start a fetch in a thread of its own; None where one runs, or was tried less than the pause ago."""
+        with self._lock:
+            is_running = self._running is not None and now - self._running.started_at < _ABANDONED
+            if is_running or now - self._tried_at < pause:
+                return None
+            self._tried_at = now
+            fetch = self._running = _Fetch(now)
+        threading.Thread(target=self._fetch, args=(fetch,), name="satchel-keys", daemon=True).start()
+        return fetch
+
+    def _fetch(self, fetch: _Fetch) -> None:
+        """Fetch the keys; on failure, keep those in the cache."""
+        began = perf_counter()
+        try:
+            keys, failure = self._load(), None
+        except (FetchFailed, ValueError) as error:
+            keys, failure = (), str(error)
+            log(f"the keys of the issuer {self._issuer}: {error}")
+        with self._lock:
+            if self._running is fetch:  # else it was abandoned
+                self._keys, self._failure = keys or self._keys, failure
+                self._fetched_at = self._fetched_at if failure else monotonic()
+                self._is_slow = perf_counter() - began > _REFRESH_WAIT
+                self._running = None
+        fetch.is_done.set()
 
     def _load_file(self, file: str) -> None:
         """Read keys in a file at once, so that a mistake is reported at the start."""
@@ -73,32 +134,6 @@ class IssuerKeys:
             return keys if len(keys) == 1 else ()
         return tuple(key for key in keys if key.id in (key_id, None))
 
-    def _refresh(self) -> None:
-        # With keys in the cache, only one thread fetches; the others go on with those.
-        if not self._fetching.acquire(blocking=not self._keys):
-            return
-        try:
-            is_due = monotonic() - self._fetched_at > _MAX_AGE
-            pause = _UNKNOWN_KEY_INTERVAL if self._keys else _RETRY_INTERVAL
-            if is_due and monotonic() - self._tried_at >= pause:
-                self._fetch()
-        finally:
-            self._fetching.release()
-        if not self._keys and self._failure is not None:
-            raise self._unavailable()
-
-    def _fetch(self) -> None:
-        """Fetch the keys; on failure, keep those in the cache."""
-        self._tried_at = monotonic()
-        try:
-            self._keys = self._load()
-        except (FetchFailed, ValueError) as error:
-            self._failure = str(error)
-            log(f"the keys of the issuer {self._issuer}: {error}")
-            return
-        self._failure = None
-        self._fetched_at = monotonic()
-
     def _load(self) -> tuple[Key, ...]:
         keys = parse_keys(self._read_source(), self._algorithm)
         if not keys:
@@ -106,7 +141,8 @@ class IssuerKeys:
         return keys
 
     def _unavailable(self) -> AuthUnavailable:
-        return AuthUnavailable(f"cannot fetch the keys of the issuer {self._issuer}: {self._failure}")
+        why = self._failure or "it has not answered yet"
+        return AuthUnavailable(f"cannot fetch the keys of the issuer {self._issuer}: {why}")
 
 
 def _make_source(issuer: str, location: str | None) -> Callable[[], bytes]:

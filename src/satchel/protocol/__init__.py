@@ -3,6 +3,7 @@
 It imports nothing else of Satchel. A transport feeds it messages, and an application answers its calls.
 
 codec            strict JSON decoding, one-line encoding
+elements         how many elements a JSON text has, before it is decoded
 revisions        the five revisions as a table: which one a request uses, and what each requires of a result
 questions        questions to the user in the middle of a call
 messages         the form of JSON-RPC messages; errors, error codes

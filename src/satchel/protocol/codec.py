@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from satchel.protocol.elements import MAX_ELEMENTS, Bytes, has_too_many_elements
+
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # a text of 4 MiB takes up to 24 MiB with escapes, and there may be several
 MAX_DEPTH = 64
 
@@ -22,12 +24,22 @@ class BadJson(ValueError):
         self.value = value
 
 
-def decode(raw: bytes) -> Any:
+class TooManyElements(BadJson):
+    """The message has more elements than are decoded."""
+
+    def __str__(self) -> str:
+        return f"a message has at most {MAX_ELEMENTS} values, objects and lists"
+
+
+def decode(raw: Bytes) -> Any:
     """Decode one message.
 
     Raises:
+        TooManyElements: it has more than MAX_ELEMENTS; nothing of it was decoded.
         BadJson: not JSON, not UTF-8, a NaN, or nested deeper than MAX_DEPTH.
     """
+    if has_too_many_elements(raw):
+        raise TooManyElements
     try:
         value = _decode_strictly(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -66,7 +78,7 @@ def has_surrogates(text: str) -> bool:
     return False
 
 
-def _decode_tolerantly(raw: bytes) -> Any:
+def _decode_tolerantly(raw: Bytes) -> Any:
     # msgspec rejects an escaped lone surrogate and 1e999, which JSON's grammar allows. The value is decoded anyway, so
     # that the error response can carry the id of the request.
     def reject_constant(constant: str) -> None:

@@ -6,8 +6,10 @@ so that messages are sent in the order in which they were made.
 
 from collections.abc import Callable
 
+from msgspec import Raw
+
 from satchel.protocol.calls import Call, Offer
-from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, decode, encode
+from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, TooManyElements, decode, encode
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     NO_CLIENT,
@@ -34,9 +36,27 @@ from satchel.protocol.revisions import (
     find_revision,
     without_icons,
 )
-from satchel.protocol.subscriptions import SUBSCRIPTION_KEY, ClientChange, Subscription, announces, parse_subscription
+from satchel.protocol.subscriptions import (
+    LIST_CHANGES,
+    SUBSCRIPTION_KEY,
+    ClientChange,
+    Subscription,
+    announces,
+    check_uris,
+    parse_subscription,
+)
 
 MAX_BATCH = 100  # messages
+MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024  # of all answers to a batch together
+MAX_SUBSCRIPTIONS = 100  # open on one connection
+
+
+_TOO_LARGE_BATCH = f"the answers to a batch have at most {MAX_BATCH_ANSWER_BYTES} bytes together"
+
+
+def explain_bad_json(bad: BadJson) -> ProtocolError:
+    """The error for bytes that were not decoded, or are no message."""
+    return invalid_request(str(bad)) if isinstance(bad, TooManyElements) else ProtocolError(PARSE_ERROR, "Parse error")
 
 
 class Exchange:
@@ -45,8 +65,10 @@ class Exchange:
     def __init__(self, connection: "Connection", *, is_batch: bool = False) -> None:
         self._connection = connection
         self._replies: list[Json | Call | Subscription] = []
-        self._settled: dict[Call, Json] = {}
+        self._settled: dict[Call, Json | Raw] = {}
         self._is_batch = is_batch
+        self._batch_bytes = 0  # of the answers so far
+        self._is_full = False  # an answer did not fit
         self.is_listening = False  # it opens a subscription, so its stream stays open
         self.refused_tools: list[str] = []  # of the calls that are answered with an error here; a client's own words
 
@@ -66,8 +88,17 @@ class Exchange:
             return None
         reply = self._replies[0]
         answer = self._settled.get(reply, {}) if isinstance(reply, Call) else reply
-        code: int | None = answer.get("error", {}).get("code")
+        code: int | None = answer.get("error", {}).get("code") if isinstance(answer, dict) else None
         return code
+
+    def check_room(self) -> None:
+        """Check that the answer of another call may fit into that of its batch; else the call is not to be run.
+
+        Raises:
+            ProtocolError: it does not fit, which settles the call.
+        """
+        if self._is_full:
+            raise invalid_request(f"{_TOO_LARGE_BATCH}; this request was not carried out, send it again")
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
         """Set the outcome of one of the calls."""
@@ -80,9 +111,20 @@ class Exchange:
                 outcome = error
         connection._waiting.pop(call.id, None)
         if isinstance(outcome, ProtocolError):
-            self._settled[call] = connection._make_error(outcome, call.id)
+            reply = connection._make_error(outcome, call.id)
         else:
-            self._settled[call] = connection._make_success(call.id, call.method, call.revision, outcome)
+            reply = connection._make_success(call.id, call.method, call.revision, outcome)
+        self._settled[call] = self._fit(call, reply) if self._is_batch else reply
+
+    def _fit(self, call: Call, reply: Json) -> Raw:
+        """A reply of a batch, encoded at once, so that there are no two copies of all replies; or an error."""
+        raw = encode(reply)
+        if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
+            self._is_full = True
+            error = invalid_request(f"{_TOO_LARGE_BATCH}; this request was carried out, ask for its answer alone")
+            raw = encode(self._connection._make_error(error, call.id))
+        self._batch_bytes += len(raw)
+        return Raw(raw)
 
     def send_first(self, message: Json) -> None:
         """Send a message before all others of the output."""
@@ -90,7 +132,7 @@ class Exchange:
 
     def output(self) -> list[bytes]:
         """The messages to send: one for a request or batch, one for each new subscription, or none."""
-        messages: list[Json] = []
+        messages: list[Json | Raw] = []
         for reply in self._replies:
             if isinstance(reply, Subscription):
                 if self._connection._open(reply):
@@ -124,7 +166,7 @@ class Connection:
         try:
             return self.receive_value(decode(raw))
         except BadJson as bad:
-            return self.reject(ProtocolError(PARSE_ERROR, "Parse error"), readable_id(bad.value))
+            return self.reject(explain_bad_json(bad), readable_id(bad.value))
 
     def receive_value(self, value: object) -> Exchange:
         """Receive one decoded message or batch; for an answer to a question, go on with the exchange that asked."""
@@ -156,14 +198,18 @@ class Connection:
 
     def announce(self, change: ClientChange) -> list[bytes]:
         """The notifications of a change for this client: none, one, or one for each subscription."""
-        if change.what == "everything":
-            return [message for part in self._list_all_changes() for message in self.announce(part)]
         messages: list[Json] = []
-        if self.revision is not None and self._announces_by_handshake(change):
-            messages.append(change.notification)
-        subscriptions = [one for one in self._subscriptions.values() if one.wants(change)]
-        messages += [subscription.tag(change.notification) for subscription in subscriptions]
+        if self.revision is not None:
+            messages += [part.notification for part in self._select_by_handshake(change)]
+        for subscription in self._subscriptions.values():
+            messages += [subscription.tag(part.notification) for part in subscription.select(change)]
         return [encode(message) for message in messages]
+
+    def wants(self, change: ClientChange) -> bool:
+        """Whether this client is told of a change."""
+        if self.revision is not None and self._select_by_handshake(change):
+            return True
+        return any(subscription.select(change) for subscription in self._subscriptions.values())
 
     def report_progress(
         self, call: Call, progress: float, total: float | None = None, message: str | None = None
@@ -279,6 +325,8 @@ class Connection:
     def _listen(self, request_id: Id, params: Json) -> Subscription:
         if request_id in self._subscriptions or request_id in self._opening:
             raise invalid_request("a subscription with this id is open")
+        if len(self._subscriptions) + len(self._opening) >= MAX_SUBSCRIPTIONS:
+            raise invalid_request(f"at most {MAX_SUBSCRIPTIONS} subscriptions are open at once; cancel one first")
         subscription = parse_subscription(request_id, params, self.offer.capabilities)
         self._opening.add(request_id)
         return subscription
@@ -292,6 +340,7 @@ class Connection:
         return True
 
     def _watch_resource(self, request_id: Id, params: Json) -> Json:
+        check_uris({*self._watched_uris, params["uri"]})
         self._watched_uris.add(params["uri"])
         return {}
 
@@ -320,18 +369,13 @@ class Connection:
     def _make_error(self, error: ProtocolError, request_id: Id) -> Json:
         return {"jsonrpc": "2.0", "id": request_id, "error": self.offer.explain(error).body()}
 
-    def _list_all_changes(self) -> list[ClientChange]:
-        """Changes of everything that this client may have listed or watched."""
-        uris = set(self._watched_uris)
-        for subscription in self._subscriptions.values():
-            uris.update(subscription.uris or ())
-        lists = [ClientChange("tools"), ClientChange("prompts"), ClientChange("resources")]
-        return [*lists, *(ClientChange("resource", uri) for uri in uris)]
-
-    def _announces_by_handshake(self, change: ClientChange) -> bool:
+    def _select_by_handshake(self, change: ClientChange) -> list[ClientChange]:
+        """What a client of the handshake generation is told of a change."""
+        if change.what == "everything":
+            return [one for one in LIST_CHANGES if announces(self.offer.capabilities, one.what)]
         if change.what == "resource":
-            return change.uri in self._watched_uris
-        return announces(self.offer.capabilities, change.what)
+            return [change] if change.uri in self._watched_uris else []
+        return [change] if announces(self.offer.capabilities, change.what) else []
 
 
 _Method = Callable[[Connection, Id, Json], Json | Subscription]  # answers with a result, or opens a subscription

@@ -17,7 +17,8 @@ from msgspec import structs
 
 from satchel.protocol.calls import Offer
 from satchel.protocol.codec import BadJson, decode, encode
-from satchel.protocol.connection import Connection
+from satchel.protocol.connection import Connection, explain_bad_json
+from satchel.protocol.elements import Bytes
 from satchel.protocol.messages import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -107,7 +108,7 @@ class Post:
     """One POST: its calls to settle, then its response to send."""
 
     def __init__(
-        self, offer: Offer, headers: Headers, raw: bytes, header_arguments: HeaderArguments | None = None
+        self, offer: Offer, headers: Headers, raw: Bytes, header_arguments: HeaderArguments | None = None
     ) -> None:
         self.method: object = None
         self.is_per_request = False
@@ -123,7 +124,7 @@ class Post:
             elif self.method != "initialize":
                 _check_version(headers)
         except BadJson as bad:
-            error, value = ProtocolError(PARSE_ERROR, "Parse error"), bad.value
+            error, value = explain_bad_json(bad), bad.value
         except ProtocolError as wrong:
             error = wrong
         revision = None if self.is_per_request else find_handshake_revision(headers)

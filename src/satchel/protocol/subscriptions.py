@@ -1,5 +1,6 @@
 """Subscriptions of a client, and the notifications of a change."""
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -7,6 +8,9 @@ from msgspec import Struct
 from satchel.protocol.messages import Id, Json, invalid_params
 
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+
+MAX_URIS = 1000  # resources that one subscription names, or that a client of the handshake generation subscribes to
+MAX_URI_BYTES = 256 * 1024  # of all of them together
 
 LIST_FILTERS = {what: f"{what}ListChanged" for what in ("tools", "prompts", "resources")}
 
@@ -25,18 +29,30 @@ class ClientChange(Struct, frozen=True):
         return {"jsonrpc": "2.0", "method": f"notifications/{self.what}/list_changed"}
 
 
+LIST_CHANGES = (ClientChange("tools"), ClientChange("prompts"), ClientChange("resources"))
+
+
 class Subscription(Struct, frozen=True):
     """One open `subscriptions/listen`: its id, and the requested notifications that this server sends."""
 
     id: Id
     lists: frozenset[str]
-    uris: tuple[str, ...] | None  # None where resource updates were not requested, or are not sent
+    # In the order of the request, and looked up as a set; None where updates were not requested, or are not sent.
+    uris: dict[str, None] | None
 
-    def wants(self, change: ClientChange) -> bool:
-        """Whether the client subscribed to such a change."""
+    def select(self, change: ClientChange) -> list[ClientChange]:
+        """What the client is told of a change.
+
+        Of "everything" it is told by one message for each list that it subscribed to. That of the resources stands for
+        every resource; a client that did not subscribe to it may not get it, and is told of each resource it named.
+        """
+        if change.what == "everything":
+            named = () if "resources" in self.lists else (self.uris or ())
+            lists = [one for one in LIST_CHANGES if one.what in self.lists]
+            return [*lists, *(ClientChange("resource", uri) for uri in named)]
         if change.what == "resource":
-            return self.uris is not None and change.uri in self.uris
-        return change.what in self.lists
+            return [change] if self.uris is not None and change.uri in self.uris else []
+        return [change] if change.what in self.lists else []
 
     def tag(self, notification: Json) -> Json:
         """A notification with the id of this subscription."""
@@ -60,6 +76,18 @@ def announces(capabilities: Json, what: str) -> bool:
     return bool(capabilities.get(what, {}).get("listChanged"))
 
 
+def check_uris(uris: Collection[str]) -> None:
+    """Check how many URIs are kept while a client listens, and their size.
+
+    Raises:
+        ProtocolError: there are too many, or they are too long.
+    """
+    if len(uris) > MAX_URIS or sum(len(uri.encode("utf-8", "replace")) for uri in uris) > MAX_URI_BYTES:
+        raise invalid_params(
+            f"at most {MAX_URIS} resources are subscribed to, with URIs of {MAX_URI_BYTES} bytes in all"
+        )
+
+
 def parse_subscription(request_id: Id, params: Json, capabilities: Json) -> Subscription:
     """Parse a `subscriptions/listen` request, and keep the notifications that this server sends.
 
@@ -79,5 +107,6 @@ def parse_subscription(request_id: Id, params: Json, capabilities: Json) -> Subs
     uris = filters.get("resourceSubscriptions")
     if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
         raise invalid_params("resourceSubscriptions must be a list of strings")
-    served = tuple(uris) if uris is not None and announces(capabilities, "resource") else None
+    check_uris(uris or ())
+    served = dict.fromkeys(uris) if uris is not None and announces(capabilities, "resource") else None
     return Subscription(request_id, frozenset(lists), served)

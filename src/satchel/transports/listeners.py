@@ -7,22 +7,36 @@ from satchel.log import log_surprise
 from satchel.model import StoreChange
 from satchel.protocol import ClientChange, Connection
 
+MAX_STREAMS = 400  # of one process
+MAX_USER_STREAMS = 100  # of one user, and of all callers without a user together
+
 _MAX_WAITING = 1000  # changes that wait for a slow reader; beyond, it hears that anything may have changed
 
 
-class Listener:
-    """One open stream: its connection, and the changes that were not sent to it yet."""
+class TooManyStreams(Exception):
+    """No further stream can be opened at the moment; the message says whose limit is reached."""
 
-    def __init__(self, connection: Connection, translate: Callable[[list[StoreChange]], list[ClientChange]]) -> None:
+
+class Listener:
+    """One open stream: its connection, whose it is, and the changes that were not sent to it yet."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        translate: Callable[[list[StoreChange]], list[ClientChange]],
+        owner: str | None = None,
+    ) -> None:
         self.connection = connection
+        self.owner = owner
         self._translate = translate  # changes of the store as this client sees them
         self._waiting: dict[ClientChange, None] = {}
         self._wakeup = asyncio.Event()
         self.is_closing = False
 
     def receive(self, changes: list[StoreChange]) -> None:
-        """Keep changes until they can be sent."""
-        self._waiting.update(dict.fromkeys(self._translate(changes)))
+        """Keep changes that this client wants until they can be sent."""
+        wanted = (change for change in self._translate(changes) if self.connection.wants(change))
+        self._waiting.update(dict.fromkeys(wanted))
         if len(self._waiting) > _MAX_WAITING:
             self._waiting = {ClientChange("everything"): None}
         if self._waiting:
@@ -57,7 +71,15 @@ class Listeners:
         self._is_closing = False
 
     def add(self, listener: Listener) -> None:
-        """Send changes to a stream from now on."""
+        """Send changes to a stream from now on.
+
+        Raises:
+            TooManyStreams: as many are open as there may be.
+        """
+        if len(self._open) >= MAX_STREAMS:
+            raise TooManyStreams(f"This server keeps at most {MAX_STREAMS} streams open. Try again later.")
+        if sum(one.owner == listener.owner for one in self._open) >= MAX_USER_STREAMS:
+            raise TooManyStreams(f"A user has at most {MAX_USER_STREAMS} streams open. Close one of yours first.")
         self._loop = asyncio.get_running_loop()
         self._open.add(listener)
         if self._is_closing:

@@ -1,9 +1,14 @@
-"""The stdio transport: a blocking loop. stdout carries only protocol messages; any other output goes to stderr."""
+"""The stdio transport: a blocking loop. stdout carries only protocol messages; any other output goes to stderr.
+
+While a call takes long, because it waits for the store for example, a second thread reads on and answers what needs no
+store (see stand_in.py). Calls are run by the main thread alone, in the order in which they came.
+"""
 
 import os
 import select
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -13,6 +18,7 @@ from satchel.contracts.contract import Report
 from satchel.log import log_call
 from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, Exchange, Offer, ProtocolError
 from satchel.transports.shutdown import Shutdown, Stop
+from satchel.transports.stand_in import StandIn
 
 Answer = Callable[[Call, Report], dict[str, Any]]
 # Called once, after the first response or before the first acknowledgement of a subscription, with `announce`. What it
@@ -21,6 +27,8 @@ OnFirstResponse = Callable[[Callable[[ClientChange], None]], None]
 
 
 _CHUNK = 64 * 1024
+_BESIDE_WAIT = 0.02  # seconds that the second thread waits for input before it looks whether it is still needed
+_MAX_PENDING = 100  # messages that are read while a call takes long, and wait for it
 
 
 class Streams:
@@ -43,23 +51,37 @@ class StdioServer:
     """Serves one client until its input ends or a signal comes."""
 
     def __init__(
-        self, streams: Streams, offer: Offer, answer: Answer, on_first_response: OnFirstResponse | None = None
+        self,
+        streams: Streams,
+        offer: Offer,
+        answer: Answer,
+        on_first_response: OnFirstResponse | None = None,
+        needs_store: Callable[[Call], bool] = lambda _: True,
     ) -> None:
         self._on_first_response = on_first_response
         self._connection = Connection(offer, session=new_id())
         self._answer = answer
+        self._needs_store = needs_store
         self._lines = LineReader(streams.reader)
         self._writer = streams.writer
         self._shutdown = streams.shutdown
-        self._writing = threading.Lock()
+        self._pending: deque[Exchange] = deque()  # received, and not served yet
+        self._lock = threading.Lock()  # for the connection, what it has made, and the output
+        self._reading = threading.Lock()
+        self._stand_in = StandIn(self._serve_beside)
 
     def run(self) -> None:
         """Answer requests one after the other."""
         with suppress(OSError):  # the client closed its end
-            with suppress(Stop):
-                while self._handle(self._wait()):
-                    self._give_up_questions(time.monotonic())
-                self._give_up_questions()
+            try:
+                with suppress(Stop):
+                    while self._handle(self._wait()):
+                        self._give_up_questions(time.monotonic())
+                    self._give_up_questions()
+            finally:
+                self._stand_in.close()
+                with self._reading:
+                    pass  # now the second thread reads no more
             self._write(self._connection.close)
 
     def announce(self, change: ClientChange) -> None:
@@ -73,14 +95,17 @@ class StdioServer:
         A function of its own, so that the memory of large messages is freed before the next wait.
         """
         # All lines are received first, so that a cancellation takes effect before the call it cancels.
-        exchanges = [self._receive(line) for line in lines if line is None or line.strip()]
-        if any(exchange.is_listening for exchange in exchanges):
-            self._start_watching()  # before the acknowledgement, so that no change after it is missed
-        for exchange in exchanges:
+        self._receive(lines)
+        while (exchange := self._take_pending()) is not None:
+            if exchange.is_listening:
+                self._start_watching()  # before the acknowledgement, so that no change after it is missed
             self._serve(exchange)
-        if exchanges:
             self._start_watching()
         return bool(lines)
+
+    def _take_pending(self) -> Exchange | None:
+        with self._lock:
+            return self._pending.popleft() if self._pending else None
 
     def _start_watching(self) -> None:
         start, self._on_first_response = self._on_first_response, None
@@ -90,45 +115,83 @@ class StdioServer:
     def _wait(self) -> list[bytes | None]:
         """Wait for lines; meanwhile, calls whose question stays unanswered are answered."""
         while (deadline := self._connection.questions.deadline) is not None:
-            with self._shutdown.idle():
-                if self._lines.wait(deadline - time.monotonic()):
+            with self._shutdown.idle(), self._reading:
+                if self._pending or self._lines.wait(deadline - time.monotonic()):
                     break
             self._give_up_questions(time.monotonic())
-        with self._shutdown.idle():
-            return self._lines.read()
+        with self._shutdown.idle(), self._reading:
+            return [b""] if self._pending else self._lines.read()  # the second thread may have read them
 
     def _give_up_questions(self, now: float | None = None) -> None:
         for exchange in self._connection.questions.give_up(now):
             self._serve(exchange)
 
-    def _receive(self, line: bytes | None) -> Exchange:
-        if line is None:
-            return self._connection.reject_oversized()
-        return self._connection.receive(line)
+    def _receive(self, lines: list[bytes | None]) -> None:
+        with self._lock:
+            for line in lines:
+                if line is None:
+                    self._pending.append(self._connection.reject_oversized())
+                elif line.strip():
+                    self._pending.append(self._connection.receive(line))
 
-    def _serve(self, exchange: Exchange) -> None:
+    def _serve_beside(self, is_needed: Callable[[], bool]) -> None:
+        """Read on, and answer what needs no store, while a call of the main thread takes long; in another thread."""
+        while is_needed():
+            with self._lock:
+                quick = [exchange for exchange in self._pending if self._is_quick(exchange)]
+                for exchange in quick:
+                    self._pending.remove(exchange)
+            for exchange in quick:
+                self._serve_quick(exchange)
+            if len(self._pending) >= _MAX_PENDING or self._lines.has_ended:
+                return
+            with self._reading:
+                if is_needed() and self._lines.wait(_BESIDE_WAIT):
+                    self._receive(self._lines.read_available())
+
+    def _is_quick(self, exchange: Exchange) -> bool:
+        return not exchange.is_listening and not any(map(self._needs_store, exchange.calls))
+
+    def _serve_quick(self, exchange: Exchange) -> None:
+        self._log_refused(exchange)
+        for call in exchange.calls:
+            self._settle(exchange, call, self._run(exchange, call))
+        self._write(exchange.output)
+
+    def _log_refused(self, exchange: Exchange) -> None:
         for name in exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
+
+    def _serve(self, exchange: Exchange) -> None:
+        self._log_refused(exchange)
         for call in exchange.calls:
             if self._shutdown.is_stopping:
                 raise Stop
             self._shutdown.mark_progress()
             if not call.is_cancelled:
-                exchange.settle(call, self._run(call))
+                with self._stand_in.watching():
+                    outcome = self._run(exchange, call)
+                self._settle(exchange, call, outcome)
         self._write(exchange.output)
 
-    def _run(self, call: Call) -> dict[str, Any] | ProtocolError:
+    def _run(self, exchange: Exchange, call: Call) -> dict[str, Any] | ProtocolError:
         def report(progress: float, total: float | None = None, message: str | None = None) -> None:
             self._write(lambda: self._connection.report_progress(call, progress, total, message))
 
         try:
+            exchange.check_room()
             return self._answer(call, report)
         except ProtocolError as error:
             return error
 
+    def _settle(self, exchange: Exchange, call: Call, outcome: dict[str, Any] | ProtocolError) -> None:
+        with self._lock:
+            if not call.is_cancelled:  # meanwhile
+                exchange.settle(call, outcome)
+
     def _write(self, messages: Callable[[], list[bytes]]) -> None:
         # Messages are made and written under one lock, so that no notification precedes its acknowledgement.
-        with self._writing:
+        with self._lock:
             for message in messages():
                 rest = memoryview(message + b"\n")
                 while rest:
@@ -150,19 +213,25 @@ class LineReader:
         self._limit = limit
         self._partial = bytearray()  # the start of a line whose end has not arrived
         self._is_skipping = False
-        self._has_ended = False
+        self.has_ended = False
 
     def read(self) -> list[bytes | None]:
         """Wait for at least one line and return all that have arrived; an empty list at the end of the input."""
         lines: list[bytes | None] = []
-        while not lines and not self._has_ended:
-            chunk = self._read_chunk()
-            if chunk:
-                self._split(chunk, lines)
-            else:
-                self._has_ended = True
-                if self._partial:
-                    lines.append(bytes(self._partial))  # the last line needs no newline
+        while not lines and not self.has_ended:
+            lines = self.read_available()
+        return lines
+
+    def read_available(self) -> list[bytes | None]:
+        """The lines that end with the next chunk of input; there may be none."""
+        lines: list[bytes | None] = []
+        chunk = self._read_chunk()
+        if chunk:
+            self._split(chunk, lines)
+        else:
+            self.has_ended = True
+            if self._partial:
+                lines.append(bytes(self._partial))  # the last line needs no newline
         return lines
 
     def wait(self, seconds: float) -> bool:

@@ -1,39 +1,56 @@
-"""What uvicorn lacks against slow and endless clients: time limits, a bound on unread bytes and on connections."""
+"""What uvicorn lacks against slow and endless clients: time limits, bounds on heads, unread bytes and connections."""
 
 import asyncio
 import re
-import socket
 from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from satchel.transports.http import sockets
+from satchel.transports.http.connections import MAX_UNREAD_BYTES, Connections
+from satchel.transports.http.guard import MAX_FIELDS
 from satchel.transports.http.timeouts import Timeouts
 
-MAX_UNREAD_BYTES = 512 * 1024  # received and not taken by the application: heads and pipelined requests
+MAX_PIPELINED = 64  # requests that wait on a connection; each takes some 3 KB
+MAX_UNREAD = 512 * 1024  # bytes received on one connection, and not taken: heads and pipelined requests
+FEW_UNREAD = 16 * 1024  # bytes that a connection may always have
+
 _UPGRADE, _DECLINED = re.compile(rb"\r\nupgrade:", re.IGNORECASE), b"\r\nx-asked:"  # of one length
+
+
+class Refused(Exception):
+    """Raised in a callback of the parser, to have it stop: the connection was refused."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """An HTTP connection with bounds; the application finds it in `scope["state"]`, and reports how far it has read."""
 
-    def __init__(self, *, app_state: dict[str, Any], max_connections: int, timeouts: Timeouts, **options: Any) -> None:
+    def __init__(self, *, app_state: dict[str, Any], register: Connections, timeouts: Timeouts, **options: Any) -> None:
         super().__init__(app_state={**app_state, "satchel.connection": self}, **options)
-        self._max_connections = max_connections
+        self.address = ""
+        self._register = register
         self._timeouts = timeouts
         self._timer: asyncio.TimerHandle | None = None
+        self._progress: sockets.Progress | None = None
+        self._progress_timer: asyncio.TimerHandle | None = None
         self._is_idle = True  # the next byte begins a request
+        self._is_for_probes = False  # there was no room for anything else
+        self._began_at = 0.0  # the request that arrives
+        self._body_bytes = 0  # of it
         self._unread = 0
         self._cycles: list[RequestResponseCycle] = []  # uvicorn reports a loss to the last of pipelined requests only
         self._close_stream: Callable[[], None] | None = None
 
+    # -- what the application reports -------------------------------------------------------------------------
+
     def body_taken(self) -> None:
         """The application has read what has arrived so far."""
-        self._unread = 0
+        self._count_unread(0)
 
     def request_received(self) -> None:
         """The application has the whole request: no time limit runs until the next one begins."""
-        self._unread = 0
+        self._count_unread(0)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -51,15 +68,24 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_idle = not following
         if following and following[0].more_body:
             self._start_timer()
+        self._tell_state()
+
+    # -- what the connection reports ----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
-            limit = int(self._timeouts.write * 1000)
-            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit)
-        if len(self.connections) > self._max_connections:
+        self.address = self.client[0] if self.client else ""
+        self._progress = sockets.Progress(transport)
+        self._check_progress()
+        admission = self._register.admit(self)
+        if admission == "too many":
             self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
+        elif admission == "too many of its address":
+            self._refuse(
+                b"429 Too Many Requests", b"Too many connections of your address. Close one, or try again later."
+            )
         else:
+            self._is_for_probes = admission == "probes only"
             self._start_timer()
 
     def data_received(self, data: bytes) -> None:
@@ -71,20 +97,48 @@ class BoundedProtocol(HttpToolsProtocol):
             head, end, body = data.partition(b"\r\n\r\n")
             if _UPGRADE.search(head):
                 data = _UPGRADE.sub(_DECLINED, head) + end + body
-        self._unread += len(data)
+        self._count_unread(self._unread + len(data))
         super().data_received(data)
-        if self._unread > MAX_UNREAD_BYTES:
+        self._tell_state()
+        if self._unread > MAX_UNREAD:
             self._refuse(b"431 Request Header Fields Too Large", b"The head of a request has at most 64 KiB.")
+        elif self._unread > FEW_UNREAD and self._register.unread > MAX_UNREAD_BYTES:
+            self._refuse(b"503 Service Unavailable", b"Too many bytes are in flight. Try again later.")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.request_received()
+        self._unset_keepalive_if_required()
+        if self._progress_timer is not None:
+            self._progress_timer.cancel()
+        self._register.remove(self)
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        super().connection_lost(exc)
+
+    # -- what the parser reports --------------------------------------------------------------------------------
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) <= MAX_FIELDS:  # one more than is allowed tells the guard; the rest is not kept
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self._is_for_probes and self.url.partition(b"?")[0] != b"/health":
+            self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
+            raise Refused
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._refuse(b"503 Service Unavailable", b"At most %d requests wait on a connection." % MAX_PIPELINED)
+            raise Refused
         super().on_headers_complete()
         self.headers = []  # uvicorn would add the trailers of a body to the headers that the application sees
         self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if not cycle.response_complete]
+        self._body_bytes = 0
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
+        self._body_bytes += len(body)
         if self.cycle.response_complete:
-            self._unread = 0  # the rest of a body that was refused is dropped
+            self._count_unread(0)  # the rest of a body that was refused is dropped
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -92,13 +146,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self.response_sent()
             self.on_response_complete()  # keeps the connection for the usual time
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.request_received()
-        self._unset_keepalive_if_required()
-        for cycle in self._cycles:
-            cycle.disconnected = True
-            cycle.message_event.set()
-        super().connection_lost(exc)
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():  # else it was refused already
+            super().send_400_response(msg)
+
+    # -- the end ------------------------------------------------------------------------------------------------
 
     def shutdown(self) -> None:
         super().shutdown()
@@ -107,14 +159,56 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             self.loop.call_later(self._timeouts.linger, self.transport.abort)
 
+    def give_way(self) -> None:
+        """Close, because another connection needs the room."""
+        if self._is_idle and not self.transport.get_write_buffer_size():
+            self.transport.close()
+        else:
+            self.transport.abort()
+
+    # -- bounds -------------------------------------------------------------------------------------------------
+
+    def _count_unread(self, size: int) -> None:
+        self._register.unread += size - self._unread
+        self._unread = size
+
+    def _tell_state(self) -> None:
+        """Tell the register whether this connection waits for its client."""
+        unanswered = next((cycle for cycle in self._cycles if not cycle.response_complete), None)
+        if unanswered is None:
+            self._register.change(self, "idle" if self._is_idle else "arriving")
+        else:
+            self._register.change(self, "arriving" if unanswered.more_body else "busy")
+
     def _start_timer(self) -> None:
-        late = b"A request has %d seconds to arrive." % self._timeouts.request
-        self._timer = self.loop.call_later(self._timeouts.request, self._refuse, b"408 Request Timeout", late)
+        self._began_at = self.loop.time()
+        self._body_bytes = 0
+        self._timer = self.loop.call_later(self._timeouts.request, self._check_arrival)
+
+    def _check_arrival(self) -> None:
+        """Refuse a request that is late. A body has more time the more of it has arrived."""
+        limits = self._timeouts
+        allowed = min(limits.request + self._body_bytes / limits.body_rate, limits.body)
+        left = self._began_at + allowed - self.loop.time()
+        if left > 0:
+            self._timer = self.loop.call_later(left, self._check_arrival)
+            return
+        message = b"A request has %d seconds to arrive, and more for a long body." % limits.request
+        self._refuse(b"408 Request Timeout", message)
+
+    def _check_progress(self) -> None:
+        """Cut off a client that has read nothing of what waits for it for too long, however slow it may read."""
+        assert self._progress is not None
+        if self._progress.stalled_for(self.loop.time()) >= self._timeouts.write:
+            self.transport.abort()
+        else:
+            self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
 
     def _refuse(self, status: bytes, message: bytes) -> None:
         if self._close_stream is not None:
             self.transport.abort()  # a status line would be read as part of the stream
         elif not self.transport.is_closing():
-            lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(message)
-            self.transport.write(b"HTTP/1.1 %s\r\n%s%s" % (status, lines, message))
+            lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n" % len(message)
+            later = b"retry-after: 1\r\n" if status[:3] in (b"429", b"503") else b""
+            self.transport.write(b"HTTP/1.1 %s\r\n%s%s\r\n%s" % (status, lines, later, message))
             self.transport.close()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from anyio.to_thread import run_sync
+from msgspec import structs
 
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.clock import new_id
@@ -18,9 +19,9 @@ from satchel.protocol.connection import PROTOCOL_METHODS
 from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.guard import check_body, enter
-from satchel.transports.http.messages import HeaderLines, Refusal, Request, Response, json_response
+from satchel.transports.http.messages import RETRY_LATER, HeaderLines, Refusal, Request, Response, json_response
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.listeners import Listener, Listeners
+from satchel.transports.listeners import Listener, Listeners, TooManyStreams
 
 _MAX_INLINE_BYTES = 64 * 1024  # a larger message is decoded in a worker thread
 
@@ -63,14 +64,16 @@ class Endpoint:
             await self._listen(request, connection, scope, list)
             return None
         check_body(request.headers)
+        return await self._answer(request, await self._read_post(request, scope), scope)
+
+    async def _read_post(self, request: Request, scope: Scope) -> Post:
+        """The message of a request, whose bytes are freed before its calls are run."""
         raw = await request.read_body()
         if len(raw) <= _MAX_INLINE_BYTES:
-            post = self._read(request, raw, scope)
-        else:
-            post = await run_sync(self._read, request, raw, scope)
-        return await self._answer(request, post, scope)
+            return self._decode(request, raw, scope)
+        return await run_sync(self._decode, request, raw, scope, limiter=request.account.decoder(len(raw)))
 
-    def _read(self, request: Request, raw: bytes, scope: Scope) -> Post:
+    def _decode(self, request: Request, raw: bytearray, scope: Scope) -> Post:
         return Post(self._runner.offer_to(scope.user), request.headers, raw, self._header_arguments)
 
     # -- calls --------------------------------------------------------------------------------------------------
@@ -92,11 +95,13 @@ class Endpoint:
             return Response(202)
         if any(call.progress_token is not None for call in post.calls):
             return await self._answer_with_progress(request, post, scope)
-        if self._is_quick(post):
+        large_worker = request.account.large_worker
+        if self._is_quick(post) and large_worker is None:
             body = self._settle(post, scope)
         else:
-            body = await run_sync(self._settle, post, scope, abandon_on_cancel=True)
-        return json_response(post.status(), body, self._session_header(post))
+            body = await run_sync(self._settle, post, scope, abandon_on_cancel=True, limiter=large_worker)
+        response = json_response(post.status(), body, self._session_header(post))
+        return structs.replace(response, is_refusable=not any(tool.writes for tool in tools))
 
     def _is_quick(self, post: Post) -> bool:
         """Whether the answer takes less time than handing the call to a worker thread."""
@@ -111,6 +116,7 @@ class Endpoint:
         for call in post.calls:
             started = time.perf_counter()
             try:
+                post.exchange.check_room()
                 result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, reporter(call))
             except ProtocolError as error:
                 result = error
@@ -186,8 +192,11 @@ class Endpoint:
     ) -> None:
         """Send changes until the client leaves, its token is no longer valid, or the server shuts down."""
         await run_sync(self._watch)
-        listener = Listener(connection, lambda changes: self._contract.client_changes(changes, scope))
-        self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed
+        listener = Listener(connection, lambda changes: self._contract.client_changes(changes, scope), scope.user)
+        try:
+            self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed
+        except TooManyStreams as error:
+            raise Refusal(429, "streams", str(error), [RETRY_LATER]) from None
         self._metrics.stream_opened()
 
         async def messages() -> AsyncIterator[bytes | None]:

@@ -12,6 +12,7 @@ from satchel.log import log_call, log_surprise
 from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.streamable_http import Headers
+from satchel.transports.http.budget import Account, Budget
 from satchel.transports.http.messages import (
     CLOSE,
     App,
@@ -41,6 +42,7 @@ class Guard:
     ) -> None:
         self._app = app
         self._allowed = allowed
+        self._budget = Budget()
         self._refuse = refuse  # a refusal in the words of the path
         self.close = close  # lets go of the store and ends every stream; called at the end of the lifespan
         self.on_start: Callable[[], None] = lambda: None  # for the server, at the start of the lifespan
@@ -66,44 +68,49 @@ class Guard:
         raw_path: bytes = scope.get("raw_path") or b""
         if b"%2f" in raw_path.lower():
             scope["path"] = raw_path.decode("latin-1")  # an encoded slash separates nothing, as proxies read it
-        scope["satchel.headers"] = headers = Headers(scope["headers"])
+        is_large = _has_large_head(scope)  # nothing is made of its fields then
+        scope["satchel.headers"] = headers = Headers(() if is_large else scope["headers"])
+        scope["satchel.account"] = account = Account(self._budget, (scope.get("client") or ("",))[0])
         request = Request(scope, receive, send_guarded)
         origin = headers.last.get("origin")
         if origin in self._allowed.origins and "origin" not in headers.repeated:
             shared += _share_with(str(origin))
             scope["satchel.is_shared"] = True
         try:
-            self._check(scope, headers)
+            if is_large:
+                raise Refusal(431, "headers", _LARGE_HEAD, [CLOSE])
+            self._check(headers)
             await self._app(scope, receive, send_guarded)
         except Disconnected:
             return
         except Exception as error:
             if has_begun:
                 raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
-            calls = error.tools if isinstance(error, AccessDenied) else ()
-            if isinstance(error, AccessDenied):
-                error = _refuse_access(error)
-            refusal = error if isinstance(error, Refusal) else _apologize(request)
-            if refusal.status == 403:
-                for name in calls or [f"{request.method} {request.path}"]:
-                    log_call(name, "Forbidden", started)
-            if "expect" in headers.last:  # the client may or may not send its body now
-                refusal.headers += (CLOSE,) if CLOSE not in refusal.headers else ()
+            refusal = self._make_refusal(request, error, started)
+            error.__traceback__ = None  # its frames hold the body, and here they would hold themselves
             await request.respond(self._refuse(request.path, refusal))
         finally:
+            account.close()
             request.connection.response_sent()
 
-    def _check(self, scope: Scope, headers: Headers) -> None:
+    def _make_refusal(self, request: Request, error: Exception, started: float) -> Refusal:
+        calls = error.tools if isinstance(error, AccessDenied) else ()
+        if isinstance(error, AccessDenied):
+            error = _refuse_access(error)
+        refusal = error if isinstance(error, Refusal) else _apologize(request)
+        if refusal.status == 403:
+            for name in calls or [f"{request.method} {request.path}"]:
+                log_call(name, "Forbidden", started)
+        if "expect" in request.headers.last:  # the client may or may not send its body now
+            refusal.headers += (CLOSE,) if CLOSE not in refusal.headers else ()
+        return refusal
+
+    def _check(self, headers: Headers) -> None:
         """Look at where a request says it comes from and goes to.
 
         Raises:
-            Refusal: 431 for a head beyond its bounds, 421 for a foreign Host, 403 for a foreign Origin.
+            Refusal: 421 for a foreign Host, 403 for a foreign Origin.
         """
-        raw = scope["headers"]
-        size = sum(len(name) + len(value) for name, value in raw) + len(scope["path"]) + len(scope["query_string"])
-        if len(raw) > MAX_FIELDS or size > MAX_HEAD_BYTES:
-            message = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
-            raise Refusal(431, "headers", message, [CLOSE])
         hosts = headers.all("host")
         if len(hosts) != 1 or not self._allowed.has_host(hosts[0]):
             raise Refusal(421, "host", "This host name is not served here. Add it with --allow-host.")
@@ -132,8 +139,21 @@ def check_body(headers: Headers) -> None:
 async def enter(request: Request, callers: Callers) -> CallScope:
     """The scope of a request: who is calling, and in which project. Raises AccessDenied."""
     if callers.is_lookup:
-        return callers.find_scope(request.headers.all, request.query)
-    return await run_sync(callers.find_scope, request.headers.all, request.query, abandon_on_cancel=True)
+        scope = callers.find_scope(request.headers.all, request.query)
+    else:
+        scope = await run_sync(callers.find_scope, request.headers.all, request.query, abandon_on_cancel=True)
+    if callers.identify is not None and scope.user is not None:
+        request.account.belongs_to(scope.user)
+    return scope
+
+
+_LARGE_HEAD = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
+
+
+def _has_large_head(scope: Scope) -> bool:
+    raw = scope["headers"]
+    size = len(scope["path"]) + len(scope["query_string"])
+    return len(raw) > MAX_FIELDS or size + sum(len(name) + len(value) for name, value in raw) > MAX_HEAD_BYTES
 
 
 def _refuse_access(denied: AccessDenied) -> Refusal:

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.codec import encode
 from satchel.protocol.streamable_http import Headers
+
+if TYPE_CHECKING:
+    from satchel.transports.http.budget import Account
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -17,6 +20,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderLines = Iterable[tuple[str, str]]
 
 CLOSE = ("connection", "close")
+RETRY_LATER = ("retry-after", "1")  # seconds
+_PIECE = (
+    256 * 1024
+)  # bytes of a response that are handed to the server at once; it holds the next back until they are sent
 _JSON = ("content-type", "application/json")
 _EVENTS = (
     ("content-type", "text/event-stream"),
@@ -68,6 +75,7 @@ class Response(Struct, frozen=True):
     status: int
     body: bytes = b""
     headers: HeaderLines = ()
+    is_refusable: bool = True  # by a refusal, where too much is in flight; not where a call has changed something
 
 
 class Request:
@@ -80,13 +88,14 @@ class Request:
         self.query: str = scope["query_string"].decode("latin-1")
         self.path: str = scope["path"].removeprefix(scope.get("root_path", ""))  # below the mount
         self.headers: Headers = scope["satchel.headers"]
+        self.account: Account = scope["satchel.account"]
         self.connection: Connection = scope.get("state", {}).get("satchel.connection") or Connection()
 
-    async def read_body(self, limit: int = MAX_MESSAGE_BYTES) -> bytes:
+    async def read_body(self, limit: int = MAX_MESSAGE_BYTES) -> bytearray:
         """The whole body. How long it may take is the server's to bound (see bounds.py).
 
         Raises:
-            Refusal: it is larger than the limit.
+            Refusal: it is larger than the limit, or too many bytes are in flight.
             Disconnected: the client left before its end.
         """
         body = bytearray()
@@ -94,19 +103,22 @@ class Request:
             message = await self._receive()
             if message["type"] != "http.request":
                 raise Disconnected
-            body += message.get("body", b"")
+            piece = message.get("body", b"")
             self.connection.body_taken()
-            if len(body) > limit:
+            if len(body) + len(piece) > limit:
                 raise Refusal(413, "body", f"A body has at most {limit} bytes.", [CLOSE])
+            self.account.take(len(piece))
+            body += piece
             if not message.get("more_body", False):
                 self.connection.request_received()
-                return bytes(body)
+                return body
 
     async def respond(self, response: Response) -> None:
-        """Send a whole response."""
+        """Send a whole response; it is in flight until the client has read all but the last of it."""
+        self.account.take_answer(len(response.body), is_refusable=response.is_refusable)
         length = () if response.status == 204 else (("content-length", str(len(response.body))),)
         await self._begin(response.status, [*response.headers, *length])
-        await self._send({"type": "http.response.body", "body": response.body})
+        await self._send_pieces(response.body, more_body=False)
 
     async def stream(
         self,
@@ -121,11 +133,32 @@ class Request:
         try:
             await self._begin(200, _EVENTS)
             async for message in messages:
-                event = b": still here\n\n" if message is None else b"event: message\ndata: %s\n\n" % message
-                await self._send({"type": "http.response.body", "body": event, "more_body": True})
+                if message is None:
+                    await self._send_pieces(b": still here\n\n", more_body=True)
+                else:
+                    await self._send_event(message)
             await self._send({"type": "http.response.body", "body": b""})
         finally:
             leaving.cancel()
+
+    async def _send_event(self, message: bytes) -> None:
+        self.account.take(len(message), is_refusable=False)
+        try:
+            if len(message) <= _PIECE:
+                await self._send_pieces(b"event: message\ndata: %s\n\n" % message, more_body=True)
+            else:
+                for part in (b"event: message\ndata: ", message, b"\n\n"):
+                    await self._send_pieces(part, more_body=True)
+        finally:
+            self.account.give_back(len(message))
+
+    async def _send_pieces(self, body: bytes, *, more_body: bool) -> None:
+        is_long = len(body) > _PIECE
+        for place in range(0, len(body), _PIECE) if is_long else ():
+            piece = body[place : place + _PIECE]
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+        if not (is_long and more_body):  # an empty last piece waits until the others were sent
+            await self._send({"type": "http.response.body", "body": b"" if is_long else body, "more_body": more_body})
 
     async def _wait_for_disconnect(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

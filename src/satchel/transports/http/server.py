@@ -1,5 +1,6 @@
 """The serving process, or several on one socket: uvicorn with our bounds, our log, and exit status 0 at a signal."""
 
+import ctypes
 import logging
 import os
 import signal
@@ -21,10 +22,15 @@ from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
+from satchel.transports.http.connections import Connections, Limits
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
 
 _PAUSES = (1.0, 2.0, 3.0)  # seconds before a worker that could not start is tried again; the last one from then on
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
+_LARGE_BLOCK = 1024 * 1024  # bytes
+# Seconds that the event loop waits for a thread that computes; Python's 5 ms would be paid several times a call.
+_SWITCH_INTERVAL = 0.001
 
 
 def run(
@@ -32,13 +38,13 @@ def run(
     listening: socket.socket,
     *,
     workers: int,
-    max_connections: int,
+    limits: Limits,
     tls: tuple[str, str] | None,
     timeouts: Timeouts,
     greet: Callable[[], None],
 ) -> int:
     """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
-    protocol: Any = partial(BoundedProtocol, max_connections=max_connections, timeouts=timeouts)
+    protocol: Any = partial(BoundedProtocol, register=Connections(limits), timeouts=timeouts)
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
         partial(_load, make_app, greet if workers == 1 else None),
@@ -146,6 +152,8 @@ def _ping(process: Process, timeout: float) -> bool | None:
 def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Guard:
     """Make the application in the process that serves it."""
     _forward_logs()
+    _return_freed_memory()
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     if parent_process() is not None:
         threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
     try:
@@ -159,6 +167,18 @@ def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Gu
     # end it instead of status 0.
     app.on_end = partial(os._exit, 0)
     return app
+
+
+def _return_freed_memory() -> None:
+    """Have large blocks given back to the system when they are freed.
+
+    The C library of Linux would keep blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
+    """
+    if sys.platform.startswith("linux"):
+        set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none, and keeps nothing
+        if set_option is not None:
+            set_option(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
+            set_option(_M_ARENA_MAX, 2)
 
 
 def _end_with_parent() -> None:

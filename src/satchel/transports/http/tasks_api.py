@@ -11,7 +11,7 @@ from satchel.contracts.runner import Runner
 from satchel.contracts.tasks import COMPLAINTS, error
 from satchel.log import log_call
 from satchel.model import Scope
-from satchel.protocol.codec import BadJson, decode
+from satchel.protocol.codec import BadJson, TooManyElements, decode
 from satchel.transports.http.guard import check_body, enter
 from satchel.transports.http.messages import Refusal, Request, Response, json_response
 from satchel.transports.http.metrics import Metrics
@@ -43,10 +43,12 @@ class TasksApi(Struct, frozen=True):
         raw = await request.read_body()
         return await run_sync(self._call, name, self.callers.as_user(scope), raw, abandon_on_cancel=True)
 
-    def _call(self, name: str, scope: Scope, raw: bytes) -> Response:
+    def _call(self, name: str, scope: Scope, raw: bytearray) -> Response:
         started = time.perf_counter()
         try:
             arguments: Any = decode(raw)
+        except TooManyElements as bad:
+            return _refuse_body(name, started, f"The body has too many elements: {bad}", "maxItems")
         except BadJson:
             return _refuse_body(name, started, "The body is not JSON", "format")
         if not isinstance(arguments, dict):

@@ -1,0 +1,130 @@
+"""How many bytes may be in flight: bodies that are not answered yet, and answers that are not read yet.
+
+The bytes of a caller with a token count for its user, those of any other for its address, and all for the process.
+"""
+
+from collections import Counter
+from time import monotonic
+
+from anyio import CapacityLimiter
+from msgspec import Struct
+
+from satchel.transports.http.messages import RETRY_LATER, Refusal
+
+MAX_BYTES = 96 * 1024 * 1024  # of one process
+MAX_HOLDER_BYTES = 72 * 1024 * 1024  # of one user or address; the largest answer has 64 MiB
+RESERVE = 32 * 1024 * 1024  # beyond MAX_BYTES, for those who have little in flight themselves
+LITTLE = 8 * 1024 * 1024  # of one user or address
+LARGE_MESSAGE = 1024 * 1024  # bytes; of such messages one is decoded at a time
+EXPECTED_LARGE = 10.0  # seconds after a large answer, in which others are expected
+LARGE_WORKERS = 2  # threads that make large answers for one user or address: many would starve the event loop
+FREE_BYTES = 64 * 1024  # of one request, which are never refused: the number of connections bounds them
+
+_MAX_NOTED = 1000  # holders; then those whose time is over are forgotten
+
+
+class _LargeReader(Struct):
+    """Someone whose last answers were large."""
+
+    limiter: CapacityLimiter
+    until: float = 0.0  # others are expected to be
+
+
+class Budget:
+    """The bytes in flight of one process."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self.large_decoder = CapacityLimiter(1)
+        self._large_readers: dict[str, _LargeReader] = {}  # by holder
+        self._by_holder: Counter[str] = Counter()
+
+    def check(self, holder: str, size: int) -> None:
+        """Check that a holder may have so many more bytes in flight.
+
+        Raises:
+            Refusal: 429 where they have too many themselves, 503 where all together have.
+        """
+        held = self._by_holder[holder] + size
+        if held > MAX_HOLDER_BYTES:
+            message = f"Your requests and their answers have more than {MAX_HOLDER_BYTES} bytes in flight. Read first."
+            raise Refusal(429, "body", message, [RETRY_LATER])
+        if self._total + size > MAX_BYTES + (RESERVE if held <= LITTLE else 0):
+            raise Refusal(503, "body", "Too many bytes are in flight. Try again later.", [RETRY_LATER])
+
+    def note_large_answer(self, holder: str) -> None:
+        """Note that an answer was large: the next ones may be, too."""
+        now = monotonic()
+        if len(self._large_readers) >= _MAX_NOTED:
+            self._large_readers = {one: noted for one, noted in self._large_readers.items() if noted.until > now}
+        noted = self._large_readers.get(holder) or _LargeReader(CapacityLimiter(LARGE_WORKERS))
+        noted.until = now + EXPECTED_LARGE
+        self._large_readers[holder] = noted
+
+    def large_worker(self, holder: str) -> CapacityLimiter | None:
+        """The limiter of the threads that make large answers for a holder; None where none are expected."""
+        noted = self._large_readers.get(holder)
+        return noted.limiter if noted is not None and noted.until > monotonic() else None
+
+    def add(self, holder: str, size: int) -> None:
+        """Count bytes in, or with a negative size out."""
+        self._total += size
+        self._by_holder[holder] += size
+        if not self._by_holder[holder]:
+            del self._by_holder[holder]
+
+
+class Account:
+    """What one request has in flight."""
+
+    def __init__(self, budget: Budget, address: str) -> None:
+        self._budget = budget
+        self._holder = f"address {address}"
+        self._size = 0
+
+    def belongs_to(self, user: str) -> None:
+        """Count it for a user from now on, instead of for an address."""
+        size = self._size
+        self.close()
+        self._holder = f"user {user}"
+        self.take(size, is_refusable=False)
+
+    def take(self, size: int, *, is_refusable: bool = True) -> None:
+        """Count more bytes in. Raises Refusal where that is too many, unless they are not refusable."""
+        more = _count(self._size + size) - _count(self._size)
+        if is_refusable and more > 0:
+            self._budget.check(self._holder, more)
+        self._size += size
+        if more:
+            self._budget.add(self._holder, more)
+
+    def take_answer(self, size: int, *, is_refusable: bool) -> None:
+        """Count an answer in; as `take` does."""
+        if size > FREE_BYTES:
+            self._budget.note_large_answer(self._holder)
+        self.take(size, is_refusable=is_refusable)
+
+    @property
+    def large_worker(self) -> CapacityLimiter | None:
+        """The limiter of threads for a call whose answer is expected to be large, as the last ones were; else None."""
+        return self._budget.large_worker(self._holder)
+
+    def decoder(self, size: int) -> CapacityLimiter | None:
+        """The limiter of the threads that decode a message of this size; None for the usual threads.
+
+        A text of 32 MiB may become 128 MiB of Python strings.
+        """
+        return self._budget.large_decoder if size > LARGE_MESSAGE else None
+
+    def give_back(self, size: int) -> None:
+        """Count bytes out."""
+        self.take(-size, is_refusable=False)
+
+    def close(self) -> None:
+        """Count everything out."""
+        self.give_back(self._size)
+
+
+def _count(size: int) -> int:
+    """The part of the bytes of a request that counts."""
+    return size if size > FREE_BYTES else 0

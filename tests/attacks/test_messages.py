@@ -1,0 +1,145 @@
+"""Small messages with large consequences: bombs of elements, batches of large answers. Memory stays within bounds."""
+
+import json
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from satchel.protocol import connection
+from satchel.protocol.connection import MAX_BATCH_ANSWER_BYTES
+from satchel.protocol.elements import MAX_ELEMENTS
+from tests.attacks.support import MAX_MEMORY_MB, Bearer, Neighbour, PeakMemory, in_threads, make_token
+from tests.support.soak import amount
+from tests.support.stdio import Server
+from tests.support.web import HANDSHAKE, JSON, PATIENCE, WebServer, call
+
+BATCHES = "2025-03-26"  # the revision that has them
+SIZE = amount(4, 30) << 20
+
+TOO_MANY = {"details": f"a message has at most {MAX_ELEMENTS} values, objects and lists"}
+BOMBS = {
+    "numbers": b"[" + b"1," * (SIZE // 2) + b"1]",
+    "lists": b"[" + b"[]," * (SIZE // 3) + b"[]]",
+    "objects": b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[' + b'{"a":1},' * (SIZE // 8) + b"{}]}",
+    "strings": b'["' + b'","' * (SIZE // 3) + b'"]',
+    "broken off": b"[" + b"[]," * (SIZE // 3) + b'"and so on',
+    "nested": b"[" * (SIZE // 1),
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("messages") / "s.db")
+
+
+@pytest.fixture(scope="module")
+def ada(store: str) -> Bearer:
+    return make_token(store)
+
+
+@pytest.fixture(scope="module")
+def server(store: str, ada: Bearer) -> Iterator[WebServer]:
+    with WebServer("-c", "prompt-store", "-d", store, "--auth", "token") as server:
+        yield server
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
+def test_a_message_with_too_many_elements_is_refused_before_it_is_decoded(
+    server: WebServer, ada: Bearer, bomb: bytes
+) -> None:
+    answer = server.ask("POST", "/mcp", [ada, JSON, ("MCP-Protocol-Version", BATCHES)], bomb)
+    assert (answer.status, answer.json["error"]) == (
+        400,
+        {"code": -32600, "message": "Invalid request", "data": TOO_MANY},
+    )
+    plain = server.ask("POST", "/mcp/tool/list_tasks", [ada, JSON], bomb)
+    assert (plain.status, plain.json["code"], plain.json["details"]["field"]) == (400, "VALIDATION_ERROR", "body")
+
+
+def test_bombs_of_several_clients_take_little_memory_and_hold_up_nobody(
+    server: WebServer, store: str, ada: Bearer
+) -> None:
+    peak = PeakMemory(server.process.pid)
+
+    def attack(bomb: bytes) -> None:
+        for _ in range(amount(1, 5)):
+            headers = [ada, JSON, ("MCP-Protocol-Version", BATCHES)]
+            assert server.ask("POST", "/mcp", headers, bomb).status in (400, 429)
+
+    with Neighbour(server, make_token(store)):
+        in_threads(attack, list(BOMBS.values()))
+    assert peak.mb < MAX_MEMORY_MB
+
+
+def test_over_stdio_too(store: str, serve_process: Callable[..., Server]) -> None:
+    client = serve_process("prompt-store", store)
+    peak = PeakMemory(client.process.pid)
+    for bomb in BOMBS.values():
+        client.send_line(bomb)
+        assert client.read()["error"]["data"] == TOO_MANY
+    assert peak.mb < MAX_MEMORY_MB
+
+
+def test_a_text_may_have_any_number_of_commas_and_brackets(server: WebServer, ada: Bearer) -> None:
+    table = "a,b,[c],{d}\n" * 300_000
+    headers, body = call("add_prompt", {"title": "a table", "content": table}, revision=HANDSHAKE)
+    added = server.ask("POST", "/mcp", [ada, *headers], body)
+    assert not added.json["result"]["isError"], added.text[:500]
+
+
+def fetch(url: str, headers: dict[str, str], body: bytes) -> bytes:
+    """The whole of a large answer."""
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=PATIENCE) as response:
+        answer: bytes = response.read()
+    return answer
+
+
+def make_batch(tool: str, arguments: dict[str, Any], count: int) -> bytes:
+    messages = (call(tool, arguments, id=id, revision=HANDSHAKE)[1] for id in range(count))
+    return b"[" + b",".join(messages) + b"]"
+
+
+def test_the_answers_to_a_batch_are_bounded_together(server: WebServer, store: str, ada: Bearer) -> None:
+    headers, body = call("add_prompt", {"title": "long", "content": "x" * 4_000_000}, revision=HANDSHAKE)
+    prompt = server.ask("POST", "/mcp", [ada, *headers], body).tool["id"]
+    batch = make_batch("get_prompt", {"id": prompt}, 100)
+    peak = PeakMemory(server.process.pid)
+    headers = [ada, JSON, ("MCP-Protocol-Version", BATCHES)]
+    with Neighbour(server, make_token(store)):
+        body = fetch(f"{server.url}/mcp", dict(headers), batch)
+    assert len(body) <= MAX_BATCH_ANSWER_BYTES + 100 * 1000
+    replies = json.loads(body)
+    assert [reply["id"] for reply in replies] == list(range(100))
+    whole = [reply for reply in replies if "result" in reply]
+    assert len(whole) == MAX_BATCH_ANSWER_BYTES // 4_000_000
+    details = [reply["error"]["data"]["details"].partition("; ")[2] for reply in replies[len(whole) :]]
+    assert details[0] == "this request was carried out, ask for its answer alone"
+    assert set(details[1:]) == {"this request was not carried out, send it again"}
+    assert peak.mb < MAX_MEMORY_MB
+
+
+def test_what_does_not_fit_into_a_batch_is_not_carried_out(
+    store: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_BATCH_ANSWER_BYTES", 900)
+    client = serve("prompt-store", store, BATCHES)
+    client.send_line(
+        b"[%s]"
+        % b",".join(call("add_prompt", {"title": f"B{n}", "content": "y"}, id=n, revision=BATCHES)[1] for n in range(9))
+    )
+    client.methods |= dict.fromkeys(range(9), ("tools/call", BATCHES))
+    replies = client.read()
+    refused = [reply["id"] for reply in replies if "not carried out" in str(reply)]
+    assert refused == list(range(refused[0], 9))
+    found = client.call("list_prompts", limit=100)
+    titles = {one["title"] for one in json.loads(found["content"][0]["text"])["prompts"]}
+    assert {f"B{n}" for n in range(9)} & titles == {f"B{n}" for n in range(refused[0])}
+    assert "was carried out" in str(replies[refused[0] - 1])
+
+
+def test_a_batch_has_at_most_100_messages(server: WebServer, ada: Bearer) -> None:
+    headers = [ada, JSON, ("MCP-Protocol-Version", BATCHES)]
+    answer = server.ask("POST", "/mcp", headers, make_batch("list_tags", {}, 101))
+    assert answer.json["error"]["data"] == {"details": "a batch has at most 100 messages"}
