@@ -26,6 +26,9 @@ class Http(Struct, frozen=True, kw_only=True):
     workers: int
     connections: int  # of one process
     auth: str  # none, token, oauth
+    calls_per_minute: int = 0  # of a user with a token; 0: any number
+    user_items: int = 0  # that a user with a token may keep; 0: any number
+    user_megabytes: int = 0
     allow_hosts: tuple[str, ...]
     allow_origins: tuple[str, ...]
     public_url: str | None  # by which clients reach us

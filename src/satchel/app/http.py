@@ -23,6 +23,7 @@ from satchel.library.catalog import Libraries
 from satchel.model import Identity, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
+from satchel.transports.http.calls import Calls
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.health import Health
@@ -123,6 +124,8 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         has_scopes=http.auth == "oauth",
     )
 
+    calls = Calls(callers, http.calls_per_minute)
+
     def make_endpoint(contract: Contract) -> Endpoint:
         def watch_all() -> None:
             if contract.reads_libraries:
@@ -139,6 +142,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
                 lambda: callers.default_user or "",
             ),
             callers=callers,
+            calls=calls,
             listeners=listeners,
             metrics=metrics,
             watch=watch_all,
@@ -158,6 +162,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         if stop_upkeep is not None:
             stop_upkeep()
         listeners.close()
+        calls.close()
         libraries.renderer.close()
         database.close()
 
@@ -165,7 +170,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         allowed=allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
         callers=callers,
         endpoints=endpoints,
-        tasks=TasksApi(Runner(contracts["tasks"], database), callers, metrics),
+        tasks=TasksApi(Runner(contracts["tasks"], database), callers, calls, metrics),
         health=Health(lambda: database.schema),
         metrics=metrics,
         issuer=http.oauth_issuer if http.auth == "oauth" else None,

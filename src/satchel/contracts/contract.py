@@ -9,6 +9,7 @@ from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.model import Scope, StoreChange
 from satchel.protocol import NEWEST, NO_CLIENT, Client, ClientChange, ProtocolError, Question, Revision
 from satchel.storage.database import Tx
+from satchel.work import Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
@@ -55,6 +56,7 @@ class Context(Struct, frozen=True):
     revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
     followups: list[Callable[[Tx], None]] = []
+    work: Work = Work()  # whose share it uses, and whether somebody still waits for the answer
 
     def confirm(self, message: str) -> None:
         """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.

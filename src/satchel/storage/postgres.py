@@ -5,7 +5,7 @@ import re
 import select
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,6 +28,7 @@ from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
 _CONNECTIONS = 10  # of a process
+_CANCEL_TIMEOUT = 5.0  # seconds to reach the server, to have it end a statement
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 
 # A server that disappears without closing its connections is noticed in half a minute.
@@ -60,6 +61,19 @@ class PostgresTx(Tx):
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         with _translate_errors(), self._connection.cursor() as cursor:
             cursor.executemany(_to_psycopg(sql), rows)
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        # In a thread, because it connects to the server, and the caller may be an event loop.
+        self._cancelling = threading.Thread(target=self._cancel, name="satchel-cancel", daemon=True)
+        self._cancelling.start()
+
+    def end_interrupt(self) -> None:
+        self._cancelling.join()  # what is cancelled later is the next statement on this connection
+
+    def _cancel(self) -> None:
+        with suppress(psycopg.Error):  # the statement ends by its own timeout then
+            self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)

@@ -42,6 +42,10 @@ class SqliteTx(Tx):
             except apsw.ConstraintError as error:
                 raise Violation(_constraint(error)) from error
 
+    def interrupt(self) -> None:
+        super().interrupt()
+        self._connection.interrupt()
+
     def is_task(self, id: str) -> bool:
         return self.one("select 1 from tasks where id = :id", id=id) is not None
 

@@ -161,7 +161,7 @@ def _render(context: Context, found: FoundPrompt, values: dict[str, str]) -> str
     if isinstance(found, Prompt) and not found.arguments:
         return template
     try:
-        return context.libraries.renderer.render(template, values)
+        return context.libraries.renderer.render(template, values, context.work)
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
         message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."

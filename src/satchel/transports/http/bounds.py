@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import select
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from satchel.transports.http.timeouts import Timeouts
 
 MAX_UNREAD_BYTES = 512 * 1024  # received and not taken by the application: heads and pipelined requests
+_CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR  # the first tells most, on Linux only
 _UPGRADE, _DECLINED = re.compile(rb"\r\nupgrade:", re.IGNORECASE), b"\r\nx-asked:"  # of one length
 
 
@@ -51,6 +53,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_idle = not following
         if following and following[0].more_body:
             self._start_timer()
+
+    def is_gone(self) -> bool:
+        """Whether the client has closed the connection, which uvicorn does not notice while requests are pipelined."""
+        if self.transport.is_closing():
+            return True
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), _CLOSED)
+        if poll.poll(0):
+            self.transport.abort()  # the requests behind this one are not begun
+            return True
+        return False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -17,6 +17,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderLines = Iterable[tuple[str, str]]
 
 CLOSE = ("connection", "close")
+_LOOK_INTERVAL = 0.1  # seconds between looks whether a client is still there
 _JSON = ("content-type", "application/json")
 _EVENTS = (
     ("content-type", "text/event-stream"),
@@ -60,6 +61,10 @@ class Connection:
 
     def response_sent(self) -> None:
         """The request is answered."""
+
+    def is_gone(self) -> bool | None:
+        """Whether the client has closed the connection; None where only the server can tell."""
+        return None
 
 
 class Response(Struct, frozen=True):
@@ -126,6 +131,13 @@ class Request:
             await self._send({"type": "http.response.body", "body": b""})
         finally:
             leaving.cancel()
+
+    async def wait_until_gone(self) -> None:
+        """Wait until the client has closed the connection; for use once the body was read."""
+        while (is_gone := self.connection.is_gone()) is False:
+            await asyncio.sleep(_LOOK_INTERVAL)
+        if is_gone is None:
+            await self._wait_for_disconnect()
 
     async def _wait_for_disconnect(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
