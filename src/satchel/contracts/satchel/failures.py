@@ -15,10 +15,12 @@ from satchel.errors import (
     MissingBlocker,
     NotConfirmed,
     NotFound,
+    QuotaExceeded,
     Refused,
     StoreError,
     StoreGone,
     Taken,
+    TooCostly,
     VersionConflict,
     VersionMissing,
     WrongArgument,
@@ -133,6 +135,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
     TemplateFailed: lambda failed: invalid_params(failed.message),
     AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
+    TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "This took too long."}),
     StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
 }
 
@@ -256,6 +259,10 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     AmbiguousItem: explain_ambiguous_item,
     NotConfirmed: explain_not_confirmed,
     AnswerTooLarge: explain_too_large,
+    QuotaExceeded: lambda full: error(
+        "forbidden", f"{full.explanation}.", "Delete what is not needed, or ask for more."
+    ),
+    TooCostly: lambda _: error("unavailable", "This took too long, and was ended.", "Ask for less, or more exactly."),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
     StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),
