@@ -20,7 +20,7 @@ from satchel.contracts.runner import Runner
 from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
-from satchel.model import Identity, Scope, StoreChange
+from satchel.model import Identity, Quota, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.calls import Calls
@@ -122,6 +122,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         identify=_identifier(http, database, url),
         is_lookup=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         has_scopes=http.auth == "oauth",
+        quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
     )
 
     calls = Calls(callers, http.calls_per_minute)
