@@ -42,6 +42,14 @@ class NeedsConfirmation(Exception):
         self.question = question
 
 
+class ExplainLater(Exception):
+    """A call failed while it held the write lock; why takes a look at the store, and is told without the lock."""
+
+    def __init__(self, explain: "Callable[[Context], Exception]") -> None:
+        super().__init__()
+        self.explain = explain  # in a transaction that reads
+
+
 class Context(Struct, frozen=True):
     """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 

@@ -14,6 +14,7 @@ from satchel.contracts.contract import (
     Body,
     Context,
     Contract,
+    ExplainLater,
     Later,
     NeedsConfirmation,
     Reply,
@@ -200,7 +201,11 @@ class Runner:
         def finish(later: Later) -> Result:
             return _tool_result(tool, later.finish(), start.revision)
 
-        return self._transact(begin, act, finish, writes=tool.writes)
+        try:
+            return self._transact(begin, act, finish, writes=tool.writes)
+        except ExplainLater as failed:
+            with self._open(start, writes=False) as context:
+                raise failed.explain(context) from failed
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
         """An error of a tool as its result."""
