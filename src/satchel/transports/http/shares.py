@@ -98,10 +98,11 @@ class Shares:
             work.remove_stop(stop)
 
     def _leave(self, user: str, turn: asyncio.Future[None]) -> None:
-        queue = self._waiting[user]
-        queue.remove(turn)
-        if not queue:
-            del self._waiting[user]
+        queue = self._waiting.get(user, deque())
+        if turn in queue:  # else it was passed over just now
+            queue.remove(turn)
+            if not queue:
+                del self._waiting[user]
 
     def _release(self, user: str) -> None:
         """Give a thread back, and start what it is the turn of."""
