@@ -31,18 +31,6 @@ def abandoned(server: SlowServer) -> int:
     return server.stderr.count("Abandoned")
 
 
-def is_share_used(server: SlowServer, secret: str) -> bool:
-    """Whether a user's calls are not begun any more."""
-    with server.connect() as wire:
-        wire.send(write_call(secret, "titles"))
-        wire.socket.settimeout(0.5)
-        try:
-            wire.socket.recv(1)
-        except TimeoutError:
-            return True
-    return False
-
-
 def test_a_read_ends_when_its_client_leaves(store: str) -> None:
     with SlowServer(store) as server:
         wires = send_all(server, write_call(None, "spin"), 3)
@@ -65,18 +53,19 @@ def test_a_read_ends_when_a_client_leaves_that_had_sent_more_requests(store: str
 def test_work_that_is_queued_for_a_client_who_left_is_never_started(store: str) -> None:
     _, greedy = make_token(store, GREEDY)
     with SlowServer(store, "--auth", "token") as server:
-        reads = send_all(server, write_call(greedy, "spin"), SHARE)
-        assert eventually(lambda: is_share_used(server, greedy))
-        writes = send_all(server, write_call(greedy, "note", {"title": "queued"}), 5)
-        assert is_share_used(server, greedy)  # by now the others are queued
-        for wire in writes:
+        held = send_all(server, write_call(greedy, "note", {"title": "held", "milliseconds": 2000}), SHARE)
+        held[0].socket.settimeout(0.7)
+        with pytest.raises(TimeoutError):
+            held[0].socket.recv(1)  # by now it has begun
+        queued = send_all(server, write_call(greedy, "note", {"title": "queued"}), 5)
+        assert ask(server, greedy, "titles") == ""  # writes do not hold up reads
+        for wire in queued:
             wire.close()
         last = send_all(server, write_call(greedy, "note", {"title": "last"}), 1)
-        for wire in reads:
-            wire.close()
         assert text_of(last[0].read()) == "last"
-        assert ask(server, greedy, "titles") == "last"
-        last[0].close()
+        assert ask(server, greedy, "titles") == ",".join([*["held"] * SHARE, "last"])
+        for wire in (*held, *last):
+            wire.close()
 
 
 def test_a_write_that_has_begun_is_finished_and_a_batch_stops_behind_it(store: str) -> None:

@@ -33,7 +33,7 @@ class Calls:
         """The work of one request. Where no token is asked for, all callers are one user, who may use everything."""
         return Work(EVERYBODY if self._callers.identify is None else scope.user or EVERYBODY)
 
-    async def run(self, request: Request, work: Work, act: Callable[[], Value]) -> Value:
+    async def run(self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
         """Run something for a request, when it is its user's turn, and cancel it when the client leaves.
 
         Raises:
@@ -45,7 +45,7 @@ class Calls:
             _UNWATCHED, lambda: watching.append(asyncio.create_task(_cancel_with_client(request, work)))
         )
         try:
-            return await self._shares.run(work, act)
+            return await self._shares.run(work, act, writes=writes)
         finally:
             timer.cancel()
             for task in watching:

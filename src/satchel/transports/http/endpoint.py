@@ -125,7 +125,9 @@ class Endpoint:
         for key in keys:
             self._calls.register(key, work)
         try:
-            return await self._calls.run(request, work, settle)
+            tools = map(self._runner.tool, post.calls)
+            writes = any(tool is not None and tool.writes for tool in tools)
+            return await self._calls.run(request, work, settle, writes=writes)
         except Refusal as refusal:
             refusal.id = post.calls[0].id if len(post.calls) == 1 else None
             raise

@@ -4,6 +4,7 @@ All of it runs in the event loop, but for the work itself. With several worker p
 """
 
 import asyncio
+import os
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
@@ -17,7 +18,9 @@ from satchel.transports.http.messages import Refusal
 from satchel.work import EVERYBODY, Work
 
 THREADS: Final = 40  # calls that run at once
-SHARE: Final = 4  # of them, those of one user; less than half of a pool of connections to PostgreSQL
+# Of them, those of one user that read, and as many that write: half of the processors, so that the other half is there
+# for everybody else. Writes have a share of their own, because one that waits for a lock must not hold up reads.
+SHARE: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
 QUEUE: Final = 100  # calls of one user that wait for their turn
 
 _BURST_MINUTES = 5  # of calls at the rate, which a user may make in one go
@@ -31,7 +34,10 @@ Value = TypeVar("Value")
 
 
 class Shares:
-    """Worker threads. A user who holds their part of them waits; those who wait take turns, user by user."""
+    """Worker threads. A user who holds their part of them waits; those who wait take turns, user by user.
+
+    To what follows, one who reads and one who writes are two users.
+    """
 
     def __init__(self, threads: int = THREADS, share: int = SHARE, queue: int = QUEUE) -> None:
         self._threads = threads
@@ -41,16 +47,16 @@ class Shares:
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
 
-    async def run(self, work: Work, act: Callable[[], Value]) -> Value:
+    async def run(self, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
         """Run something in a worker thread once it is the user's turn; what is cancelled before that is never run.
 
         Raises:
             Refusal: too many calls of this user are waiting.
             Abandoned: the work was cancelled before its turn.
         """
-        user = work.user
+        user = f"{work.user} writes" if writes and work.user != EVERYBODY else work.user
         if user in self._waiting or not self._has_room(user):
-            await self._wait(work)
+            await self._wait(work, user)
         else:
             self._running[user] += 1
         try:
@@ -74,8 +80,8 @@ class Shares:
         is_below_share = user == EVERYBODY or self._running[user] < self._share
         return is_below_share and self._running.total() < self._threads
 
-    async def _wait(self, work: Work) -> None:
-        user, loop = work.user, asyncio.get_running_loop()
+    async def _wait(self, work: Work, user: str) -> None:
+        loop = asyncio.get_running_loop()
         queue = self._waiting.setdefault(user, deque())
         if user != EVERYBODY and len(queue) >= self._queue:
             raise Refusal(429, "rate", _BUSY, [("retry-after", "1")])

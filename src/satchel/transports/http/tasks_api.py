@@ -53,7 +53,7 @@ class TasksApi(Struct, frozen=True):
             return self._call(name, acting, raw, work)
 
         try:
-            return await self.calls.run(request, work, call)
+            return await self.calls.run(request, work, call, writes=tool.writes)
         except Abandoned:
             raise Disconnected from None
 
