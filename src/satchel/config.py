@@ -27,6 +27,9 @@ class Http(Struct, frozen=True, kw_only=True):
     connections: int  # of one process
     connections_per_address: int | None
     auth: str  # none, token, oauth
+    calls_per_minute: int = 0  # of a user with a token; 0: any number
+    user_items: int = 0  # that a user with a token may keep; 0: any number
+    user_megabytes: int = 0
     allow_hosts: tuple[str, ...]
     allow_origins: tuple[str, ...]
     public_url: str | None  # by which clients reach us

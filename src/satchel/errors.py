@@ -19,12 +19,16 @@ SatchelError
 │   ├── MissingBlocker   a task cannot be restored before another one is
 │   ├── AmbiguousItem    several things have this name
 │   ├── NotConfirmed     the user was asked, and did not say yes
+│   ├── QuotaExceeded    the user would keep more than they may
 │   └── AnswerTooLarge   the answer would be larger than we send
 └── StoreError           the database, not the request, is at fault
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
     │   ├── StoreConflict    rolled back for the sake of another call, or the connection was lost before the commit
-    │   └── StoreGone        its file was removed or replaced: start again
+    │   ├── StoreGone        its file was removed or replaced: start again
+    │   └── TooCostly        the transaction was ended because it took too long: ask for less
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
+
+Abandoned                nobody waits for the answer any more; raised between the parts of a call, and never answered
 
 AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
 ├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
@@ -236,6 +240,20 @@ class NotConfirmed(Refused):
         self.action = action  # decline, or cancel where the question was closed or never answered
 
 
+class QuotaExceeded(Refused):
+    """The user would keep more than they may."""
+
+    def __init__(self, what: Literal["items", "bytes"], limit: int) -> None:
+        super().__init__(f"a user may keep {limit} {what}")
+        self.what = what
+        self.limit = limit
+
+    @property
+    def explanation(self) -> str:
+        """What the limit is, and what counts, in a sentence without its full stop."""
+        return f"You may keep at most {self.limit} {self.what}, deleted and replaced ones included until they expire"
+
+
 class AnswerTooLarge(Refused):
     """The answer would be larger than we send."""
 
@@ -262,8 +280,20 @@ class StoreGone(StoreFailed):
     """The file of the store was removed or replaced; only a new start helps."""
 
 
+class TooCostly(StoreFailed):
+    """The transaction was ended because it took too long; nothing of it remains."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"ended after {seconds:g} s")
+        self.seconds = seconds
+
+
 class StoreUnusable(StoreError):
     """The database cannot be opened; the message says what, why and what next."""
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answer of a call any more."""
 
 
 class AuthError(Exception):

@@ -44,6 +44,13 @@ class Author(Struct, frozen=True, kw_only=True):
     caller: Literal["", "person", "model"] = ""
 
 
+class Quota(Struct, frozen=True, kw_only=True):
+    """How much a user may keep, deleted items and old versions included until they expire; 0: any number."""
+
+    items: int = 0
+    bytes: int = 0
+
+
 class Scope(Struct, frozen=True, kw_only=True):
     """The user and the project of a call, and what it may do. The arguments of a call never widen it."""
 
@@ -54,6 +61,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     is_read_only: bool = False
     makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
     author: Author = Author()
+    quota: Quota | None = None  # None: no limits
 
 
 class Identity(Struct, frozen=True, kw_only=True):

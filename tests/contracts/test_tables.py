@@ -27,6 +27,8 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
     errors.StoreGone: [errors.StoreGone("/secret/path")],
     errors.AnswerTooLarge: [errors.AnswerTooLarge("list_tasks", 7, one) for one in ("status", None)],
+    errors.QuotaExceeded: [errors.QuotaExceeded("items", 7), errors.QuotaExceeded("bytes", 7)],
+    errors.TooCostly: [errors.TooCostly(5.0)],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.VersionMissing: [
@@ -139,7 +141,13 @@ def test_failures_of_ours_satisfy_the_published_schema(name: str) -> None:
     contract = load(name)
     for tool in contract.tools:
         validator = jsonschema.Draft7Validator(contract.publish_schema(tool)["properties"]["output"])
-        for kind in (errors.StoreConflict, errors.StoreGone, errors.AnswerTooLarge):
+        for kind in (
+            errors.StoreConflict,
+            errors.StoreGone,
+            errors.AnswerTooLarge,
+            errors.QuotaExceeded,
+            errors.TooCostly,
+        ):
             for error in (*SAMPLES[kind], errors.StoreFailed("disk full"), ZeroDivisionError()):
                 body = contract.explain_failure(tool, error)
                 said = body.structured if isinstance(body, Reply) else body

@@ -136,8 +136,7 @@ def test_more_templates_than_are_kept_are_rendered(renderer: Renderer) -> None:
 
 def test_a_worker_can_open_no_file_and_start_no_process(renderer: Renderer) -> None:
     assert render(renderer, "{{ a }}", {"a": "1"}) == "1"
-    assert renderer._worker is not None
-    limits = Path(f"/proc/{renderer._worker.process.pid}/limits").read_text()
+    limits = Path(f"/proc/{renderer._idle[-1].process.pid}/limits").read_text()
     found = {line[:26].strip(): line[26:].split()[:2] for line in limits.splitlines()}
     for limit in ("Max open files", "Max processes", "Max file size", "Max core file size"):
         assert found[limit] == ["0", "0"], limits

@@ -41,9 +41,9 @@ def test_garbage_that_refers_to_itself_does_not_add_up(renderer: Renderer) -> No
 
 def test_a_worker_that_keeps_little_is_used_again(renderer: Renderer) -> None:
     renderer.render("{{ x * 900000 }}", {"x": "a"})
-    worker = renderer._worker
+    worker = renderer._idle[-1]
     renderer.render("{{ x }}", {"x": "a"})
-    assert renderer._worker is worker is not None
+    assert renderer._idle[-1] is worker
 
 
 def test_an_error_quotes_a_value_only_so_far(renderer: Renderer) -> None:
@@ -58,7 +58,7 @@ from satchel.library import render
 render.RENDER_TIMEOUT = 60
 renderer = render.Renderer()
 renderer.render("x", {{}})
-print(renderer._worker.process.pid, flush=True)
+print(renderer._idle[-1].process.pid, flush=True)
 renderer.render({ENDLESS!r}, {{}})
 """
     caller = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

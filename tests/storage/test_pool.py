@@ -312,20 +312,18 @@ def test_a_look_up_is_tried_again_on_another_connection(address: str, opened: Da
     assert len(calls) == 2
 
 
-def test_a_read_is_cancelled_from_another_thread_and_a_write_is_not(address: str, opened: Database) -> None:
+def test_a_transaction_is_interrupted_from_another_thread(address: str, opened: Database) -> None:
     with opened.read() as tx, ThreadPoolExecutor(1) as thread:
         assert isinstance(tx, PostgresTx)
         running = thread.submit(tx.run, "select pg_sleep(60)")
         with psycopg.connect(address, autocommit=True) as looking:
             sql = f"select 1 {OTHERS} and wait_event = 'PgSleep'"
             assert eventually(lambda: bool(looking.execute(sql.encode()).fetchall()))
-        tx.cancel()
+        tx.interrupt()
         with pytest.raises(StoreFailed, match="user request"):
             running.result(PATIENCE)
-    tx.cancel()  # when it is over, this disturbs nobody who has its connection now
-    with opened.write() as tx:
-        assert isinstance(tx, PostgresTx)
-        tx.cancel()
-        tx.run("insert into settings values ('a', 'b')")
+        tx.end_interrupt()
+        with pytest.raises(StoreFailed, match="interrupted"):
+            tx.run("select 1")
     with opened.read() as tx:
-        assert tx.all("select * from settings") == [("a", "b")]
+        assert tx.all("select 1") == [(1,)]

@@ -212,9 +212,9 @@ def test_without_settings_no_table_of_the_schema_shows_or_loses_a_row(
             assert owner.execute(f"select count(*) > 0 from {table}".encode()).fetchall() == [(True,)], table
     for table in tables - SAME_FOR_ALL:
         assert app.execute(f"select * from {table}".encode()).fetchall() == [], table
-    for table in tables - SAME_FOR_ALL - {*APPEND_ONLY}:
+    for table in tables - SAME_FOR_ALL - {*APPEND_ONLY, *READ_ONLY}:
         assert app.execute(f"delete from {table}".encode()).rowcount == 0, table
-    for table in SAME_FOR_ALL | {*APPEND_ONLY}:
+    for table in SAME_FOR_ALL | {*APPEND_ONLY, *READ_ONLY}:
         with pytest.raises(errors.InsufficientPrivilege):
             app.execute(f"delete from {table}".encode())
         app.rollback()
@@ -398,11 +398,16 @@ def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Conne
         tables = owner.execute("select tablename from pg_tables where schemaname = 'public'").fetchall()
         known = {*DATA, *APPEND_ONLY, *READ_ONLY}
         assert {name for (name,) in tables} == known, "a new table belongs in DATA, APPEND_ONLY or READ_ONLY"
-        definers = "select oid::regprocedure::text, proacl::text from pg_proc where prosecdef"
+        definers = """
+            select oid::regprocedure::text, proacl::text from pg_proc
+            where prosecdef and prorettype <> 'trigger'::regtype
+        """
         found = dict(owner.execute(definers).fetchall())
         assert found.keys() == {name.replace(", ", ",") for name in FUNCTIONS}
         names = [role_of(address) for address in roles]
         assert set(found.values()) == {f"{{{names[0]}=X/{names[0]},{names[1]}=X/{names[0]}}}"}
+        triggers = "select distinct proacl::text from pg_proc where prosecdef and prorettype = 'trigger'::regtype"
+        assert owner.execute(triggers).fetchall() == [(f"{{{names[0]}=X/{names[0]}}}",)]
 
 
 # -- the contracts say the same to both roles -------------------------------------------------------------------

@@ -20,9 +20,10 @@ from satchel.contracts.runner import Runner
 from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
-from satchel.model import Identity, Scope, StoreChange
+from satchel.model import Identity, Quota, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
+from satchel.transports.http.calls import Calls
 from satchel.transports.http.connections import Limits
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard
@@ -122,7 +123,10 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         identify=_identifier(http, database, url),
         is_lookup=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         has_scopes=http.auth == "oauth",
+        quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
     )
+
+    calls = Calls(callers, http.calls_per_minute)
 
     def make_endpoint(contract: Contract) -> Endpoint:
         def watch_all() -> None:
@@ -140,6 +144,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
                 lambda: callers.default_user or "",
             ),
             callers=callers,
+            calls=calls,
             listeners=listeners,
             metrics=metrics,
             watch=watch_all,
@@ -159,6 +164,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         if stop_upkeep is not None:
             stop_upkeep()
         listeners.close()
+        calls.close()
         libraries.renderer.close()
         database.close()
 
@@ -166,7 +172,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         allowed=allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
         callers=callers,
         endpoints=endpoints,
-        tasks=TasksApi(Runner(contracts["tasks"], database), callers, metrics),
+        tasks=TasksApi(Runner(contracts["tasks"], database), callers, calls, metrics),
         health=Health(lambda: database.schema),
         metrics=metrics,
         issuer=http.oauth_issuer if http.auth == "oauth" else None,

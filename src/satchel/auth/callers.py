@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.errors import AuthUnavailable, StoreError, Unauthorized
-from satchel.model import Author, Identity, Scope
+from satchel.model import Author, Identity, Quota, Scope
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
@@ -47,6 +47,7 @@ class Callers(Struct, frozen=True, kw_only=True):
     identify: Callable[[str], Identity] | None = None  # None: no token is asked for
     is_lookup: bool = True  # `identify` reads one row of an embedded store, so it may run in the event loop
     has_scopes: bool = False  # tokens carry OAuth scopes
+    quota: Quota | None = None  # of each user with a token
 
     def find_scope(self, header: ReadHeader, query: str) -> Scope:
         """The scope of a request; may ask the database, or wait for an issuer's keys.
@@ -76,7 +77,13 @@ class Callers(Struct, frozen=True, kw_only=True):
         is_read_only = identity.is_read_only or self.scope.is_read_only
         author = Author(token=identity.token)
         return Scope(
-            project=project, why=why, user=identity.user, projects=allowed, is_read_only=is_read_only, author=author
+            project=project,
+            why=why,
+            user=identity.user,
+            projects=allowed,
+            is_read_only=is_read_only,
+            author=author,
+            quota=self.quota,
         )
 
     def as_user(self, scope: Scope) -> Scope:

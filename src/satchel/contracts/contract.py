@@ -9,6 +9,7 @@ from satchel.contracts.schema import Schema, answer_schema, json_schema
 from satchel.model import Scope, StoreChange
 from satchel.protocol import NEWEST, NO_CLIENT, Client, ClientChange, ProtocolError, Question, Revision
 from satchel.storage.database import Tx
+from satchel.work import Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
@@ -41,6 +42,14 @@ class NeedsConfirmation(Exception):
         self.question = question
 
 
+class ExplainLater(Exception):
+    """A call failed while it held the write lock; why takes a look at the store, and is told without the lock."""
+
+    def __init__(self, explain: "Callable[[Context], Exception]") -> None:
+        super().__init__()
+        self.explain = explain  # in a transaction that reads
+
+
 class Context(Struct, frozen=True):
     """What a tool or a method works with: one transaction, the libraries, and on whose behalf it acts."""
 
@@ -55,6 +64,7 @@ class Context(Struct, frozen=True):
     revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
     followups: list[Callable[[Tx], None]] = []
+    work: Work = Work()  # whose share it uses, and whether somebody still waits for the answer
 
     def confirm(self, message: str) -> None:
         """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.

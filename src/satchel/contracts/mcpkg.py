@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
 from satchel.contracts.schema import UNSTORABLE
-from satchel.errors import AnswerTooLarge, NotFound, Taken, WrongArgument
+from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
 from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch
 from satchel.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from satchel.protocol.cursors import refuse_cursor
@@ -269,6 +269,7 @@ CONTRACT = Contract(
         NotFound: explain_not_found,
         Taken: explain_taken,
         AnswerTooLarge: describe_too_large,
+        QuotaExceeded: lambda full: f"Error: {full.explanation}",
         Exception: lambda _: "Error: Unable to complete request. Please try again.",
     },
     method_failures={

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
-from satchel.errors import AnswerTooLarge, NotFound, Taken, WrongArgument
+from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
 from satchel.model import MAX_CONTENT_BYTES, Excerpt, PromptDraft, PromptPatch, PromptQuery, PromptSummary, Scope
 from satchel.services import prompts
 from satchel.services.rules import MAX_QUERY, MAX_TAGS
@@ -287,6 +287,7 @@ CONTRACT = Contract(
         WrongArgument: explain_wrong_argument,
         NotFound: explain_not_found,
         AnswerTooLarge: explain_too_large,
+        QuotaExceeded: lambda full: error("INVALID_INPUT", full.explanation),
         Taken: lambda _: error("DUPLICATE_TITLE", "A prompt with this title already exists"),
         Exception: lambda _: error("INTERNAL_ERROR", "Unable to complete request. Please try again."),
     },

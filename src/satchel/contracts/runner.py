@@ -14,6 +14,7 @@ from satchel.contracts.contract import (
     Body,
     Context,
     Contract,
+    ExplainLater,
     Later,
     NeedsConfirmation,
     Reply,
@@ -23,7 +24,7 @@ from satchel.contracts.contract import (
     find_row,
 )
 from satchel.contracts.schema import fields_of, parse
-from satchel.errors import AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError
+from satchel.errors import Abandoned, AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
 from satchel.protocol import (
@@ -41,6 +42,7 @@ from satchel.protocol import (
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
 from satchel.storage.database import WAIT, Database, Tx
+from satchel.work import Deadline, Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
@@ -109,26 +111,35 @@ class Runner:
         """The tool that a call is for; None for a call of another method."""
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
 
-    def answer(self, call: Call, scope: Scope, report: Report) -> Result:
+    def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
         """The result of a call. Its members are encoded already, because that is how we know its size.
 
         Raises:
             ProtocolError: for what goes to the client as a JSON-RPC error.
+            Abandoned: the work was cancelled; nothing of it remains.
         """
+        work = work or Work()
         if call.method in self._contract.methods:
-            return self._run_method(call, scope, report)
+            return self._run_method(call, scope, report, work)
         if call.method == "tools/list":
             refuse_cursor(call.params.get("cursor"))
             return {"tools": self._list_tools(call.revision, is_read_only=scope.is_read_only)}
-        return self.run_tool(call.params["name"], call.params["arguments"], scope, report, call)
+        return self.run_tool(call.params["name"], call.params["arguments"], scope, report, call, work)
 
     def run_tool(
-        self, name: str, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None = None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        scope: Scope,
+        report: Report,
+        call: Call | None = None,
+        work: Work | None = None,
     ) -> Result:
         """The result of a tool, which says whether it succeeded; `call` is None for a request without MCP.
 
         Raises:
             ProtocolError: there is no such tool.
+            Abandoned: the work was cancelled; nothing of it remains.
         """
         started, tool = time.perf_counter(), self.tools.get(name)
         if tool is None:
@@ -140,8 +151,11 @@ class Runner:
             more = f". {explain(name, listed)}" if explain else ""
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}{more}")
         try:
-            result = self._try_tool(tool, arguments, scope, report, call)
+            result = self._try_tool(tool, arguments, scope, report, call, work or Work())
             outcome = "ok"
+        except Abandoned:
+            log_call(name, "Abandoned", started)
+            raise
         except NeedsConfirmation as needed:
             result = needed.question.result
             outcome = "asked"
@@ -156,7 +170,7 @@ class Runner:
         return result
 
     def _try_tool(
-        self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None
+        self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None, work: Work
     ) -> Result:
         contract, run = self._contract, tool.run
         if contract.resolve_scope is not None:
@@ -170,7 +184,7 @@ class Runner:
             refuses_unknown=contract.refuses_unknown,
             at_least_one=tool.at_least_one,
         )
-        start = self._start(scope, report, call)
+        start = self._start(scope, report, call, work)
 
         def begin() -> Context:
             begun = start
@@ -187,7 +201,11 @@ class Runner:
         def finish(later: Later) -> Result:
             return _tool_result(tool, later.finish(), start.revision)
 
-        return self._transact(begin, act, finish, writes=tool.writes)
+        try:
+            return self._transact(begin, act, finish, writes=tool.writes)
+        except ExplainLater as failed:
+            with self._open(start, writes=False) as context:
+                raise failed.explain(context) from failed
 
     def _explain(self, tool: Tool, error: Exception, revision: Revision) -> Result:
         """An error of a tool as its result."""
@@ -209,7 +227,7 @@ class Runner:
         )
         return replace(scope, author=author)
 
-    def _run_method(self, call: Call, scope: Scope, report: Report) -> Result:
+    def _run_method(self, call: Call, scope: Scope, report: Report, work: Work) -> Result:
         method = self._contract.methods[call.method]
 
         def act(context: Context) -> Result | Later:
@@ -223,8 +241,8 @@ class Runner:
             return encode_result(later.finish())
 
         try:
-            return self._transact(lambda: self._start(scope, report, call), act, finish, writes=False)
-        except ProtocolError:
+            return self._transact(lambda: self._start(scope, report, call, work), act, finish, writes=False)
+        except (ProtocolError, Abandoned):
             raise
         except Exception as error:
             explain = find_row(self._contract.method_failures, error)
@@ -234,7 +252,7 @@ class Runner:
                 log_surprise(call.method)
             raise ProtocolError(INTERNAL_ERROR, "Internal error") if explain is None else explain(error) from None
 
-    def _start(self, scope: Scope, report: Report, call: Call | None) -> Context:
+    def _start(self, scope: Scope, report: Report, call: Call | None, work: Work) -> Context:
         """The context of a call before its transaction is open."""
         return Context(
             scope,
@@ -246,6 +264,7 @@ class Runner:
             session=call.session if call else "",
             revision=call.revision if call else NEWEST,
             ask=partial(_check_confirmed, call),
+            work=work,
         )
 
     def _transact(
@@ -276,15 +295,18 @@ class Runner:
 
     @contextmanager
     def _open(self, start: Context, deadline: float | None = None, *, writes: bool) -> Iterator[Context]:
+        start.work.check()
         if self._database is None:
             yield start
             return
         begin = self._database.write if writes else self._database.read
         with begin(start.scope, deadline) as tx:
-            yield replace(start, tx=tx, followups=[])
+            start.work.check()  # it may have waited long for this transaction
+            with Deadline(start.work, tx, writes=writes):
+                yield replace(start, tx=tx, followups=[])
 
     def _follow_up(self, context: Context) -> None:
-        if not context.followups or self._database is None:
+        if not context.followups or self._database is None or context.work.is_cancelled:
             return
         try:
             with self._database.write(context.scope) as tx:

@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Schema, Time, Yes, hidden, strict_object
-from satchel.errors import AnswerTooLarge, Forbidden, NotFound, StoreError, WrongArgument
+from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, StoreError, WrongArgument
 from satchel.model import Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
@@ -183,6 +183,11 @@ def explain_too_large(large: AnswerTooLarge) -> Body:
     )
 
 
+def explain_quota(full: QuotaExceeded) -> Body:
+    details = {"field": full.what, "constraint": "maximum", "limit": full.limit}
+    return error("VALIDATION_ERROR", full.explanation, details)
+
+
 UNABLE = "Unable to complete request. Please try again."
 
 CONTRACT = Contract(
@@ -212,6 +217,7 @@ CONTRACT = Contract(
         NotFound: explain_not_found,
         Forbidden: explain_not_found,
         AnswerTooLarge: explain_too_large,
+        QuotaExceeded: explain_quota,
         StoreError: lambda _: error("DATABASE_ERROR", UNABLE),
         Exception: lambda _: error("INTERNAL_ERROR", UNABLE),
     },

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, structs
 from satchel import clock
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
-from satchel.errors import AnswerTooLarge, Forbidden, NotFound, WrongArgument
+from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, WrongArgument
 from satchel.model import Scope, Task, TaskDraft, TaskPatch
 from satchel.services import tasks
 
@@ -230,6 +230,7 @@ CONTRACT = Contract(
         Forbidden: lambda _: NOT_YOURS,
         NotFound: lambda _: "Task not found",
         AnswerTooLarge: explain_too_large,
+        QuotaExceeded: lambda full: full.explanation,
         Exception: lambda _: UNABLE,
     },
     shape_failure=shape_failure,

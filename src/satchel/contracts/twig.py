@@ -7,7 +7,7 @@ from msgspec import Raw
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Contract, Result
 from satchel.errors import AnswerTooLarge
-from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library
+from satchel.library.catalog import PROMPTS, ContentMissing, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.protocol import METHOD_NOT_FOUND, ClientChange, ProtocolError, invalid_params
@@ -31,7 +31,7 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
         data = {"details": f"Prompt not found: {params['name']}"}
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", data)
     library, prompt = found
-    text = render(context.libraries, library, prompt, select_arguments(prompt, params["arguments"]))
+    text = render(context, library, prompt, select_arguments(prompt, params["arguments"]))
     messages = [{"role": "user", "content": {"type": "text", "text": text}}]
     return with_description({"messages": messages}, prompt.description)
 
@@ -44,9 +44,10 @@ def select_arguments(prompt: LibraryPrompt, arguments: dict[str, str]) -> dict[s
     return {one.name: arguments[one.name] for one in prompt.arguments if one.name in arguments}
 
 
-def render(libraries: Libraries, library: Library, prompt: LibraryPrompt, values: dict[str, str]) -> str:
+def render(context: Context, library: Library, prompt: LibraryPrompt, values: dict[str, str]) -> str:
+    libraries = context.libraries
     try:
-        return libraries.renderer.render(libraries.template(library, prompt), values)
+        return libraries.renderer.render(libraries.template(library, prompt), values, context.work)
     except ContentMissing:
         file = f"{library.folder}/{PROMPTS}/{prompt.file}"
         raise invalid_params(f"Prompt content file not found: {file}") from None

@@ -1,6 +1,7 @@
-"""Runs worker processes: one in use and one spare, both started when first needed.
+"""Runs worker processes: as many as there are cores, started when they are needed, and a spare one.
 
-A worker that misses its deadline or dies is replaced; its caller gets an error.
+A worker that misses its deadline or dies is replaced; its caller gets an error. Half of the workers are the most that
+one user has at once, so that another's render never waits for all of theirs.
 """
 
 import os
@@ -8,10 +9,15 @@ import select
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+
+from satchel.work import EVERYBODY, Work
 
 if TYPE_CHECKING:
     import subprocess
@@ -21,6 +27,9 @@ TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
 _START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
 _MAX_ANSWER = 8 * 1024 * 1024
+_MOST_WORKERS = 4  # that render at once, however many cores there are; each has about 15 MB
+_KEPT = 2  # workers that stay when nothing is rendered: one that was used, and the spare one
+_IDLE_SECONDS = 10.0  # after which the others end
 
 # Satchel itself comes from where this module is, everything else from where Python finds it.
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -55,36 +64,50 @@ class TemplateNames(Struct, frozen=True):
     unusual: dict[str, int] = {}
 
 
-class _Worker(Struct, kw_only=True):
+class _Worker(Struct, kw_only=True, eq=False):
     process: "subprocess.Popen[bytes]"
     is_ready: bool = False
+    idle_since: float = 0.0
+
+
+class _Turn(Struct, eq=False):
+    """A render that waits for a worker."""
+
+    user: str
 
 
 class Renderer:
-    """Sends jobs to a worker, one at a time."""
+    """Sends each job to a free worker; where there is none, users take turns."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._worker: _Worker | None = None
-        self._spare: _Worker | None = None
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most or min(_MOST_WORKERS, max(2, os.cpu_count() or 1))
+        self._share = max(1, self._most // 2)  # of one user
+        self._changed = threading.Condition()
+        self._waiting: list[_Turn] = []
+        self._rendering: Counter[str] = Counter()  # jobs that run, by user
+        self._idle: list[_Worker] = []  # the one that was used last at the end
+        self._alive: set[_Worker] = set()
         self._is_closed = False
 
-    def render(self, template: str, values: dict[str, str]) -> str:
+    def render(self, template: str, values: dict[str, str], work: Work | None = None) -> str:
         """Render a template.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
+            Abandoned: the work was cancelled.
         """
-        text: str = self._ask({"job": "render", "template": template, "values": values}, RENDER_TIMEOUT)["text"]
+        job = {"job": "render", "template": template, "values": values}
+        text: str = self._ask(job, RENDER_TIMEOUT, work)["text"]
         return text
 
-    def check(self, template: str) -> TemplateNames:
+    def check(self, template: str, work: Work | None = None) -> TemplateNames:
         """The names that a template uses without setting them first.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
+            Abandoned: the work was cancelled.
         """
-        return TemplateNames(**self._ask({"job": "check", "template": template}, RENDER_TIMEOUT)["names"])
+        return TemplateNames(**self._ask({"job": "check", "template": template}, RENDER_TIMEOUT, work)["names"])
 
     def parse_toml(self, text: str) -> dict[str, Any]:
         """Parse a manifest.
@@ -97,56 +120,133 @@ class Renderer:
 
     def close(self) -> None:
         """End the workers; what is asked from now on fails, so that no worker is started again."""
-        with self._lock:
+        with self._changed:
             self._is_closed = True
-            for worker in (self._worker, self._spare):
-                if worker is not None:
-                    _end(worker)
-            self._worker = self._spare = None
+            self._changed.notify_all()
+            idle, self._idle = self._idle, []
+            for worker in self._alive.difference(idle):
+                worker.process.kill()  # the thread that waits for its answer does the rest
+        for worker in idle:
+            self._discard(worker)
 
-    def _ask(self, job: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def _ask(self, job: dict[str, Any], timeout: float, work: Work | None = None) -> dict[str, Any]:
         body = msgspec.json.encode(job)
-        with self._lock:
+        work = work or Work()
+        with self._wait_for_turn(work):
             worker = self._get_worker()
+            stop = worker.process.kill
+            answer: dict[str, Any] = {}
+            failure: Exception | None = None
+            work.add_stop(stop)
             try:
                 _write(worker, len(body).to_bytes(4, "big") + body, time.monotonic() + timeout)
                 answer = _read(worker, time.monotonic() + timeout)
-            except TimeoutError:
+            except (EOFError, OSError) as error:  # a TimeoutError is one
+                failure = error
+            finally:
+                work.remove_stop(stop)
+            if failure is not None or work.is_cancelled or answer.pop("is_worn", False):
                 self._discard(worker)
-                raise RenderFailed(f"it took longer than {timeout * 1000:.0f} ms", is_exhausted=True) from None
-            except (EOFError, OSError):
-                self._discard(worker)
-                raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True) from None
-            if answer.pop("is_worn", False):
-                self._discard(worker)
+            else:
+                self._put_back(worker)
+        work.check()
+        if isinstance(failure, TimeoutError):
+            raise RenderFailed(f"it took longer than {timeout * 1000:.0f} ms", is_exhausted=True)
+        if failure is not None:
+            raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True)
         if "error" in answer:
             raise RenderFailed(answer["error"], answer.get("line"))
         return answer
 
+    @contextmanager
+    def _wait_for_turn(self, work: Work) -> Iterator[None]:
+        """Hold one of the places for jobs that run at once."""
+        turn = _Turn(work.user)
+        with self._changed:
+            self._waiting.append(turn)
+        work.add_stop(self._wake)
+        try:
+            with self._changed:
+                while self._find_next() is not turn and not (work.is_cancelled or self._is_closed):
+                    self._changed.wait()
+                self._waiting.remove(turn)
+                self._rendering[turn.user] += 1
+        finally:
+            work.remove_stop(self._wake)
+        try:
+            work.check()
+            yield
+        finally:
+            with self._changed:
+                self._rendering[turn.user] -= 1
+                if not self._rendering[turn.user]:
+                    del self._rendering[turn.user]
+                self._changed.notify_all()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _find_next(self) -> _Turn | None:
+        """Of those who wait, the first of the user with the fewest jobs that run."""
+        if self._rendering.total() >= self._most:
+            return None
+        free = [turn for turn in self._waiting if turn.user == EVERYBODY or self._rendering[turn.user] < self._share]
+        return min(free, key=lambda turn: self._rendering[turn.user], default=None)
+
     def _get_worker(self) -> _Worker:
-        if self._is_closed:
-            raise RenderFailed("the server is stopping", is_exhausted=True)
+        """A worker that is ready: one that is idle, or a new one."""
         for _ in range(3):
-            worker = self._worker or self._spare or _start()
-            if worker is self._spare:
-                self._spare = None
-            self._worker = worker
+            worker = self._take_idle() or self._start_worker()
             try:
                 if not worker.is_ready:
                     _read(worker, time.monotonic() + _START_TIMEOUT)
                     worker.is_ready = True
                 if worker.process.poll() is None:
-                    if self._spare is None:
-                        self._spare = _start()  # now, because it would have slowed down the start of the other
+                    self._start_spare()  # now, because it would have slowed down the start of the other
                     return worker
-            except (EOFError, OSError, TimeoutError):
+            except (EOFError, OSError):
                 pass
             self._discard(worker)
         raise RenderFailed("no worker can be started", is_exhausted=True)
 
-    def _discard(self, worker: _Worker) -> None:
+    def _take_idle(self) -> _Worker | None:
+        with self._changed:
+            return self._idle.pop() if self._idle else None
+
+    def _start_worker(self) -> _Worker:
+        worker = _start()
+        with self._changed:
+            if not self._is_closed:
+                self._alive.add(worker)
+                return worker
         _end(worker)
-        self._worker = None
+        raise RenderFailed("the server is stopping", is_exhausted=True)
+
+    def _start_spare(self) -> None:
+        with self._changed:
+            is_needed = not self._idle and len(self._alive) <= self._most and not self._is_closed
+        if is_needed:
+            worker = self._start_worker()
+            worker.idle_since = time.monotonic()
+            with self._changed:
+                self._idle.insert(0, worker)
+
+    def _put_back(self, worker: _Worker) -> None:
+        """Keep a worker for the next job; end those that have not been needed for a while."""
+        worker.idle_since = time.monotonic()
+        with self._changed:
+            self._idle.append(worker)
+            since = worker.idle_since - _IDLE_SECONDS
+            extra = self._idle if self._is_closed else [one for one in self._idle[:-_KEPT] if one.idle_since < since]
+            self._idle = [one for one in self._idle if one not in extra]
+        for one in extra:
+            self._discard(one)
+
+    def _discard(self, worker: _Worker) -> None:
+        with self._changed:
+            self._alive.discard(worker)
+        _end(worker)
 
 
 def _start() -> _Worker:

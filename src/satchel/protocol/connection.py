@@ -70,6 +70,7 @@ class Exchange:
         self._batch_bytes = 0  # of the answers so far
         self._is_full = False  # an answer did not fit
         self.is_listening = False  # it opens a subscription, so its stream stays open
+        self.cancelled_ids: list[Id] = []  # of requests that the client needs no answer to any more
         self.refused_tools: list[str] = []  # of the calls that are answered with an error here; a client's own words
 
     @property
@@ -239,7 +240,7 @@ class Connection:
         if message.method is None:
             return  # a response to nothing that was asked
         if message.id is None:
-            exchange._replies += self._handle_notification(message.method, message.params)
+            exchange._replies += self._handle_notification(exchange, message.method, message.params)
             return
         try:
             reply = self._answer(message.id, message.method, message.params, is_batched=exchange._is_batch)
@@ -285,13 +286,14 @@ class Connection:
         self._waiting[request_id] = call
         return call
 
-    def _handle_notification(self, method: str, params: Json) -> list[Json]:
+    def _handle_notification(self, exchange: Exchange, method: str, params: Json) -> list[Json]:
         """Act on a notification; the messages that follow from it."""
         if method != "notifications/cancelled":
             return []
         request_id = params.get("requestId")
         if not isinstance(request_id, str | int) or isinstance(request_id, bool):
             return []
+        exchange.cancelled_ids.append(request_id)
         self._opening.discard(request_id)
         self._subscriptions.pop(request_id, None)
         call = self._waiting.pop(request_id, None)

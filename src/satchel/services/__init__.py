@@ -21,6 +21,7 @@ search_ranking      the items with the words of a query, the best first
 search_lines        the line of a text that shows best why it was found
 indexing            keeps the index of words in step with items
 alike               items whose name or title is like a reference
+quotas              how much a user may keep
 recording           records every change in the transaction that makes it
 states              items as history keeps them
 references          finds the item that a reference names, deleted ones too

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from satchel.model import Item
-from satchel.services import indexing, links
+from satchel.services import indexing, links, quotas
 from satchel.services.states import encode
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
@@ -15,16 +15,29 @@ from satchel.storage.deltas import make_delta
 
 
 def record_add(tx: Tx, item: Item) -> None:
-    """Record that an item was added, or brought back."""
-    revisions.add(tx, item, "add" if tx.restores is None else "restore", item.version)
+    """Record that an item was added, or brought back.
+
+    Raises:
+        QuotaExceeded: the user may not keep that much.
+    """
+    revisions.add(tx, item, "add" if tx.restores is None else "restore", item.version, len(encode(item)))
+    quotas.check(tx)
     links.record(tx, item)
     indexing.index_item(tx, item)
 
 
 def record_update(tx: Tx, before: Item, after: Item) -> None:
-    """Record that an item was changed."""
-    revisions.keep_state(tx, before, make_delta(encode(before), encode(after)))
-    revisions.add(tx, after, "update" if tx.restores is None else "restore", after.version)
+    """Record that an item was changed.
+
+    Raises:
+        QuotaExceeded: the user may not keep that much.
+    """
+    old, new = encode(before), encode(after)
+    delta = make_delta(old, new)
+    size = len(delta) + max(0, len(new) - len(old))
+    revisions.keep_state(tx, before, delta)
+    revisions.add(tx, after, "update" if tx.restores is None else "restore", after.version, size)
+    quotas.check(tx)
     links.record(tx, after, before)
     indexing.index_item(tx, after, before)
 

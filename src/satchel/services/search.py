@@ -21,7 +21,7 @@ from satchel.storage.search_words import ItemText, make_words
 
 KINDS: Final[tuple[FoundKind, ...]] = ("prompt", "resource", "task")
 
-_BATCH = 100  # documents that are read at once for a literal text
+_BATCH = 10  # documents that are read at once for a literal text, because each may have 4 MiB
 _MOST_DOCUMENTS = 2000
 _CLOSED = 0.9  # of its score has a closed task
 _STATUSES: Final[tuple[TaskFilter, ...]] = ("pending", "completed", "cancelled")  # in the order of literal hits

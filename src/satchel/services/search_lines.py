@@ -4,25 +4,37 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from satchel.services.excerpts import unfolded_offset
 from satchel.services.search_query import Alternative, Term
-from satchel.storage.search_text import fold
+from satchel.storage.search_text import MAX_INDEXED, fold
 
 WIDTH = 160  # characters of a line that a hit shows
 _BEFORE = 50  # of these, before the first match
 _JOINING = "[-_.'’]?"  # between the letters of a word that is written as a compound
 _SHORTEST_COMPOUND = 6  # letters
 _MOST_PLACES = 200  # of a word that are looked at
+_MOST_TERMS = 32  # of a query that a line is chosen by
+_MOST_COMPOUNDS = 4  # of them, those that are looked for as compounds: that takes a hundred times as long
 
 
 def find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
-    """The number, from 1, and the part around the match of the line with most of the terms; None where none has any."""
+    """The number, from 1, and the part around the match of the line with most of the terms; None where none has any.
+
+    Only the part of the text that is indexed is read. The thread would hold up all others for too long with the rest.
+    """
+    text = text[:MAX_INDEXED]
     lines = text.split("\n")
     # Line by line: most lines of a text that is not ASCII are, and their folding costs nothing.
     whole = text.lower() if text.isascii() else "\n".join([fold(line) for line in lines])
     counts: dict[int, int] = {}
     places: dict[int, int] = {}
-    for term in terms:
-        for number, place in _find_term(term, whole).items():
+    compounds = 0
+    for term in terms[:_MOST_TERMS]:
+        found = _find_term(term, whole)
+        if not found and len(term.word) >= _SHORTEST_COMPOUND and compounds < _MOST_COMPOUNDS:
+            compounds += 1
+            found = _find_compound(term, whole)
+        for number, place in found.items():
             counts[number] = counts.get(number, 0) + 1
             places[number] = min(place, places.get(number, place))
     if not counts:
@@ -33,11 +45,14 @@ def find_line(text: str, terms: Sequence[Term]) -> tuple[int, str] | None:
 
 def find_literal_line(text: str, folded: str) -> tuple[int, str] | None:
     """The first line of a text that has a folded text, or in which it begins."""
-    start = text.casefold().find(folded)
+    whole = text.casefold()
+    start = whole.find(folded)
     if start < 0:
         return None
-    number = text.casefold().count("\n", 0, start)
-    line = text.split("\n")[number]
+    number = whole.count("\n", 0, start)
+    place = start if len(whole) == len(text) else unfolded_offset(text, start)
+    end = text.find("\n", place)
+    line = text[text.rfind("\n", 0, place) + 1 : len(text) if end < 0 else end]
     return number + 1, _cut(line, max(0, line.casefold().find(folded.partition("\n")[0])))
 
 
@@ -50,10 +65,17 @@ def _find_term(term: Term, text: str) -> dict[int, int]:
     """The lines of a folded text, from 0, in which a term is, each with the place in it."""
     roots = {one.word for one in term.alternatives if one.is_prefix}
     sought = [one for one in term.alternatives if one.is_prefix or not one.word.startswith(tuple(roots))]
-    places = [place for one in sought for place in _find_places(text, one)]
-    if not places and len(term.word) >= _SHORTEST_COMPOUND:  # it may be written as a compound
-        pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
-        places = [match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)]
+    return _find_lines([place for one in sought for place in _find_places(text, one)], text)
+
+
+def _find_compound(term: Term, text: str) -> dict[int, int]:
+    """As `_find_term`, for a word that is written as a compound."""
+    pattern = re.compile(_JOINING.join(map(re.escape, term.word)))
+    return _find_lines([match.start() for match in islice(pattern.finditer(text), _MOST_PLACES)], text)
+
+
+def _find_lines(places: list[int], text: str) -> dict[int, int]:
+    """The lines of some places of a text, from 0, each with the first place in it."""
     found: dict[int, int] = {}
     number, start = 0, 0  # of the line that was counted last
     for place in sorted(places):

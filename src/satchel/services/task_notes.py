@@ -2,7 +2,7 @@
 
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote
-from satchel.services import links, rules
+from satchel.services import links, quotas, rules
 from satchel.services.users import owner
 from satchel.storage import task_notes as rows
 from satchel.storage import tasks as task_rows
@@ -17,6 +17,7 @@ def add(tx: Tx, scope: Scope, number: int, text: str) -> None:
     Raises:
         NotFound: the user has no such task.
         WrongArgument: it is empty or too long, or the task has too many.
+        QuotaExceeded: the user may not keep that much.
     """
     rules.check_text("note", text)
     if not text.strip():
@@ -29,6 +30,7 @@ def add(tx: Tx, scope: Scope, number: int, text: str) -> None:
     if rows.count(tx, task.owner, number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
     rows.add(tx, task.owner, number, text)
+    quotas.check(tx)
     links.record_note(tx, task.owner, number, text)
     tx.changed(StoreChange("task", task.project, task.owner, str(number)))
 

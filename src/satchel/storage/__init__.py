@@ -39,6 +39,7 @@ overview            what a new session wants to know: its last change, tags in u
 history_size        what history and trash cost
 argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
+usage               how much the store keeps of what a user wrote
 tokens              queries about tokens
 retry_keys          queries about the keys of repeated calls
 settings            the few facts that a store keeps about itself

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel import clock
-from satchel.errors import StoreUnusable
+from satchel.errors import StoreFailed, StoreUnusable
 from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, StoreChange
 
 Row = tuple[Any, ...]
@@ -55,6 +55,7 @@ class Tx:
     absent_project = ""  # that was read as an empty one
     made_project = ""  # that this made because it was absent
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
+    is_interrupted = False
 
     @cached_property
     def now(self) -> str:
@@ -77,6 +78,8 @@ class Tx:
 
     def all(self, sql: str, **values: object) -> list[Row]:
         """Every row of a statement's result."""
+        if self.is_interrupted:
+            raise StoreFailed("interrupted")
         text, values = _expand_lists(sql, values)
         return self.execute(text, values)
 
@@ -138,6 +141,13 @@ class Tx:
             StoreFailed: the database failed.
         """
         raise NotImplementedError
+
+    def interrupt(self) -> None:
+        """End the running statement and refuse the next ones; called from another thread, and returns at once."""
+        self.is_interrupted = True
+
+    def end_interrupt(self) -> None:
+        """Wait until an interrupt that has begun can hit nothing else; called by the thread of the transaction."""
 
     def is_task(self, id: str) -> bool:
         """Whether there is a task with this id, of any user."""

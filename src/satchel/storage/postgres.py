@@ -66,20 +66,7 @@ class PostgresTx(Tx):
     def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
         self._connection = connection
         self._has_row_security = has_row_security
-        self._is_over = False
-        self._cancelling = threading.Lock()  # held while a query is cancelled, and while the transaction ends
-
-    def cancel(self) -> None:
-        """End the query that runs now, from another thread; it fails. A write goes on: its commit may be under way."""
-        with self._cancelling:
-            if not self._is_over and not self.writes:
-                with suppress(psycopg.Error):
-                    self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
-
-    def end(self) -> None:
-        """From now on nothing is cancelled: the connection goes to another caller."""
-        with self._cancelling:
-            self._is_over = True
+        self._cancelling: threading.Thread | None = None
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         with _translate_errors(self._connection):
@@ -100,6 +87,20 @@ class PostgresTx(Tx):
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         with _translate_errors(self._connection), self._connection.cursor() as cursor:
             cursor.executemany(_to_psycopg(sql), rows)
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        # In a thread, because it connects to the server, and the caller may be an event loop.
+        self._cancelling = threading.Thread(target=self._cancel, name="satchel-cancel", daemon=True)
+        self._cancelling.start()
+
+    def end_interrupt(self) -> None:
+        if self._cancelling is not None:
+            self._cancelling.join()  # what is cancelled later is the next statement on this connection
+
+    def _cancel(self) -> None:
+        with suppress(psycopg.Error):  # the statement ends by its own timeout then
+            self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT)
 
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)
@@ -201,11 +202,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
         with self._reads.lend(_deadline(deadline)) as connection:
-            tx = self._begin(connection, scope)
-            try:
-                yield tx
-            finally:
-                tx.end()
+            yield self._begin(connection, scope)
             with suppress(psycopg.Error):  # all is read by now
                 connection.commit()  # not a rollback, after which psycopg would prepare every statement again
 

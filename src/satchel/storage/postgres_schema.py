@@ -24,7 +24,7 @@ DATA = (
     *("search_spaces", "search_items", "search_words"),
 )
 APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes")  # read and inserted, never changed
-READ_ONLY = ("settings", "tokens", "satchel_schema")
+READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage")
 
 # What only an application role may call: these functions run as the owner, past row-level security.
 FUNCTIONS = (

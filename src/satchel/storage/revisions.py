@@ -27,18 +27,22 @@ _IS_WANTED = """
 SHORTEST_ID = 8  # characters by which a user or a token is found
 
 
-def add(tx: Tx, item: Item, action: Action, version: int) -> None:
-    """Record a change by the author of the transaction, which made this version of an item."""
+def add(tx: Tx, item: Item, action: Action, version: int, size: int = 0) -> None:
+    """Record a change by the author of the transaction, which made this version of an item.
+
+    `size` is the number of bytes by which the store grew.
+    """
     # The casts tell PostgreSQL the types of parameters that may be null.
     sql = f"""
-        insert into revisions (kind, item, version, action, at, author, project, owner, undoes)
+        insert into revisions (kind, item, version, action, at, author, project, owner, undoes, size)
         select :kind, :item, :version, :action, :now, number, cast(:project as bigint), cast(:owner as text),
-            cast(:undoes as bigint)
+            cast(:undoes as bigint), :size
         from authors where {_IS_AUTHOR} returning number
     """
     author = _author_values(tx)
     values: dict[str, object] = {"kind": item.kind, "item": item.number, "version": version, "action": action}
     values |= {"now": tx.now, "project": item.project, "owner": item.owner, "undoes": tx.restores or None}
+    values["size"] = size
     while not tx.all(sql, **author, **values):
         _add_author(tx)
 

@@ -22,7 +22,7 @@ search             the tool that finds items by words
 search_answers     what it does
 items              the tools that change or delete several items of any kind
 item_lookups       finds the items that arguments name
-deleted_items      tells that what a call names was deleted
+deleted_items      tells what is similar to a name that nothing has, or that it was deleted
 deleting           deletes items, and tells what referred to them
 projects           the tools for projects
 catch_up           the tool that tells a new session where things stand

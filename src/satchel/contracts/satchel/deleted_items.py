@@ -1,32 +1,44 @@
-"""Tells a caller that what a call names was deleted, when and by whom, and how it comes back."""
+"""Tells a caller more about a name that nothing has: what is similar, or when and by whom it was deleted."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem
+from satchel.contracts.contract import Body, Context, ExplainLater
+from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, UnknownName, suggest_projects
 from satchel.errors import EntryRefused, NotFound
 from satchel.services import references
 
 
-def with_deleted(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Have a tool tell apart what was deleted from what never existed."""
+def with_explanations(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
+    """Have a tool suggest similar names, and tell apart what was deleted from what never existed.
 
-    def run_with_deleted(context: Context, arguments: Any) -> Body:
+    A tool that writes does so once its transaction is over, so that mistakes do not hold up other writers.
+    """
+
+    def run_explained(context: Context, arguments: Any) -> Body:
         try:
             return run(context, arguments)
-        except NotFound as missing:
-            deleted = _find_deleted(context, missing)
-            if deleted is None:
-                raise
-            raise deleted from missing
-        except EntryRefused as refused:
-            deleted = _find_deleted(context, refused.cause) if isinstance(refused.cause, NotFound) else None
-            if deleted is None:
-                raise
-            raise EntryRefused(refused.place, deleted) from refused
+        except (NotFound, EntryRefused, ExplainLater) as error:
+            if context.tx.writes:
+                raise ExplainLater(partial(_explain, error)) from error
+            raise _explain(error, context) from error
 
-    return run_with_deleted
+    return run_explained
+
+
+def _explain(error: Exception, context: Context) -> Exception:
+    if isinstance(error, ExplainLater):
+        error = error.explain(context)
+    cause = error.cause if isinstance(error, EntryRefused) else error
+    if not isinstance(cause, NotFound):
+        return error
+    if isinstance(cause, UnknownName) and cause.look is not None:
+        cause = cause.look(context, cause)
+    if not isinstance(error, EntryRefused):
+        cause = suggest_projects(context, cause)
+    cause = _find_deleted(context, cause) or cause
+    return EntryRefused(error.place, cause) if isinstance(error, EntryRefused) else cause
 
 
 def _find_deleted(context: Context, missing: NotFound) -> DeletedItem | None:

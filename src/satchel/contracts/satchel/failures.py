@@ -15,10 +15,12 @@ from satchel.errors import (
     MissingBlocker,
     NotConfirmed,
     NotFound,
+    QuotaExceeded,
     Refused,
     StoreError,
     StoreGone,
     Taken,
+    TooCostly,
     VersionConflict,
     VersionMissing,
     WrongArgument,
@@ -33,9 +35,15 @@ class UnknownName(NotFound):
     """Nothing has that name, and similar names are known or a special hint is needed."""
 
     def __init__(
-        self, missing: NotFound, suggestions: tuple[str, ...], titles: tuple[str, ...] = (), hint: str | None = None
+        self,
+        missing: NotFound,
+        suggestions: tuple[str, ...] = (),
+        titles: tuple[str, ...] = (),
+        hint: str | None = None,
+        look: "Callable[[Context, NotFound], UnknownName] | None" = None,
     ) -> None:
         super().__init__(missing.kind, missing.key, missing.scope)
+        self.look = look  # finds the suggestions, where that was left for later
         self.suggestions = suggestions  # each can be given instead
         self.titles = titles  # of the suggestions, if these are mere numbers
         self.hint = hint  # replaces the usual one where there are no suggestions
@@ -80,26 +88,24 @@ def name_in_errors(name: str) -> Iterator[None]:
         raise NotFound(missing.kind, missing.key if missing.kind == "project" else name, missing.scope) from missing
 
 
-def with_suggestions(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Have a tool suggest projects with similar names, and refer only to tools that the caller may use."""
+def suggest(context: Context, missing: NotFound, look: Callable[[Context, NotFound], UnknownName]) -> UnknownName:
+    """The error with what `look` suggests: at once, or once the transaction is over, because it may hold up others."""
+    return UnknownName(missing, look=look) if context.tx.writes else look(context, missing)
 
-    def runwith_suggestions(context: Context, arguments: Any) -> Body:
-        try:
-            return run(context, arguments)
-        except NotFound as missing:
-            if isinstance(missing, AmbiguousTitle) or (
-                isinstance(missing, UnknownName) and (missing.suggestions or missing.hint)
-            ):
-                raise
-            if missing.kind != "project":
-                if f"list_{missing.kind}s" in context.tools:
-                    raise
-                raise UnknownName(missing, (), hint="Look at what was named once more.") from missing
-            known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
-            hint = _list_projects(known, may_add="add_project" in context.tools)
-            raise UnknownName(missing, closest_names(missing.key, known), hint=hint) from missing
 
-    return runwith_suggestions
+def suggest_projects(context: Context, missing: NotFound) -> NotFound:
+    """An error with projects of similar names, which refers only to tools that the caller may use."""
+    if isinstance(missing, AmbiguousTitle) or (
+        isinstance(missing, UnknownName) and (missing.suggestions or missing.hint)
+    ):
+        return missing
+    if missing.kind != "project":
+        if f"list_{missing.kind}s" in context.tools:
+            return missing
+        return UnknownName(missing, hint="Look at what was named once more.")
+    known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
+    hint = _list_projects(known, may_add="add_project" in context.tools)
+    return UnknownName(missing, closest_names(missing.key, known), hint=hint)
 
 
 def _list_projects(names: list[str], *, may_add: bool) -> str:
@@ -133,6 +139,7 @@ METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
     WrongArgument: lambda wrong: invalid_params(f"Missing required argument: {wrong.field}"),  # of prompts/get
     TemplateFailed: lambda failed: invalid_params(failed.message),
     AnswerTooLarge: lambda large: invalid_params(f"The answer has more than {large.limit} bytes"),
+    TooCostly: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": "This took too long."}),
     StoreGone: lambda _: ProtocolError(INTERNAL_ERROR, "Internal error", {"details": f"{_GONE} {_RESTART}"}),
 }
 
@@ -256,6 +263,10 @@ FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
     AmbiguousItem: explain_ambiguous_item,
     NotConfirmed: explain_not_confirmed,
     AnswerTooLarge: explain_too_large,
+    QuotaExceeded: lambda full: error(
+        "forbidden", f"{full.explanation}.", "Delete what is not needed, or ask for more."
+    ),
+    TooCostly: lambda _: error("unavailable", "This took too long, and was ended.", "Ask for less, or more exactly."),
     TemplateFailed: lambda failed: error("invalid_argument", failed.message, failed.hint),
     StoreError: lambda _: error("unavailable", _UNABLE, f"Nothing was changed. {_SEE_LOG}"),
     StoreGone: lambda _: error("unavailable", _GONE, f"Nothing was changed. {_RESTART}"),

@@ -8,7 +8,7 @@ from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.cursors import decode_cursor
-from satchel.contracts.satchel.failures import UnknownName
+from satchel.contracts.satchel.failures import UnknownName, suggest
 from satchel.contracts.satchel.history import History, Restore
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
@@ -188,8 +188,11 @@ def _find(context: Context, reference: str) -> FoundItem:
             raise
         missing = error
     kinds = [kind for kind in references.NAMED if may_read(context, kind)]
-    near = references.suggest(context.tx, context.scope, kinds, reference)
-    raise UnknownName(missing, near)
+
+    def look(later: Context, missing: NotFound) -> UnknownName:
+        return UnknownName(missing, references.suggest(later.tx, context.scope, kinds, reference))
+
+    raise suggest(context, missing, look)
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel import bulk
-from satchel.contracts.satchel.failures import UnknownName
+from satchel.contracts.satchel.failures import UnknownName, suggest
 from satchel.contracts.satchel.rendering import find_in_libraries
 from satchel.contracts.satchel.text_failures import name_place
 from satchel.contracts.schema import hidden
@@ -67,7 +68,11 @@ def find_item(context: Context, reference: str) -> Item:
     if item is not None and CHANGING.get(item.kind) in context.tools:
         return item
     unknown = NotFound("item", reference, context.scope)
-    raise UnknownName(unknown, _suggest(context, reference), hint=_LOOK)
+
+    def look(later: Context, missing: NotFound) -> UnknownName:
+        return UnknownName(missing, _suggest(replace(later, scope=context.scope), reference), hint=_LOOK)
+
+    raise suggest(context, unknown, look)
 
 
 def name_item(item: Item) -> str:
@@ -86,11 +91,11 @@ def _suggest(context: Context, reference: str) -> tuple[str, ...]:
     """What a mistyped reference may stand for, of the kinds that the caller may change."""
     near: list[str] = []
     text = reference.strip()
-    for kind, suggest in _NAMED:
+    for kind, find_similar in _NAMED:
         if (
             CHANGING[kind] in context.tools
         ):  # a name like a number is taken for that of a task, so its URI tells it apart
-            names = suggest(context.tx, context.scope, reference)
+            names = find_similar(context.tx, context.scope, reference)
             near += [f"satchel://{kind}/{name}" if name == text else name for name in names]
     if CHANGING["task"] in context.tools:
         near += [f"#{number}" for number, _ in tasks.suggest(context.tx, context.scope, reference)]

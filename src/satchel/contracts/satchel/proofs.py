@@ -33,7 +33,7 @@ def prove(context: Context, contents: Iterable[str]) -> Proofs:
         if content in proofs or not _needs_worker(content):
             continue
         try:
-            proofs[content] = context.libraries.renderer.check(content)
+            proofs[content] = context.libraries.renderer.check(content, context.work)
         except RenderFailed as failure:
             proofs[content] = failure
     return proofs

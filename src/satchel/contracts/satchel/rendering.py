@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from satchel.contracts.contract import Context
-from satchel.contracts.satchel.failures import TemplateFailed, UnknownName
+from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, suggest
 from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.catalog import ContentMissing, Library
@@ -56,9 +56,12 @@ def find_prompt(context: Context, reference: str) -> FoundPrompt:
     except NotFound as missing:
         if missing.kind != "prompt":
             raise
-        from_libraries = closest_names(reference, (name for name, _ in context.libraries.catalog.view))
-        similar = (*prompts.suggest(context.tx, context.scope, reference), *from_libraries)
-        raise UnknownName(missing, similar[:3]) from missing
+
+        def look(later: Context, missing: NotFound) -> UnknownName:
+            from_libraries = closest_names(reference, (name for name, _ in later.libraries.catalog.view))
+            return UnknownName(missing, (*prompts.suggest(later.tx, context.scope, reference), *from_libraries)[:3])
+
+        raise suggest(context, missing, look) from missing
 
 
 def find_stored(context: Context, reference: str) -> Prompt:
@@ -76,7 +79,11 @@ def find_stored(context: Context, reference: str) -> Prompt:
             raise
         if in_library is not None:
             raise WrongArgument("prompt", "readOnly", value=in_library.name) from None
-        raise UnknownName(missing, prompts.suggest(context.tx, context.scope, reference)) from missing
+
+        def look_in_store(later: Context, missing: NotFound) -> UnknownName:
+            return UnknownName(missing, prompts.suggest(later.tx, context.scope, reference))
+
+        raise suggest(context, missing, look_in_store) from missing
     if in_library is not None:  # a read by this reference returns the library's prompt, so an update must not differ
         raise WrongArgument("prompt", "readOnly", value=in_library.name, limit=prompt.name)
     return prompt
@@ -161,7 +168,7 @@ def _render(context: Context, found: FoundPrompt, values: dict[str, str]) -> str
     if isinstance(found, Prompt) and not found.arguments:
         return template
     try:
-        return context.libraries.renderer.render(template, values)
+        return context.libraries.renderer.render(template, values, context.work)
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
         message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."

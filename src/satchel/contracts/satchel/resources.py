@@ -12,7 +12,7 @@ from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
-from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
+from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, suggest
 from satchel.contracts.satchel.pages import TEMPLATES, read_page
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
@@ -276,7 +276,11 @@ def find_resource(context: Context, reference: str) -> Resource:
     except NotFound as missing:
         if missing.kind != "resource":
             raise
-        raise UnknownName(missing, resources.suggest(context.tx, context.scope, reference)) from missing
+
+        def look(later: Context, missing: NotFound) -> UnknownName:
+            return UnknownName(missing, resources.suggest(later.tx, context.scope, reference))
+
+        raise suggest(context, missing, look) from missing
 
 
 # -- table -----------------------------------------------------------------------------------------------------

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import Meta, Struct, UnsetType
 
 from satchel.contracts.contract import Body, Context, Reply, Tool
-from satchel.contracts.satchel.deleted_items import with_deleted
-from satchel.contracts.satchel.failures import with_suggestions
+from satchel.contracts.satchel.deleted_items import with_explanations
 from satchel.contracts.satchel.place import with_place
 from satchel.contracts.schema import Schema, hidden
 from satchel.services.rules import MAX_NAME
@@ -165,7 +164,7 @@ def make_tool(
         run.__name__,
         description,
         input,
-        with_deleted(with_suggestions(with_place(run))),
+        with_explanations(with_place(run)),
         title=run.__name__.replace("_", " ").capitalize(),
         writes=not annotations["readOnlyHint"],
         size_argument="limit" if "limit" in input.__struct_fields__ else None,

@@ -1,10 +1,11 @@
 """The tool that adds many tasks at once, from lines."""
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from satchel.contracts.contract import Body, Context, Reply
+from satchel.contracts.contract import Body, Context, ExplainLater, Reply
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.task_answers import TASKS, format_task, make_row
@@ -51,7 +52,7 @@ def _add(context: Context, args: AddTasks) -> Reply:
     try:
         added = add_all(context.tx, context.scope, lines, here, report)
     except EntryRefused as refused:
-        raise add_suggestions(context, refused) from refused
+        raise ExplainLater(partial(add_suggestions, refused)) from refused
     text = "\n".join(["Added:", *(format_task(task, here) for task in added)])
     notes = [note for task in added for note in _describe_doubts(task)]
     return shared.reply(text, {"project": here, "tasks": [make_row(task, here) for task in added]}, notes=notes)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from satchel.contracts.contract import Body, Context, Reply, find_row
-from satchel.contracts.satchel.failures import error, with_suggestions
+from satchel.contracts.satchel.failures import UnknownName, error, suggest_projects
 from satchel.contracts.satchel.shared import format_count
 from satchel.contracts.satchel.text_failures import TEXT_FAILURES
-from satchel.errors import EntryRefused, NothingReady, Refused, StaleFence, TaskClosed, TaskHeld
+from satchel.errors import EntryRefused, NotFound, NothingReady, StaleFence, TaskClosed, TaskHeld
 
 
 def explain_held(held: TaskHeld) -> Body:
@@ -65,14 +65,11 @@ TASK_FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
 }
 
 
-def add_suggestions(context: Context, refused: EntryRefused) -> EntryRefused:
+def add_suggestions(refused: EntryRefused, context: Context) -> Exception:
     """The same error, with suggestions where something was not found."""
-
-    def fail(_context: Context, _arguments: Any) -> Body:
-        raise refused.cause
-
-    try:
-        with_suggestions(fail)(context, None)
-    except Refused as cause:
-        return EntryRefused(refused.place, cause)
-    raise AssertionError("it raises always")
+    cause = refused.cause
+    if not isinstance(cause, NotFound):
+        return refused
+    if isinstance(cause, UnknownName) and cause.look is not None:
+        cause = cause.look(context, cause)
+    return EntryRefused(refused.place, suggest_projects(context, cause))

@@ -1,15 +1,16 @@
 """Finds the tasks that arguments name, and the types of these arguments."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName
+from satchel.contracts.satchel.failures import AmbiguousTitle, UnknownName, suggest
 from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import TaskDetails
+from satchel.model import Scope, TaskDetails
 from satchel.services import tasks
 
 _TITLE = hidden(is_trimmed=True, max_length=500, is_blank_refused=True)
@@ -43,9 +44,12 @@ def find_task(context: Context, reference: str) -> TaskDetails:
         same, has_more = tasks.find_by_title(context.tx, context.scope, reference)
         if same:
             raise AmbiguousTitle(missing, tuple(f"#{number}" for number in same), has_more=has_more) from missing
-        near = tasks.suggest(context.tx, context.scope, reference)
-        numbers, titles = tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near)
-        raise UnknownName(missing, numbers, titles) from missing
+        raise suggest(context, missing, partial(_suggest, context.scope, reference)) from missing
+
+
+def _suggest(scope: Scope, reference: str, context: Context, missing: NotFound) -> UnknownName:
+    near = tasks.suggest(context.tx, scope, reference)
+    return UnknownName(missing, tuple(f"#{number}" for number, _ in near), tuple(title for _, title in near))
 
 
 def find_numbers(context: Context, references: list[str] | UnsetType) -> list[int] | UnsetType:

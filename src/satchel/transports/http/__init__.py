@@ -9,6 +9,8 @@ budget       how many bytes may be in flight, of a user, an address and the proc
 routes       the ASGI application: which path is answered by what
 guard        the one check in front of every request: Host, Origin, size of the head; refusals as responses
 messages     requests and responses as ASGI carries them
+calls        runs calls in worker threads, and cancels them when their client leaves
+shares       who runs next: the part of the worker threads and the rate of calls of each user
 endpoint     MCP: a POST is a call, a GET opens a stream of changes
 tasks_api    the tools of `tasks` as plain HTTP
 health       whether the database answers

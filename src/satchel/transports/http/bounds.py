@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import select
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ MAX_PIPELINED = 64  # requests that wait on a connection; each takes some 3 KB
 MAX_UNREAD = 512 * 1024  # bytes received on one connection, and not taken: heads and pipelined requests
 FEW_UNREAD = 16 * 1024  # bytes that a connection may always have
 
+_CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR  # the first tells most, on Linux only
 _UPGRADE, _DECLINED = re.compile(rb"\r\nupgrade:", re.IGNORECASE), b"\r\nx-asked:"  # of one length
 
 
@@ -71,6 +73,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._tell_state()
 
     # -- what the connection reports ----------------------------------------------------------------------------
+
+    def is_gone(self) -> bool:
+        """Whether the client has closed the connection, which uvicorn does not notice while requests are pipelined."""
+        if self.transport.is_closing():
+            return True
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), _CLOSED)
+        if poll.poll(0):
+            self.transport.abort()  # the requests behind this one are not begun
+            return True
+        return False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -12,16 +13,27 @@ from satchel.auth.callers import AccessDenied, Callers
 from satchel.clock import new_id
 from satchel.contracts.contract import Contract, Report
 from satchel.contracts.runner import Runner
+from satchel.errors import Abandoned
 from satchel.log import log_call
 from satchel.model import Scope
-from satchel.protocol import Call, Connection, ProtocolError
+from satchel.protocol import INVALID_REQUEST, Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
 from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
+from satchel.transports.http.calls import CallKey, Calls
 from satchel.transports.http.guard import check_body, enter
-from satchel.transports.http.messages import RETRY_LATER, HeaderLines, Refusal, Request, Response, json_response
+from satchel.transports.http.messages import (
+    RETRY_LATER,
+    Disconnected,
+    HeaderLines,
+    Refusal,
+    Request,
+    Response,
+    json_response,
+)
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.listeners import Listener, Listeners, TooManyStreams
+from satchel.work import Work
 
 _MAX_INLINE_BYTES = 64 * 1024  # a larger message is decoded in a worker thread
 
@@ -35,6 +47,7 @@ class Endpoint:
         runner: Runner,
         *,
         callers: Callers,
+        calls: Calls,
         listeners: Listeners,
         metrics: Metrics,
         watch: Callable[[], None],
@@ -48,6 +61,7 @@ class Endpoint:
         self.has_stream = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
         self._header_arguments = runner.header_arguments
         self._callers = callers
+        self._calls = calls
         self._listeners = listeners
         self._metrics = metrics
         self._watch = watch  # starts watching for changes, unless that has begun
@@ -63,27 +77,36 @@ class Endpoint:
             connection = self._open_connection(request)
             await self._listen(request, connection, scope, list)
             return None
+        work = self._calls.begin(scope)
+        self._calls.rates.count(work.user, 1)
         check_body(request.headers)
-        return await self._answer(request, await self._read_post(request, scope), scope)
+        try:
+            post, received = await self._read_post(request, scope, work)
+            return await self._answer(request, post, scope, work, received)
+        except Abandoned:
+            if request.connection.is_gone() is False:  # another request of the client cancelled it
+                return Response(202)
+            raise Disconnected from None
 
-    async def _read_post(self, request: Request, scope: Scope) -> Post:
-        """The message of a request, whose bytes are freed before its calls are run."""
-        raw = await request.read_body()
+    async def _read_post(self, request: Request, scope: Scope, work: Work) -> tuple[Post, float]:
+        """The message of a request, whose bytes are freed before its calls are run, and when it was received."""
+        raw, received = await self._calls.read_body(request), time.monotonic()
         if len(raw) <= _MAX_INLINE_BYTES:
-            return self._decode(request, raw, scope)
-        return await run_sync(self._decode, request, raw, scope, limiter=request.account.decoder(len(raw)))
+            return self._decode(request, raw, scope), received
+        async with request.account.decoder(len(raw)) or nullcontext():
+            return await self._calls.run(request, work, lambda: self._decode(request, raw, scope)), received
 
     def _decode(self, request: Request, raw: bytearray, scope: Scope) -> Post:
         return Post(self._runner.offer_to(scope.user), request.headers, raw, self._header_arguments)
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    async def _answer(self, request: Request, post: Post, scope: Scope) -> Response | None:
+    async def _answer(self, request: Request, post: Post, scope: Scope, work: Work, received: float) -> Response | None:
         for name in post.exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
         tools = [tool for tool in map(self._runner.tool, post.calls) if tool is not None]
+        id = post.calls[0].id if len(post.calls) == 1 else None
         if scope.is_read_only and any(tool.writes for tool in tools):
-            id = post.calls[0].id if len(post.calls) == 1 else None
             raise self._callers.refuse_write([tool.name for tool in tools], id)
         if not post.calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
@@ -91,17 +114,42 @@ class Endpoint:
         if post.exchange.is_listening:
             await self._listen(request, post.connection, scope, post.exchange.output)
             return None
+        for cancelled in post.exchange.cancelled_ids:
+            if post.connection.session:
+                self._calls.cancel((work.user, post.connection.session, cancelled))
         if not post.exchange.is_answered:
             return Response(202)
+        self._calls.rates.count(work.user, len(post.calls) - 1, id)
         if any(call.progress_token is not None for call in post.calls):
-            return await self._answer_with_progress(request, post, scope)
+            return await self._answer_with_progress(request, post, scope, work, received)
         large_worker = request.account.large_worker
-        if self._is_quick(post) and large_worker is None:
-            body = self._settle(post, scope)
+        if self._is_quick(post) and large_worker is None and self._calls.rates.may_use_loop(work.user):
+            started = time.monotonic()
+            body = self._settle(request, post, scope, work, received)
+            self._calls.rates.loop_used(work.user, time.monotonic() - started)
         else:
-            body = await run_sync(self._settle, post, scope, abandon_on_cancel=True, limiter=large_worker)
+            async with large_worker or nullcontext():
+                body = await self._run(request, post, work, lambda: self._settle(request, post, scope, work, received))
         response = json_response(post.status(), body, self._session_header(post))
         return structs.replace(response, is_refusable=not any(tool.writes for tool in tools))
+
+    async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], bytes]) -> bytes:
+        """Run calls in a worker thread; other requests of the same client may cancel them meanwhile."""
+        keys: list[CallKey] = []
+        if post.connection.session:
+            keys = [(work.user, post.connection.session, call.id) for call in post.calls]
+        for key in keys:
+            self._calls.register(key, work)
+        try:
+            tools = map(self._runner.tool, post.calls)
+            writes = any(tool is not None and tool.writes for tool in tools)
+            return await self._calls.run(request, work, settle, writes=writes)
+        except Refusal as refusal:
+            refusal.id = post.calls[0].id if len(post.calls) == 1 else None
+            raise
+        finally:
+            for key in keys:
+                self._calls.forget(key, work)
 
     def _is_quick(self, post: Post) -> bool:
         """Whether the answer takes less time than handing the call to a worker thread."""
@@ -111,13 +159,28 @@ class Endpoint:
         tool = self._runner.tool(call)
         return call.method == "tools/list" or (self._is_embedded and tool is not None and tool.is_lookup)
 
-    def _settle(self, post: Post, scope: Scope, reporter: Callable[[Call], Report] = lambda _: _ignore) -> bytes:
-        """Run every call of a message, and encode the answer."""
-        for call in post.calls:
+    def _settle(
+        self,
+        request: Request,
+        post: Post,
+        scope: Scope,
+        work: Work,
+        received: float,
+        reporter: Callable[[Call], Report] = lambda _: _ignore,
+    ) -> bytes:
+        """Run every call of a message, and encode the answer. The token is looked at again between calls."""
+        denial: AccessDenied | None = None
+        self._calls.check_token(request, received)
+        for place, call in enumerate(post.calls):
+            work.check()
+            if place and denial is None:
+                denial = self._calls.find_denial(request)
             started = time.perf_counter()
             try:
+                if denial is not None:
+                    raise ProtocolError(INVALID_REQUEST, denial.message)
                 post.exchange.check_room()
-                result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, reporter(call))
+                result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, reporter(call), work)
             except ProtocolError as error:
                 result = error
             post.exchange.settle(call, result)
@@ -128,7 +191,9 @@ class Endpoint:
             self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
         return b"".join(post.exchange.output())
 
-    async def _answer_with_progress(self, request: Request, post: Post, scope: Scope) -> Response | None:
+    async def _answer_with_progress(
+        self, request: Request, post: Post, scope: Scope, work: Work, received: float
+    ) -> Response | None:
         """Answer with a stream if a call reports progress before it is done, else with one response."""
         loop = asyncio.get_running_loop()
         reports: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -140,9 +205,12 @@ class Endpoint:
 
             return report
 
-        async def work() -> bytes:
+        def settle() -> bytes:
+            return self._settle(request, post, scope, work, received, reporter)
+
+        async def work_on() -> bytes:
             try:
-                return await run_sync(self._settle, post, scope, reporter, abandon_on_cancel=True)
+                return await self._run(request, post, work, settle)
             finally:
                 reports.put_nowait(None)
 
@@ -151,13 +219,15 @@ class Endpoint:
             while message is not None:
                 yield message
                 message = await reports.get()
-            yield await working
+            with suppress(Abandoned):  # then nobody waits for the last message
+                yield await working
 
         def cancel() -> None:
             for call in post.exchange.calls:
                 call.is_cancelled = True
+            work.cancel()
 
-        working = asyncio.create_task(work())
+        working = asyncio.create_task(work_on())
         first = await reports.get()
         if first is None:
             return json_response(post.status(), await working, self._session_header(post))

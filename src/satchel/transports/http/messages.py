@@ -24,6 +24,7 @@ RETRY_LATER = ("retry-after", "1")  # seconds
 _PIECE = (
     256 * 1024
 )  # bytes of a response that are handed to the server at once; it holds the next back until they are sent
+_LOOK_INTERVAL = 0.1  # seconds between looks whether a client is still there
 _JSON = ("content-type", "application/json")
 _EVENTS = (
     ("content-type", "text/event-stream"),
@@ -67,6 +68,10 @@ class Connection:
 
     def response_sent(self) -> None:
         """The request is answered."""
+
+    def is_gone(self) -> bool | None:
+        """Whether the client has closed the connection; None where only the server can tell."""
+        return None
 
 
 class Response(Struct, frozen=True):
@@ -159,6 +164,13 @@ class Request:
             await self._send({"type": "http.response.body", "body": piece, "more_body": True})
         if not (is_long and more_body):  # an empty last piece waits until the others were sent
             await self._send({"type": "http.response.body", "body": b"" if is_long else body, "more_body": more_body})
+
+    async def wait_until_gone(self) -> None:
+        """Wait until the client has closed the connection; for use once the body was read."""
+        while (is_gone := self.connection.is_gone()) is False:
+            await asyncio.sleep(_LOOK_INTERVAL)
+        if is_gone is None:
+            await self._wait_for_disconnect()
 
     async def _wait_for_disconnect(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -3,18 +3,20 @@
 import time
 from typing import Any
 
-from anyio.to_thread import run_sync
 from msgspec import Struct
 
 from satchel.auth.callers import Callers
 from satchel.contracts.runner import Runner
 from satchel.contracts.tasks import COMPLAINTS, error
+from satchel.errors import Abandoned
 from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol.codec import BadJson, TooManyElements, decode
+from satchel.transports.http.calls import Calls
 from satchel.transports.http.guard import check_body, enter
-from satchel.transports.http.messages import Refusal, Request, Response, json_response
+from satchel.transports.http.messages import Disconnected, Refusal, Request, Response, json_response
 from satchel.transports.http.metrics import Metrics
+from satchel.work import Work
 
 PREFIX = "/mcp/tool/"
 
@@ -26,6 +28,7 @@ class TasksApi(Struct, frozen=True):
 
     runner: Runner
     callers: Callers
+    calls: Calls
     metrics: Metrics
 
     async def handle(self, request: Request) -> Response:
@@ -39,11 +42,22 @@ class TasksApi(Struct, frozen=True):
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
             raise self.callers.refuse_write([name])
+        work = self.calls.begin(scope)
+        self.calls.rates.count(work.user, 1)
         check_body(request.headers)
-        raw = await request.read_body()
-        return await run_sync(self._call, name, self.callers.as_user(scope), raw, abandon_on_cancel=True)
+        raw = await self.calls.read_body(request)
+        acting, received = self.callers.as_user(scope), time.monotonic()
 
-    def _call(self, name: str, scope: Scope, raw: bytearray) -> Response:
+        def call() -> Response:
+            self.calls.check_token(request, received)
+            return self._call(name, acting, raw, work)
+
+        try:
+            return await self.calls.run(request, work, call, writes=tool.writes)
+        except Abandoned:
+            raise Disconnected from None
+
+    def _call(self, name: str, scope: Scope, raw: bytearray, work: Work) -> Response:
         started = time.perf_counter()
         try:
             arguments: Any = decode(raw)
@@ -53,7 +67,7 @@ class TasksApi(Struct, frozen=True):
             return _refuse_body(name, started, "The body is not JSON", "format")
         if not isinstance(arguments, dict):
             return _refuse_body(name, started, COMPLAINTS["type"].format(field="body", limit="object"), "type")
-        result = self.runner.run_tool(name, arguments, scope, lambda *_: None)
+        result = self.runner.run_tool(name, arguments, scope, lambda *_: None, None, work)
         seconds = time.perf_counter() - started
         self.metrics.called("tasks", "door", name, seconds=seconds, is_error=result["isError"])
         body = bytes(result["structuredContent"])

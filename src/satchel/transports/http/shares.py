@@ -1,0 +1,191 @@
+"""Who runs next: worker threads, of which one user holds only a part, and how many calls a user may make.
+
+All of it runs in the event loop, but for the work itself. With several worker processes each counts for itself.
+"""
+
+import asyncio
+import os
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Final, TypeVar
+
+from satchel.errors import Abandoned
+from satchel.transports.http.messages import Refusal
+from satchel.work import EVERYBODY, Work
+
+THREADS: Final = 40  # calls that run at once
+# Of them, those of one user that read, and as many that write: half of the processors, so that the other half is there
+# for everybody else. Writes have a share of their own, because one that waits for a lock must not hold up reads.
+SHARE: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
+QUEUE: Final = 100  # calls of one user that wait for their turn
+
+_BURST_MINUTES = 5  # of calls at the rate, which a user may make in one go
+_MOST_USERS = 10_000  # whose rates are remembered
+
+_QUICK = 0.001  # seconds that every look-up may take in the event loop
+_LOOP_PART = 0.05  # of the time of the event loop that the longer look-ups of one user may take
+_LOOP_BURST = 0.05  # seconds of them, in one go
+
+Value = TypeVar("Value")
+
+
+class Shares:
+    """Worker threads. A user who holds their part of them waits; those who wait take turns, user by user.
+
+    To what follows, one who reads and one who writes are two users.
+    """
+
+    def __init__(self, threads: int = THREADS, share: int = SHARE, queue: int = QUEUE) -> None:
+        self._threads = threads
+        self._share = share
+        self._queue = queue
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="satchel-call")
+        self._running: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
+
+    async def run(self, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
+        """Run something in a worker thread once it is the user's turn; what is cancelled before that is never run.
+
+        Raises:
+            Refusal: too many calls of this user are waiting.
+            Abandoned: the work was cancelled before its turn.
+        """
+        user = f"{work.user} writes" if writes and work.user != EVERYBODY else work.user
+        if user in self._waiting or not self._has_room(user):
+            await self._wait(work, user)
+        else:
+            self._running[user] += 1
+        try:
+            running: Future[Value] = self._executor.submit(act)
+        except BaseException:
+            self._release(user)
+            raise
+        try:
+            return await asyncio.wrap_future(running)
+        finally:
+            if running.done():
+                self._release(user)
+            else:  # nobody waits any more, but the thread is still at work
+                running.add_done_callback(partial(self._release_later, asyncio.get_running_loop(), user))
+
+    def close(self) -> None:
+        """Start nothing more."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _has_room(self, user: str) -> bool:
+        is_below_share = user == EVERYBODY or self._running[user] < self._share
+        return is_below_share and self._running.total() < self._threads
+
+    async def _wait(self, work: Work, user: str) -> None:
+        loop = asyncio.get_running_loop()
+        queue = self._waiting.setdefault(user, deque())
+        if user != EVERYBODY and len(queue) >= self._queue:
+            raise Refusal(429, "rate", _BUSY, [("retry-after", "1")])
+        turn: asyncio.Future[None] = loop.create_future()
+
+        def stop() -> None:
+            loop.call_soon_threadsafe(_give_up, turn)
+
+        queue.append(turn)
+        work.add_stop(stop)
+        try:
+            await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self._release(user)  # it was its turn just now
+            else:
+                self._leave(user, turn)
+            raise
+        finally:
+            work.remove_stop(stop)
+
+    def _leave(self, user: str, turn: asyncio.Future[None]) -> None:
+        queue = self._waiting.get(user, deque())
+        if turn in queue:  # else it was passed over just now
+            queue.remove(turn)
+            if not queue:
+                del self._waiting[user]
+
+    def _release(self, user: str) -> None:
+        """Give a thread back, and start what it is the turn of."""
+        self._running[user] -= 1
+        if not self._running[user]:
+            del self._running[user]
+        while (following := next(filter(self._has_room, self._waiting), None)) is not None:
+            queue = self._waiting.pop(following)
+            turn = queue.popleft()
+            if queue:
+                self._waiting[following] = queue  # behind the other users
+            if not turn.done():
+                self._running[following] += 1
+                turn.set_result(None)
+
+    def _release_later(self, loop: asyncio.AbstractEventLoop, user: str, _running: object) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(self._release, user)
+
+
+def _give_up(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_exception(Abandoned())
+
+
+_BUSY = f"More than {QUEUE} of your calls are waiting. Try again when some of them are answered."
+
+
+class Allowance:
+    """For each user an amount that is used up, and grows again with time."""
+
+    def __init__(self, per_second: float, most: float) -> None:
+        self._per_second = per_second
+        self._most = most
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: how much, and when
+
+    def left(self, user: str) -> float:
+        """What a user has left now; negative where they used more than there was."""
+        amount, at = self._left.get(user, (self._most, 0.0))
+        return min(self._most, amount + (time.monotonic() - at) * self._per_second)
+
+    def use(self, user: str, amount: float) -> None:
+        """Take something away."""
+        self._left[user] = (self.left(user) - amount, time.monotonic())
+        self._left.move_to_end(user)
+        if len(self._left) > _MOST_USERS:
+            self._left.popitem(last=False)
+
+
+class Rates:
+    """How many calls a user may make in a minute, and how much of the event loop their look-ups may take."""
+
+    def __init__(self, calls_per_minute: int) -> None:
+        self._calls_per_minute = calls_per_minute
+        self._calls = Allowance(calls_per_minute / 60, calls_per_minute * _BURST_MINUTES)
+        self._loop_time = Allowance(_LOOP_PART, _LOOP_BURST)
+
+    def count(self, user: str, calls: int, id: str | int | None = None) -> None:
+        """Count some calls of a user.
+
+        Raises:
+            Refusal: they have made too many.
+        """
+        if user == EVERYBODY or not self._calls_per_minute or not calls:
+            return
+        missing = min(calls, self._calls_per_minute) - self._calls.left(user)
+        if missing > 0:
+            seconds = int(missing * 60 / self._calls_per_minute) + 1
+            message = f"You may make {self._calls_per_minute} calls a minute. Try again in {seconds} s."
+            raise Refusal(429, "rate", message, [("retry-after", str(seconds))], id)
+        self._calls.use(user, calls)
+
+    def may_use_loop(self, user: str) -> bool:
+        """Whether a look-up of a user may run in the event loop now."""
+        return self._loop_time.left(user) > 0
+
+    def loop_used(self, user: str, seconds: float) -> None:
+        """A look-up took so long in the event loop."""
+        if seconds > _QUICK:
+            self._loop_time.use(user, seconds)

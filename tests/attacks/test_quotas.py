@@ -1,0 +1,135 @@
+"""F18: a user with a token keeps only so many items and bytes, on both engines and whoever writes at the same time."""
+
+import json
+import random
+import string
+import threading
+from typing import Any
+
+import pytest
+
+from satchel.errors import QuotaExceeded
+from satchel.model import Author, PromptDraft, PromptPatch, Quota, Scope, TaskDraft
+from satchel.services import projects, prompts, tasks
+from satchel.storage import usage
+from satchel.storage.database import Database, open_database
+from tests.attacks.neighbours import GREEDY, QUIET, bearer, make_token
+from tests.support.web import JSON, WebServer, call, request
+
+FULL = "You may keep at most 1 items, deleted and replaced ones included until they expire"
+ADDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "prompt-store": ("add_prompt", {"title": "{}", "content": "x"}),
+    "mcpkg": ("create_prompt", {"name": "{}", "content": "x"}),
+    "todo": ("add_task", {"user_id": GREEDY, "title": "{}"}),
+    "tasks": ("add_task", {"title": "{}"}),
+    "satchel": ("add_tasks", {"lines": ["{}"]}),
+}
+TOLD: dict[str, Any] = {
+    "prompt-store": {"error": {"code": "INVALID_INPUT", "message": FULL}},
+    "mcpkg": f"Error: {FULL}",
+    "todo": {"success": False, "task": None, "message": FULL},
+    "tasks": {
+        "success": False,
+        "error": FULL,
+        "code": "VALIDATION_ERROR",
+        "details": {"field": "items", "constraint": "maximum", "limit": 1},
+    },
+    "satchel": f"forbidden: lines[0]: {FULL}. Delete what is not needed, or ask for more.",
+}
+
+
+def random_text(size: int) -> str:
+    """A text that cannot be told in fewer bytes."""
+    return "".join(random.choices(string.ascii_letters + string.digits, k=size))
+
+
+def scope_of(user: str, quota: Quota | None) -> Scope:
+    return Scope(project="default", user=user, author=Author(user=user), quota=quota)
+
+
+@pytest.mark.parametrize("contract", ADDS)
+def test_every_contract_says_that_a_user_has_all_they_may_keep(store: str, contract: str) -> None:
+    _, greedy = make_token(store, GREEDY)
+    tool, arguments = ADDS[contract]
+
+    def add(name: str) -> Any:
+        headers, body = call(tool, json.loads(json.dumps(arguments).replace("{}", name)))
+        return server.ask("POST", f"/mcp/{contract}", [*headers, *bearer(greedy)], body).json["result"]
+
+    with WebServer("-d", store, "--auth", "token", "--user-items", "1") as server:
+        assert add("one")["isError"] is False
+        refused = add("two")
+        assert refused["isError"] is True
+        text = refused["content"][0]["text"]
+        assert (json.loads(text) if text.startswith("{") else text) == TOLD[contract]
+        _, quiet = make_token(store, QUIET)
+        other = server.ask("POST", "/mcp/tool/add_task", [JSON, *bearer(quiet)], b'{"title": "mine"}')
+        assert other.status == 200
+    database = open_database(store)
+    with database.read() as tx:
+        assert tx.one("select count(*) from prompts where name = 'two' or title = 'two'") == (0,)
+        assert tx.one("select count(*) from tasks where title = 'two'") == (0,)
+    database.close()
+
+
+def test_a_user_keeps_only_so_many_bytes_with_old_versions(database: Database) -> None:
+    projects.require(database, Scope(project="default"))
+    ada = scope_of(GREEDY, Quota(bytes=1_000_000))
+    with database.write(ada) as tx:
+        prompt = prompts.add(tx, ada, PromptDraft(title="a", content=random_text(600_000)))
+    with pytest.raises(QuotaExceeded) as refused, database.write(ada) as tx:
+        prompts.update(tx, ada, prompt.id, PromptPatch(content=random_text(600_000)))  # what is replaced is kept
+    assert (refused.value.what, refused.value.limit) == ("bytes", 1_000_000)
+    with database.write(ada) as tx:
+        prompts.delete(tx, ada, prompt.id)
+    with pytest.raises(QuotaExceeded), database.write(ada) as tx:
+        prompts.add(tx, ada, PromptDraft(title="b", content="x" * 600_000))
+    with database.read(ada) as tx:
+        assert tx.one("select count(*) from prompts") == (0,)
+        items, size = usage.read(tx, GREEDY)
+        assert items == 1 and 600_000 < size < 601_000
+
+
+def test_of_many_at_the_same_time_exactly_as_many_succeed_as_may(store: str) -> None:
+    ada = scope_of(GREEDY, Quota(items=5))
+    database = open_database(store)
+    outcomes: list[bool] = []
+
+    def add(number: int) -> None:
+        try:
+            with database.write(ada) as tx:
+                tasks.add(tx, ada, TaskDraft(title=f"{number}"))
+            outcomes.append(True)
+        except QuotaExceeded:
+            outcomes.append(False)
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    with database.read(ada) as tx:
+        assert tx.one("select count(*) from tasks") == (5,)
+    database.close()
+    assert sorted(outcomes) == [False] * 7 + [True] * 5
+
+
+def test_what_history_forgets_counts_no_more(database: Database) -> None:
+    ada = scope_of(GREEDY, None)
+    with database.write(ada) as tx:
+        for number in range(3):
+            tasks.add(tx, ada, TaskDraft(title=f"{number}", description="x" * 1000))
+    with database.write(ada) as tx:
+        items, size = usage.read(tx, GREEDY)
+        assert items == 3 and size > 3000
+    with database.write(ada) as tx:
+        tx.run("delete from revisions where item in (select min(number) from tasks)")
+        assert usage.read(tx, GREEDY) == (2, size // 3 * 2)
+
+
+def test_the_local_user_has_no_quota(store: str) -> None:
+    with WebServer("-d", store, "--user-items", "1", "--user-megabytes", "1") as server, server.connect() as wire:
+        for number in range(5):
+            body = json.dumps({"title": f"{number}"}).encode()
+            wire.send(request("POST", "/mcp/tool/add_task", [JSON], body))
+            assert wire.read().status == 200

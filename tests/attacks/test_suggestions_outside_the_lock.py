@@ -1,0 +1,85 @@
+"""F16: similar names are looked for without the write lock, and among a bounded number of names."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from satchel.contracts import load
+from satchel.contracts.runner import Runner
+from satchel.library.catalog import Libraries
+from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
+from satchel.protocol.codec import encode
+from satchel.services import alike, deleted_items, projects, prompts, resources, suggestions, tasks
+from satchel.services.suggestions import closest_names
+from satchel.storage.database import Database, Tx
+from tests.attacks.neighbours import GREEDY
+
+ADA = Scope(project="default", user=GREEDY)
+# Each of the tools that write, with a name that nothing has.
+MISTAKES: dict[str, dict[str, Any]] = {
+    "update_prompt": {"prompt": "cod-review", "content": "x"},
+    "edit_text": {"item": "cod-review", "edits": [{"old": "a", "new": "b"}]},
+    "update_resource": {"resource": "style-guid", "content": "x"},
+    "update_task": {"task": "Buy mlk", "title": "x"},
+    "complete_task": {"task": "Buy mlk"},
+    "delete_items": {"items": ["cod-review"]},
+    "restore": {"item": "cod-review"},
+    "add_tasks": {"lines": ["x"], "project": "defalt"},
+    "claim_task": {"task": "Buy mlk"},
+}
+
+
+@pytest.fixture
+def runner(database: Database) -> Iterator[Runner]:
+    projects.require(database, ADA)
+    with database.write(ADA) as tx:
+        prompts.add(tx, ADA, PromptDraft(title="Code review", content="x"))
+        resources.add(tx, ADA, ResourceDraft(name="style-guide", uri="a:b", content="x"))
+        tasks.add(tx, ADA, TaskDraft(title="Buy milk"))
+    libraries = Libraries(())
+    yield Runner(load("satchel"), database, libraries)
+    libraries.renderer.close()
+
+
+def test_no_tool_that_writes_looks_for_similar_names_in_its_transaction(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[bool] = []
+
+    def watch(module: Any, name: str) -> None:
+        original: Callable[..., Any] = getattr(module, name)
+
+        def recorded(tx: Tx, *arguments: Any) -> Any:
+            looked.append(tx.writes)
+            return original(tx, *arguments)
+
+        monkeypatch.setattr(module, name, recorded)
+
+    for module, name in ((alike, "find_by_words"), (deleted_items, "suggest"), (projects, "list_all")):
+        watch(module, name)
+    served = {name: arguments for name, arguments in MISTAKES.items() if name in runner.tools}
+    assert len(served) > 5
+    for name, arguments in served.items():
+        looked.clear()
+        result = runner.run_tool(name, arguments, ADA, lambda *_: None)
+        assert result["isError"] is True
+        assert looked and not any(looked), name
+        assert b"not_found" in encode(result) and b"near" in encode(result), (name, encode(result))
+
+
+def test_many_and_long_names_cost_no_more_than_some() -> None:
+    def seconds(names: list[str]) -> float:
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            closest_names("a name that was mistyped", names)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    some = [f"a name that was typed {number}" for number in range(suggestions._MOST)]
+    many = [f"a name that was typed {number}" for number in range(100 * suggestions._MOST)]
+    assert seconds(many) < 10 * seconds(some)
+    assert closest_names("x" * 100_000, some) == () and closest_names("x", ["x" * 100_000]) == ()
+    assert closest_names("a name that was typed 12", some)[0] == "a name that was typed 12"
