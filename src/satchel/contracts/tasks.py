@@ -171,6 +171,9 @@ def failure_schema(tool: Tool) -> Schema:
 
 
 def explain_not_found(missing: NotFound | Forbidden) -> Body:
+    if missing.kind == "project":  # a token that is limited to projects adds tasks to one, which may have been deleted
+        details = {"field": "project", "constraint": "required"}
+        return error("VALIDATION_ERROR", f"Project '{missing.key}' does not exist", details)
     # This contract answers for another user's task as for one that does not exist.
     return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
 

@@ -197,6 +197,11 @@ def explain_wrong_argument(wrong: WrongArgument) -> str:
     return f"Invalid {wrong.field}: must be {kinds.get(wrong.field, 'a UUID')}"
 
 
+def explain_not_found(missing: NotFound) -> str:
+    # Only a token that is limited to projects adds tasks to one, which may have been deleted.
+    return f"Project '{missing.key}' does not exist" if missing.kind == "project" else "Task not found"
+
+
 def explain_too_large(large: AnswerTooLarge) -> str:
     less = "" if large.argument is None else f": ask for less with {large.argument}"
     return f"The answer has more than {large.limit} bytes{less}"
@@ -228,7 +233,7 @@ CONTRACT = Contract(
     failures={
         WrongArgument: explain_wrong_argument,
         Forbidden: lambda _: NOT_YOURS,
-        NotFound: lambda _: "Task not found",
+        NotFound: explain_not_found,
         AnswerTooLarge: explain_too_large,
         Exception: lambda _: UNABLE,
     },

@@ -32,7 +32,7 @@ class FoundItem(Struct, frozen=True, kw_only=True):
     key: str  # its name; of a task #NUMBER
     live: Item | None
     trashed: tuple[TrashedItem, ...] = ()  # the last deleted first
-    projects: tuple[int, ...] | None = None  # of a task: where the scope may see it, besides in none; None: everywhere
+    projects: tuple[int, ...] | None = None  # of a task: where the scope may see it; None: everywhere
 
     @property
     def numbers(self) -> list[int]:
@@ -215,4 +215,4 @@ def _find_by_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
 
 def _may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
     """Whether the project of a deleted item is open to a scope."""
-    return scope.projects is None or item.project is None or item.project in projects.allowed_numbers(tx, scope)
+    return scope.projects is None or item.project in projects.allowed_numbers(tx, scope)

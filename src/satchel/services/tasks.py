@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import Forbidden, NotFound, VersionConflict
+from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
 from satchel.model import (
     PRIORITIES,
     UNSET,
@@ -41,7 +41,7 @@ _NEWEST = 1000  # tasks whose tags are suggested
 
 
 def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
-    """Add a task of the scope's user.
+    """Add a task of the scope's user; for a caller who may enter only some projects, it is always in one of them.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -49,6 +49,8 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
+    if draft.project is None and scope.projects is not None:
+        draft = replace(draft, project=_own_project(scope))
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
     return blockers.hide_in(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
@@ -141,7 +143,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if _is_number(text):
         numbers = _parse_number(text)
     elif id is not None:
-        task = rows.find(tx, owner(scope), "id", id)
+        task = rows.find(tx, owner(scope), "id", id, scope.projects)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
     if not found and not _is_number(text):
@@ -180,12 +182,9 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
     if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None or not rules.is_storable(text):
         return ()
     user = owner(scope)
-    known = rows.newest_open(tx, user, 2 * _NEIGHBOURS)
+    known = rows.newest_open(tx, user, 2 * _NEIGHBOURS, scope.projects)
     for spelling in dict.fromkeys((text, text.lower(), text[:1].upper() + text[1:])):
-        known += rows.beside_title(tx, user, spelling, _NEIGHBOURS)
-    if scope.projects is not None:
-        allowed = rows.visible(tx, user, [number for number, _ in known], scope.projects)
-        known = [task for task in known if task[0] in allowed]
+        known += rows.beside_title(tx, user, spelling, _NEIGHBOURS, scope.projects)
     titles: dict[str, set[int]] = {}
     for number, title in known:
         titles.setdefault(title, set()).add(number)
@@ -208,9 +207,12 @@ def update(
         NotFound, Forbidden: as `get` about the task, and as `add` about project and blockers.
         VersionConflict: the task has another version than expected.
         StaleFence: the fence is not that of the newest claim.
-        WrongArgument: a value breaks a rule, or the task would block itself, directly or through others.
+        WrongArgument: a value breaks a rule, the task would block itself, directly or through others, or a caller
+            who may enter only some projects would take it out of them.
     """
     patch = rules.clean("task", patch)
+    if patch.project is None and scope.projects is not None:
+        raise WrongArgument("project", "minLength", limit=1, kind="task")
     user = owner(scope)
     before = _find_to_change(tx, scope, reference)
     claims.check_fence(tx, user, before.number, fence)
@@ -386,6 +388,12 @@ def _set_lists(tx: Tx, scope: Scope, before: TaskDetails, patch: TaskPatch) -> N
         blockers.set_all(tx, scope, before.number, wanted)
     elif patch.blocked_by is not UNSET:
         blockers.set_all(tx, scope, before.number, patch.blocked_by)
+
+
+def _own_project(scope: Scope) -> str:
+    """The project of what a caller who may enter only some projects adds without naming one."""
+    assert scope.projects, "a scope that may enter no project makes no call"
+    return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
 def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
