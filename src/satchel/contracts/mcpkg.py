@@ -202,7 +202,9 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
         return "Prompt content must not be empty"
     if wrong.field == "description" and wrong.rule == "maxLength":
         return f"Description must be at most {wrong.limit} characters"
-    if wrong.field == "uri" and wrong.rule == "format":
+    if wrong.field == "name" and wrong.rule == "reserved":
+        return f"{(wrong.kind or '').capitalize()} name '{wrong.value}' must not be a UUID"
+    if wrong.field == "uri" and wrong.rule in ("format", "reserved"):
         return f"Invalid URI '{wrong.value}'"
     if wrong.field == "mime_type" and wrong.rule == "format":
         return f"Invalid MIME type '{wrong.value}'"

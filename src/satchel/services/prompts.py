@@ -88,7 +88,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """The prompt that a reference names: by name, else by title, else by id, else by a spelling that one prompt has.
+    """The prompt that a reference names: by id, else by name, else by title, else by a spelling that one prompt has.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -110,8 +110,9 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Prompt:
         NotFound: the project has no such prompt.
     """
     text = reference.strip()
-    id = clock.parse_id(text) or text
-    return find_within(tx, scope, "prompt", reference, rows.find, ("name", text), ("title", text), ("id", id))
+    id = clock.parse_id(text)
+    by_id = () if id is None else (("id", id),)
+    return find_within(tx, scope, "prompt", reference, rows.find, *by_id, ("name", text), ("title", text))
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
@@ -270,7 +271,8 @@ def _add_untitled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraf
 def _name_candidates(title: str, id: str) -> Iterator[str]:
     """The names that a prompt may get, the best first; the last is free because ids are unique."""
     suffix = id.replace("-", "")[:8]
-    base = make_name(title) or f"prompt-{suffix}"
+    made = make_name(title)
+    base = made if made and clock.parse_id(made) is None else f"prompt-{suffix}"
     yield base
     yield from (f"{base}-{number}" for number in range(2, 10))
     yield f"{base}-{suffix}"

@@ -30,6 +30,7 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
         Taken: another resource of the project has this name or this URI.
     """
     draft = _clean(draft)
+    rules.check_own_uri(draft.name, draft.uri)
     project = current(tx, scope).number
     try:
         is_added = rows.add(tx, project, draft)
@@ -85,6 +86,8 @@ def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
 def find(tx: Tx, scope: Scope, reference: str) -> Resource:
     """The resource that a reference names, whole: by name, else by URI, else by a spelling that one resource has.
 
+    A `satchel://resource/NAME` is the resource of that name, before one that has it as its URI.
+
     Raises:
         NotFound: the project has no such resource.
     """
@@ -106,7 +109,7 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Resource:
     """
     text = reference.strip()
     name = alike.without_scheme("resource", text)
-    return find_within(tx, scope, "resource", reference, rows.find, ("name", text), ("uri", text), ("name", name))
+    return find_within(tx, scope, "resource", reference, rows.find, ("name", name), ("uri", text))
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:
@@ -190,7 +193,8 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resourc
     project = current(tx, scope).number
     endings = ("", *(f"-{count}" for count in range(2, 10)), f"-{item.id[:8]}")
     name = _find_free(tx, scope, "name", [state.name + ending for ending in endings])
-    uri = _find_free(tx, scope, "uri", [state.uri + ending for ending in endings])
+    wanted = rules.make_own_uri(name) if rules.is_own_uri(state.uri) else state.uri
+    uri = _find_free(tx, scope, "uri", [wanted + ending for ending in endings])
     draft = ResourceDraft(
         name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
     )

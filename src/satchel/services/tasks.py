@@ -129,8 +129,8 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
 def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     """The user's task that a reference names: by number, with or without #, by id, or by a title that only one has.
 
-    A title may differ in case and separators, where none is the same. A number is never a title: a caller that still
-    has the number of a deleted task must not change another one.
+    A title may differ in case and separators, where none is the same. A number or an id is never a title: a caller that
+    still has the one of a deleted task must not change another one.
 
     Raises:
         NotFound: the user has no such task, or several with this title.
@@ -146,7 +146,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
         task = rows.find(tx, owner(scope), "id", id, scope.projects)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
-    if not found and not _is_number(text):
+    if not found and not _is_number(text) and id is None:
         found = _details(tx, scope, find_by_title(tx, scope, text)[0])
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
@@ -166,7 +166,7 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
 def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -> tuple[tuple[int, ...], bool]:
     """The numbers of the user's first tasks with a title, and whether there are more; see `find`."""
     text = title.strip()
-    if not rules.is_storable(text) or _is_number(text):
+    if not rules.is_storable(text) or _is_number(text) or clock.parse_id(text) is not None:
         return (), False
     numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
     numbers = numbers or ([] if is_exact else alike.find_alike(tx, scope, "task", text))

@@ -122,6 +122,7 @@ def get_task(context: Context, args: OneTask) -> Body:
 
 
 def add_task(context: Context, args: AddTask) -> Body:
+    shared.check_title("task", args.title)
     draft = TaskDraft(
         title=args.title,
         description=args.description or None,
