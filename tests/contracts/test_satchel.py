@@ -251,9 +251,10 @@ def test_a_line_stays_a_line(client: Server, store: str, serve: Callable[..., Se
     # From contracts that take such titles; ours does not.
     serve("tasks", store, NEWEST).call("add_task", {"title": "One\r\ntwo\u2028three", "description": "a\nb"})
     serve("prompt-store", store, NEWEST).call("add_prompt", {"title": "One\ntwo", "content": "x"})
+    ok(client, "update_task", task=1, project="default")
     assert text(client, "list_tasks") == "#1 One two three"
     assert text(client, "list_prompts", query="one") == "- one-two"
-    assert text(client, "complete_task", task=1) == "Completed #1 [x] One two three, version 2"
+    assert text(client, "complete_task", task=1) == "Completed #1 [x] One two three, version 3"
     assert text(client, "delete_task", task=1) == "Deleted #1 One two three"
 
 
