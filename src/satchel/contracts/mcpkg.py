@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.answer_size import BATCH, collect
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
 from satchel.contracts.schema import UNSTORABLE
@@ -59,7 +60,8 @@ class DeleteResource(Struct):
 
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
-    found, _ = prompts.list_headers(context.tx, context.scope)
+    batches = prompts.iterate_headers(context.tx, context.scope, size=BATCH)
+    found = collect(batches, lambda one: len(one.name) + len(one.description or ""), "prompts/list")
     return {"prompts": [with_description({"name": prompt.name}, prompt.description) for prompt in found]}
 
 
@@ -71,9 +73,11 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
+    batches = resources.iterate_all(context.tx, context.scope, size=BATCH)
+    found = collect(batches, lambda one: len(one.uri) + len(one.description or ""), "resources/list")
     entries = [
         with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
-        for one in resources.list_all(context.tx, context.scope)
+        for one in found
     ]
     return {"resources": entries}
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from satchel import clock
+from satchel.contracts.answer_size import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, WrongArgument
@@ -110,7 +111,8 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
-    found = tasks.list_all(context.tx, context.scope, status)
+    batches = tasks.iterate_all(context.tx, context.scope, status)
+    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # text and structured
     return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
 
 

@@ -134,6 +134,15 @@ def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) ->
     return tuple(found[:limit]), len(found) > limit
 
 
+def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[PromptHeader, ...]]:
+    """What MCP lists of all prompts, so many at a time, for a caller who may have enough before the end."""
+    after, has_more = 0, True
+    while has_more:
+        found, has_more = list_headers(tx, scope, limit=size, after=after)
+        yield found
+        after = found[-1].number if found else 0
+
+
 def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: int | None = None) -> Prompt:
     """Change a prompt and renew its time. Its name stays.
 

@@ -1,7 +1,7 @@
 """Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
@@ -110,6 +110,15 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Resource:
     text = reference.strip()
     name = alike.without_scheme("resource", text)
     return find_within(tx, scope, "resource", reference, rows.find, ("name", name), ("uri", text))
+
+
+def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Resource, ...]]:
+    """As `list_all`, so many at a time, for a caller who may have enough before the end."""
+    after, has_more = 0, True
+    while has_more:
+        found, has_more = list_page(tx, scope, limit=size, after=after)
+        yield found
+        after = found[-1].number if found else 0
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:

@@ -39,6 +39,7 @@ MAX_BLOCKERS = 100
 MAX_ARGUMENTS = 100
 MAX_VALUES = 100  # of one argument
 MAX_VALUE = 200
+MAX_ARGUMENTS_TEXT = 100_000  # characters of all names, descriptions and values of a prompt's arguments together
 MAX_TEMPLATE_BYTES = 64 * 1024  # the limit of the process that renders templates
 MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
@@ -281,7 +282,14 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt", place=place)
         seen.add(argument.name)
         _check_argument(argument, place)
+    if sum(map(_measure_argument, arguments)) > MAX_ARGUMENTS_TEXT:
+        raise WrongArgument("arguments", "maxLength", limit=MAX_ARGUMENTS_TEXT, kind=kind)
     return arguments
+
+
+def _measure_argument(argument: Argument) -> int:
+    """The characters of an argument."""
+    return len(argument.name) + len(argument.description or "") + sum(map(len, argument.values))
 
 
 def _check_argument_name(name: str, place: str) -> None:

@@ -1,6 +1,7 @@
 """Use cases of tasks. A task is referred to by its id (a UUID) or its number, and belongs to one user."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import asdict, replace
 
@@ -37,6 +38,7 @@ Reference = str | int
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
+_BATCH = 500  # tasks that are read at once where all are listed
 _NEWEST = 1000  # tasks whose tags are suggested
 
 
@@ -57,8 +59,19 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
 
 def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
     """The user's tasks, the newest first: all, or those of one status."""
-    found = rows.list_all(tx, owner(scope), scope.projects, is_open=status == "pending")
-    return [task for task in found if task.is_completed] if status == "completed" else found
+    return list(chain.from_iterable(iterate_all(tx, scope, status)))
+
+
+def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Iterator[list[Task]]:
+    """As `list_all`, some at a time, for a caller who may have enough before the end."""
+    before = ("~", 0)  # after all times
+    while True:
+        is_open = status == "pending"
+        found = rows.list_newest(tx, owner(scope), scope.projects, is_open=is_open, before=before, limit=_BATCH)
+        yield [task for task in found if task.is_completed] if status == "completed" else found
+        if len(found) < _BATCH:
+            return
+        before = (found[-1].created_at, found[-1].number)
 
 
 def list_page(

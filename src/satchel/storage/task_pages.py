@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from satchel.model import TaskFilter, TaskPosition, TaskQuery
 from satchel.storage.database import Tx
-from satchel.storage.tasks import CONFINED, Allowed, confine
+from satchel.storage.tasks import Allowed, confine, within
 
 Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
 
@@ -74,7 +74,7 @@ _CONTAINING = """
 
 _COUNT_HELD = f"""
     select count(*) from task_claims c join tasks t on t.number = c.task
-    where c.owner = :owner and c.until > :now and c.holder_key <> :holder_key {_IS_READY}
+    where c.owner = :owner and t.owner = :owner and c.until > :now and c.holder_key <> :holder_key {_IS_READY}
 """
 _COUNT_BLOCKED = f"""
     select count(*) from tasks t where t.owner = :owner and t.completed_at is null and {_HAS_OPEN_BLOCKER}
@@ -95,10 +95,10 @@ def numbers(
     if after is not None:
         values |= {"moment": after.moment, "last": after.number, "priority": after.priority, "due": after.due}
     conditions = (
-        _AMONG_FEW if few is not None else _OF_OWNER,
+        _AMONG_FEW if few is not None else within(_OF_OWNER, allowed),
         _STATUS[query.filter],
         _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
-        *_conditions(query, allowed),
+        *_conditions(query),
     )
     found: list[int] = []
     # Only with the conditions that are asked for, so that the engine plans for no others.
@@ -119,23 +119,22 @@ def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
 
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """How many ready tasks of a query with folded text and tags others hold now."""
-    sql = " ".join([_COUNT_HELD, *_conditions(query, allowed)])
+    sql = within(" ".join([_COUNT_HELD, *_conditions(query)]), allowed)
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """How many open tasks of a query with folded text and tags are blocked."""
-    sql = " ".join([_COUNT_BLOCKED, *_conditions(query, allowed)])
+    sql = within(" ".join([_COUNT_BLOCKED, *_conditions(query)]), allowed)
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
-def _conditions(query: TaskQuery, allowed: Allowed) -> tuple[str, ...]:
+def _conditions(query: TaskQuery) -> tuple[str, ...]:
     """The conditions that a query sets, besides its filter."""
     return (
         _IN_PROJECT if query.project is not None else "",
-        f"and {CONFINED}" if allowed is not None else "",
         _TAGGED if query.tags else "",
         _CONTAINING if query.text else "",
     )

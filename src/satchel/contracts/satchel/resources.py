@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
+from satchel.contracts.answer_size import BATCH, PageRows, count_fitting
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
@@ -129,6 +130,8 @@ def list_resources(context: Context, args: ListResources) -> Body:
         context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
     )
     rows = [resource_answers.list_resource(one) for one in found]
+    fitting = count_fitting(rows)
+    rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
     return shared.reply_page(
         "resources",
         context.scope.project,
@@ -229,15 +232,20 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
-    found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
-    entries = [
-        with_description(
-            {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}, one.description
-        )
-        for one in found
-    ]
-    result: Result = {"resources": entries}
-    return {**result, "nextCursor": cursors.encode_cursor("resources", found[-1].number)} if has_more else result
+    page, has_more = PageRows(), True
+    while has_more and len(page.rows) < PAGE:
+        found, has_more = resources.list_page(context.tx, context.scope, limit=BATCH, after=after)
+        for one in found:
+            if not page.add(_describe_entry(one)):
+                return {"resources": page.rows, "nextCursor": cursors.encode_cursor("resources", after)}
+            after = one.number
+    result: Result = {"resources": page.rows}
+    return {**result, "nextCursor": cursors.encode_cursor("resources", after)} if has_more else result
+
+
+def _describe_entry(one: Resource) -> Result:
+    entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
+    return with_description(entry, one.description)
 
 
 def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
