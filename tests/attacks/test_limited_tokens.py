@@ -13,6 +13,8 @@ from satchel.services import history, projects, restoring, search, task_notes, t
 from satchel.storage.database import Tx
 from tests.attacks.worlds import ENGINES, World, find_addresses
 from tests.support.http import HttpServer
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
 from tests.support.satchel import ok, refusal, text
 
 pytestmark = pytest.mark.process
@@ -165,3 +167,20 @@ def test_what_others_see_of_it_does_not_reach_its_sentences_or_streams(server: H
         world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, number, TaskPatch(title="y")))
         world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, world.seen.number, TaskPatch(title="z")))
         assert stream.read()["params"]["uri"] == seen  # and nothing before it
+
+
+def test_row_level_security_keeps_its_search_and_notes_to_its_projects(postgres: PostgresServer) -> None:
+    """As the role of the server, without a where clause."""
+    world = Tasks(*two_roles(postgres))
+
+    def look(tx: Tx) -> tuple[Any, Any, Any]:
+        spaces = tx.all("select within from search_spaces where kind = 'task'")
+        [[opened]] = tx.execute("select satchel_open_spaces(array(select generate_series(1, 1000)))", {})
+        return {within for (within,) in spaces}, len(opened), tx.all("select text from task_notes")
+
+    pub = world.read(EVERYWHERE, lambda tx: projects.get(tx, EVERYWHERE, "pub")).number
+    within, opened, notes = world.read(LIMITED, look)
+    assert (within, opened, notes) == ({pub}, 1, [])
+    within, opened, notes = world.read(EVERYWHERE, look)
+    assert len(within) == opened == 4 and len(notes) == 3
+    world.close()
