@@ -34,7 +34,7 @@ def server(store: str, tmp_path: Path) -> Iterator[HttpServer]:
         waiting = tasks.add(
             tx, everywhere, TaskDraft(title="Waiting", project="open", blocked_by=[hidden, first])
         ).number
-        free = tasks.add(tx, everywhere, TaskDraft(title="Free")).number
+        free = tasks.add(tx, everywhere, TaskDraft(title="Free", project="open")).number
         assert (hidden, first, waiting, free) == (HIDDEN, FIRST, WAITING, FREE)
         for name in ("open", "secret"):
             scope = Scope(user=ANN, project=name)

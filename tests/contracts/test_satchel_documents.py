@@ -190,9 +190,6 @@ def test_what_the_server_cannot_make_is_told(client: Server) -> None:
         assert refusal(client, "read_resource", resource=uri) == missing(
             f"Resource '{uri}' does not exist in project 'default'.", "Use list_resources to see what there is."
         )
-    ok(client, "add_task", title="Dig")
-    ok(client, "add_resource", name="mine", uri="satchel://task/1", content="goes first")
-    assert ok(client, "read_resource", resource="satchel://task/1")["resource"]["text"] == "goes first"
 
 
 def test_a_document_gets_a_name_that_follows_the_rule(client: Server) -> None:

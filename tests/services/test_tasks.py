@@ -129,25 +129,24 @@ def test_a_confined_scope_sees_no_task_of_another_project(database: Database) ->
         for name in ("open", "closed"):
             projects.add(tx, name)
         hidden = tasks.add(tx, ADA, TaskDraft(title="Hidden", project="closed"))
-        seen = [
-            tasks.add(tx, ADA, TaskDraft(title="Open", project="open")),
-            tasks.add(tx, ADA, TaskDraft(title="Free")),
-        ]
+        free = tasks.add(tx, ADA, TaskDraft(title="Free"))  # in no project, and so in none that is open
+        seen = tasks.add(tx, ADA, TaskDraft(title="Open", project="open"))
     with database.read() as tx:
-        assert tasks.list_page(tx, confined, TaskQuery(), limit=10) == (tuple(seen), False)
-        assert [task.title for task in tasks.list_all(tx, confined)] == ["Free", "Open"]
-        assert [task.title for task in tasks.list_all(tx, confined, "pending")] == ["Free", "Open"]
-        assert tasks.suggest(tx, confined, "Hiden") == ()
-        for reference in (hidden.number, "Hidden", hidden.id):
+        assert tasks.list_page(tx, confined, TaskQuery(), limit=10) == ((seen,), False)
+        assert [task.title for task in tasks.list_all(tx, confined)] == ["Open"]
+        assert [task.title for task in tasks.list_all(tx, confined, "pending")] == ["Open"]
+        assert tasks.suggest(tx, confined, "Hiden") == tasks.suggest(tx, confined, "Fre") == ()
+        for reference in (hidden.number, "Hidden", hidden.id, free.number, "Free", free.id):
             with pytest.raises(NotFound):
                 tasks.find(tx, confined, reference)
-    for act in (
-        lambda tx: tasks.update(tx, confined, hidden.number, TaskPatch(title="x")),
-        lambda tx: tasks.complete(tx, confined, hidden.number),
-        lambda tx: tasks.delete(tx, confined, hidden.number),
-    ):
-        with pytest.raises(NotFound), database.write() as tx:
-            act(tx)
+    for number in (hidden.number, free.number):
+        for act in (
+            lambda tx, number=number: tasks.update(tx, confined, number, TaskPatch(title="x")),
+            lambda tx, number=number: tasks.complete(tx, confined, number),
+            lambda tx, number=number: tasks.delete(tx, confined, number),
+        ):
+            with pytest.raises(NotFound), database.write() as tx:
+                act(tx)
 
 
 def test_a_task_of_a_project_that_goes_stays(database: Database) -> None:
@@ -211,9 +210,10 @@ def test_near_gives_what_was_meant(database: Database) -> None:
 def test_what_is_near_comes_in_one_order_on_every_engine(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "closed")
+        projects.add(tx, "open")
         first = tasks.add(tx, ADA, TaskDraft(title="Vier", project="closed")).number
         for title in ("vier", "Vier", "VIER", "Vier", "Vier", "Four"):
-            tasks.add(tx, ADA, TaskDraft(title=title))
+            tasks.add(tx, ADA, TaskDraft(title=title, project="open"))
         assert tasks.suggest(tx, ADA, "viar") == ((first + 3, "VIER"), (first, "Vier"), (first + 2, "Vier"))
         assert tasks.find_by_title(tx, ADA, " Vier ") == ((first, first + 2, first + 4), True)
         assert tasks.find_by_title(tx, ADA, "Four") == ((first + 6,), False)

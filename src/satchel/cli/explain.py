@@ -113,6 +113,8 @@ def _explain_wrong(error: WrongArgument) -> str:
     words: dict[tuple[str, str], str] = {
         ("name", "pattern"): f"'{error.value}' cannot be a {error.kind} name: use letters, digits, '-', '_' and '.'",
         ("tag", "pattern"): f"'{error.value}' cannot be a tag: use up to 50 letters, digits, '-' and '_'",
+        ("name", "reserved"): f"'{error.value}' cannot be a {error.kind} name, because it is an id: use words",
+        ("uri", "reserved"): f"'{error.value}' names what Satchel keeps: give a URI of another scheme",
         ("uri", "format"): f"'{error.value}' is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
         ("mime_type", "format"): f"'{error.value}' is no MIME type; one looks like text/markdown",
         ("content", "contentEncoding"): "this content is no UTF-8 text; name a binary type with --mime-type",

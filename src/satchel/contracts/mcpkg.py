@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.answer_size import BATCH, collect
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
 from satchel.contracts.schema import UNSTORABLE
@@ -59,7 +60,8 @@ class DeleteResource(Struct):
 
 def list_prompts(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
-    found, _ = prompts.list_headers(context.tx, context.scope)
+    batches = prompts.iterate_headers(context.tx, context.scope, size=BATCH)
+    found = collect(batches, lambda one: len(one.name) + len(one.description or ""), "prompts/list")
     return {"prompts": [with_description({"name": prompt.name}, prompt.description) for prompt in found]}
 
 
@@ -71,9 +73,11 @@ def get_prompt(context: Context, params: dict[str, Any]) -> Result:
 
 def list_resources(context: Context, params: dict[str, Any]) -> Result:
     refuse_cursor(params.get("cursor"))
+    batches = resources.iterate_all(context.tx, context.scope, size=BATCH)
+    found = collect(batches, lambda one: len(one.uri) + len(one.description or ""), "resources/list")
     entries = [
         with_description({"uri": one.uri, "name": one.name, "mimeType": one.mime_type}, one.description)
-        for one in resources.list_all(context.tx, context.scope)
+        for one in found
     ]
     return {"resources": entries}
 
@@ -202,7 +206,9 @@ def describe_wrong_argument(wrong: WrongArgument) -> str:
         return "Prompt content must not be empty"
     if wrong.field == "description" and wrong.rule == "maxLength":
         return f"Description must be at most {wrong.limit} characters"
-    if wrong.field == "uri" and wrong.rule == "format":
+    if wrong.field == "name" and wrong.rule == "reserved":
+        return f"{(wrong.kind or '').capitalize()} name '{wrong.value}' must not be a UUID"
+    if wrong.field == "uri" and wrong.rule in ("format", "reserved"):
         return f"Invalid URI '{wrong.value}'"
     if wrong.field == "mime_type" and wrong.rule == "format":
         return f"Invalid MIME type '{wrong.value}'"

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.answer_size import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Schema, Time, Yes, hidden, strict_object
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, StoreError, WrongArgument
@@ -88,7 +89,8 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
-    found = tasks.list_all(context.tx, context.scope, args.status)
+    batches = tasks.iterate_all(context.tx, context.scope, args.status)
+    found = collect(batches, _measure, "list_tasks", "status")
     return ManyTasks(True, [describe_task(task) for task in found], format_count(len(found), args.status))
 
 
@@ -108,6 +110,11 @@ def complete_task(context: Context, args: TaskReference) -> Body:
 def delete_task(context: Context, args: TaskReference) -> Body:
     task = tasks.delete(context.tx, context.scope, args.task_id)
     return DeletedTask(True, Deletion(task.number, True), "Task deleted successfully")
+
+
+def _measure(task: Task) -> int:
+    """The least bytes of a task in an answer, which has it as text and as structured content."""
+    return 2 * (len(task.title) + len(task.description or ""))
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------
@@ -171,6 +178,9 @@ def failure_schema(tool: Tool) -> Schema:
 
 
 def explain_not_found(missing: NotFound | Forbidden) -> Body:
+    if missing.kind == "project":  # a token that is limited to projects adds tasks to one, which may have been deleted
+        details = {"field": "project", "constraint": "required"}
+        return error("VALIDATION_ERROR", f"Project '{missing.key}' does not exist", details)
     # This contract answers for another user's task as for one that does not exist.
     return error("NOT_FOUND", "Task not found", {"task_id": int(missing.key)})
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, structs
 
 from satchel import clock
+from satchel.contracts.answer_size import collect
 from satchel.contracts.contract import Body, Context, Contract, Tool
 from satchel.contracts.schema import UNSTORABLE, Id, Schema, Time, Yes, hidden, strict_object
 from satchel.errors import AnswerTooLarge, Forbidden, NotFound, QuotaExceeded, WrongArgument
@@ -110,7 +111,8 @@ def add_task(context: Context, args: AddTask) -> Body:
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
     status: Literal["pending"] | None = None if args.include_completed else "pending"
-    found = tasks.list_all(context.tx, context.scope, status)
+    batches = tasks.iterate_all(context.tx, context.scope, status)
+    found = collect(batches, lambda task: 2 * len(task.title), "list_tasks", "include_completed")  # text and structured
     return TaskList(True, [describe_task(task) for task in found], len(found), format_count(len(found)))
 
 
@@ -197,6 +199,11 @@ def explain_wrong_argument(wrong: WrongArgument) -> str:
     return f"Invalid {wrong.field}: must be {kinds.get(wrong.field, 'a UUID')}"
 
 
+def explain_not_found(missing: NotFound) -> str:
+    # Only a token that is limited to projects adds tasks to one, which may have been deleted.
+    return f"Project '{missing.key}' does not exist" if missing.kind == "project" else "Task not found"
+
+
 def explain_too_large(large: AnswerTooLarge) -> str:
     less = "" if large.argument is None else f": ask for less with {large.argument}"
     return f"The answer has more than {large.limit} bytes{less}"
@@ -228,7 +235,7 @@ CONTRACT = Contract(
     failures={
         WrongArgument: explain_wrong_argument,
         Forbidden: lambda _: NOT_YOURS,
-        NotFound: lambda _: "Task not found",
+        NotFound: explain_not_found,
         AnswerTooLarge: explain_too_large,
         QuotaExceeded: lambda full: full.explanation,
         Exception: lambda _: UNABLE,

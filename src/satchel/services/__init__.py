@@ -1,6 +1,7 @@
 """The use cases and rules of the store: plain functions that know no JSON, no SQL and no protocol.
 
 rules               what each value may be; every service applies them before it writes
+hidden_characters   characters that do not show, which titles of our own contract do not have
 projects            create, find, rename and delete projects
 prompts             add, find, list, search, update and delete prompts
 resources           add, find, list, update and delete resources

@@ -72,7 +72,7 @@ def keep_visible(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
     allowed = projects.allowed_numbers(tx, scope)
     seen = rows.visible(tx, owner(scope), blockers, scope.projects)
     deleted = trash.by_number(tx, "task", blockers)
-    seen |= {one.number for one in deleted if one.project is None or one.project in allowed}
+    seen |= {one.number for one in deleted if one.project in allowed}
     return [number for number in blockers if number in seen]
 
 

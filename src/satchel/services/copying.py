@@ -11,8 +11,6 @@ from satchel.storage import prompts as prompt_rows
 from satchel.storage import resources as resource_rows
 from satchel.storage.database import Tx
 
-_URI = "satchel://resource/"
-
 
 class Copied(Struct, frozen=True):
     """A copy, and what is different there, in sentences."""
@@ -53,7 +51,7 @@ def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str) -> Copied:
     projects.current(tx, there)
     assert resource.content is not None, "a resource without its content cannot be copied"
     name = _find_free(_names(resource.name), lambda one: resource_rows.find(tx, to, "name", one) is None)
-    wanted = _URI + name if resource.uri == _URI + resource.name else resource.uri
+    wanted = rules.make_own_uri(name) if rules.is_own_uri(resource.uri) else resource.uri
     uri = _find_free(_names(wanted, rules.MAX_URI_BYTES), lambda one: resource_rows.find(tx, to, "uri", one) is None)
     draft = ResourceDraft(
         name=name,

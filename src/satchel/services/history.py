@@ -134,7 +134,8 @@ def list_changes(
     _check(query)
     numbers = None if is_everything else [projects.current(tx, scope).number]
     owner = None if is_everything else scope.user or ""
-    found = revisions.feed(tx, query, projects=numbers, owner=owner, limit=limit + 1)
+    has_loose = scope.projects is None
+    found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
     return label(tx, found[:limit]), len(found) > limit
 
 
@@ -175,7 +176,9 @@ def list_trash(tx: Tx, scope: Scope, *, is_everything: bool = False, limit: int 
         numbers = [projects.current(tx, scope).number]
     elif scope.projects is not None:
         numbers = sorted(projects.allowed_numbers(tx, scope))
-    return trash.list_all(tx, projects=numbers, owner=scope.user, since=trash.kept_since(tx), limit=limit)
+    has_loose = scope.projects is None
+    since = trash.kept_since(tx)
+    return trash.list_all(tx, projects=numbers, has_loose=has_loose, owner=scope.user, since=since, limit=limit)
 
 
 def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:

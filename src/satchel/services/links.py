@@ -85,7 +85,8 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
     else:
         target, texts_in = (kind, item.name), [item.project or 0]
         tasks_in = texts_in
-    found = rows.from_tasks(tx, target, scope.user, tasks_in, limit) if scope.user else []
+    has_loose = scope.projects is None
+    found = rows.from_tasks(tx, target, scope.user, tasks_in, limit, has_loose=has_loose) if scope.user else []
     found += rows.from_texts(tx, target, texts_in, limit)
     names = project_rows.names_of(tx, sorted({one.project for one in found if one.project is not None}))
     return [_link(one, scope, names) for one in found if (one.kind, one.key) != target][:limit]

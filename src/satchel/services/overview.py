@@ -32,7 +32,8 @@ class Doing(Struct, frozen=True, kw_only=True):
 def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
     """When a client of the user last changed something, but at least a day ago."""
     a_day_ago = clock.days_before(tx.now, 1)
-    last = rows.last_change_by(tx, owner(scope), client) if client else None
+    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    last = rows.last_change_by(tx, owner(scope), client, where) if client else None
     return min(last or a_day_ago, a_day_ago)
 
 
@@ -65,13 +66,16 @@ def list_done(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> tuple[lis
 
 
 def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tuple[int, TaskNote]]:
-    """The last notes on open tasks of the project, or of none, with the numbers of their tasks, the newest first.
+    """The last notes on open tasks of the project with the numbers of their tasks, the newest first.
+
+    A caller who may enter all projects gets those of no project too.
 
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
-    return task_notes.newest_of_open(tx, owner(scope), projects.current(tx, scope).number, since, limit)
+    project = projects.current(tx, scope).number
+    return task_notes.newest_of_open(tx, owner(scope), project, since, limit, has_loose=scope.projects is None)
 
 
 def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:

@@ -124,7 +124,7 @@ def add(tx: Tx, name: str) -> Project:
         WrongArgument: this cannot be a name.
         Taken: there is a project of this name.
     """
-    rules.clean_name("project", name)
+    rules.clean_new_name("project", name)
     scope = Scope(project=name)
     if not rows.add(tx, name):
         raise Taken("project", "name", name, scope)
@@ -164,7 +164,7 @@ def rename(tx: Tx, old: str, new: str) -> Project:
         NotFound: there is no such project.
         Taken: another project has the new name.
     """
-    rules.clean_name("project", new)
+    rules.clean_new_name("project", new)
     scope = Scope(project=new)
     before = _find_to_change(tx, old)
     try:

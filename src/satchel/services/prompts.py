@@ -88,7 +88,7 @@ def get_by_name(tx: Tx, scope: Scope, name: str) -> Prompt:
 
 
 def find(tx: Tx, scope: Scope, reference: str) -> Prompt:
-    """The prompt that a reference names: by name, else by title, else by id, else by a spelling that one prompt has.
+    """The prompt that a reference names: by id, else by name, else by title, else by a spelling that one prompt has.
 
     Raises:
         NotFound: the project has no such prompt.
@@ -110,8 +110,9 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Prompt:
         NotFound: the project has no such prompt.
     """
     text = reference.strip()
-    id = clock.parse_id(text) or text
-    return find_within(tx, scope, "prompt", reference, rows.find, ("name", text), ("title", text), ("id", id))
+    id = clock.parse_id(text)
+    by_id = () if id is None else (("id", id),)
+    return find_within(tx, scope, "prompt", reference, rows.find, *by_id, ("name", text), ("title", text))
 
 
 def suggest(tx: Tx, scope: Scope, reference: str) -> tuple[str, ...]:
@@ -131,6 +132,15 @@ def list_headers(tx: Tx, scope: Scope, *, limit: int = 2**31, after: int = 0) ->
     """What MCP lists of the prompts after a number, in order of creation, and whether there are more."""
     found = pages.headers(tx, current(tx, scope).number, after=after, limit=limit + 1)
     return tuple(found[:limit]), len(found) > limit
+
+
+def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[PromptHeader, ...]]:
+    """What MCP lists of all prompts, so many at a time, for a caller who may have enough before the end."""
+    after, has_more = 0, True
+    while has_more:
+        found, has_more = list_headers(tx, scope, limit=size, after=after)
+        yield found
+        after = found[-1].number if found else 0
 
 
 def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: int | None = None) -> Prompt:
@@ -270,7 +280,8 @@ def _add_untitled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraf
 def _name_candidates(title: str, id: str) -> Iterator[str]:
     """The names that a prompt may get, the best first; the last is free because ids are unique."""
     suffix = id.replace("-", "")[:8]
-    base = make_name(title) or f"prompt-{suffix}"
+    made = make_name(title)
+    base = made if made and clock.parse_id(made) is None else f"prompt-{suffix}"
     yield base
     yield from (f"{base}-{number}" for number in range(2, 10))
     yield f"{base}-{suffix}"

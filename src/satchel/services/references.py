@@ -32,7 +32,7 @@ class FoundItem(Struct, frozen=True, kw_only=True):
     key: str  # its name; of a task #NUMBER
     live: Item | None
     trashed: tuple[TrashedItem, ...] = ()  # the last deleted first
-    projects: tuple[int, ...] | None = None  # of a task: where the scope may see it, besides in none; None: everywhere
+    projects: tuple[int, ...] | None = None  # of a task: where the scope may see it; None: everywhere
 
     @property
     def numbers(self) -> list[int]:
@@ -99,14 +99,16 @@ def name_of_deleted(tx: Tx, project: int | None) -> str:
 
 
 def _find_named(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    """The item of a name or title, one that exists before one that was deleted; then one of another spelling."""
+    """The item of an id, or else of a name or title: one that exists, one that was deleted, one of another spelling."""
+    if (by_id := _find_by_id(tx, scope, key)) is not None:
+        return by_id
     for is_exact in (True, False):
         found = [one for kind in NAMED if (one := _find(tx, scope, kind, key, is_exact=is_exact))]
         same = _find_same_titles(tx, scope, key, is_exact=is_exact)
         best = [one for one in found if one.live] or ([] if same else found)
         if len(best) + len(same) > 1:
             raise AmbiguousItem(key, (*(make_uri(one) for one in best), *same))
-        other = None if best or not is_exact else _find_by_id(tx, scope, key) or _find(tx, scope, "project", key)
+        other = None if best or not is_exact else _find(tx, scope, "project", key)
         if best or other:
             return best[0] if best else other
     return None
@@ -201,10 +203,14 @@ def _find_project(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
 
 
 def _find_by_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
-    """The deleted item, or the task, with a UUID."""
+    """The prompt, the deleted item, or the task, with a UUID."""
     id = clock.parse_id(key)
     if id is None:
         return None
+    projects.check_access(scope)
+    prompt = _find_prompt_with(tx, scope, id)
+    if prompt is not None:
+        return prompt
     trashed = trash.by_id(tx, id, trash.kept_since(tx))
     if trashed is not None and trashed.kind == "task":
         return _find_task(tx, scope, str(trashed.number)) if trashed.owner == scope.user else None
@@ -213,6 +219,16 @@ def _find_by_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     return _find_task(tx, scope, id) if scope.user is not None else None
 
 
+def _find_prompt_with(tx: Tx, scope: Scope, id: str) -> FoundItem | None:
+    """The prompt of the scope's project with an id, with what is left of those that had its name before."""
+    try:
+        live = states.of_prompt(prompts.get(tx, scope, id))
+    except NotFound:
+        return None
+    trashed = trash.named(tx, "prompt", live.project, live.name, trash.kept_since(tx))
+    return FoundItem(kind="prompt", key=live.name, live=live, trashed=tuple(trashed))
+
+
 def _may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
     """Whether the project of a deleted item is open to a scope."""
-    return scope.projects is None or item.project is None or item.project in projects.allowed_numbers(tx, scope)
+    return scope.projects is None or item.project in projects.allowed_numbers(tx, scope)

@@ -1,7 +1,7 @@
 """Use cases of resources: named documents with a URI, text or bytes as their MIME type says."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
         Taken: another resource of the project has this name or this URI.
     """
     draft = _clean(draft)
+    rules.check_own_uri(draft.name, draft.uri)
     project = current(tx, scope).number
     try:
         is_added = rows.add(tx, project, draft)
@@ -85,6 +86,8 @@ def get_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
 def find(tx: Tx, scope: Scope, reference: str) -> Resource:
     """The resource that a reference names, whole: by name, else by URI, else by a spelling that one resource has.
 
+    A `satchel://resource/NAME` is the resource of that name, before one that has it as its URI.
+
     Raises:
         NotFound: the project has no such resource.
     """
@@ -106,7 +109,16 @@ def find_exactly(tx: Tx, scope: Scope, reference: str) -> Resource:
     """
     text = reference.strip()
     name = alike.without_scheme("resource", text)
-    return find_within(tx, scope, "resource", reference, rows.find, ("name", text), ("uri", text), ("name", name))
+    return find_within(tx, scope, "resource", reference, rows.find, ("name", name), ("uri", text))
+
+
+def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Resource, ...]]:
+    """As `list_all`, so many at a time, for a caller who may have enough before the end."""
+    after, has_more = 0, True
+    while has_more:
+        found, has_more = list_page(tx, scope, limit=size, after=after)
+        yield found
+        after = found[-1].number if found else 0
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:
@@ -190,7 +202,8 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> Resourc
     project = current(tx, scope).number
     endings = ("", *(f"-{count}" for count in range(2, 10)), f"-{item.id[:8]}")
     name = _find_free(tx, scope, "name", [state.name + ending for ending in endings])
-    uri = _find_free(tx, scope, "uri", [state.uri + ending for ending in endings])
+    wanted = rules.make_own_uri(name) if rules.is_own_uri(state.uri) else state.uri
+    uri = _find_free(tx, scope, "uri", [wanted + ending for ending in endings])
     draft = ResourceDraft(
         name=name, uri=uri, content=state.content, mime_type=state.mime_type, description=state.description
     )

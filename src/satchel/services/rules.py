@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
+from satchel import clock
 from satchel.errors import WrongArgument
 from satchel.model import (
     MAX_CONTENT_BYTES,
@@ -38,6 +39,7 @@ MAX_BLOCKERS = 100
 MAX_ARGUMENTS = 100
 MAX_VALUES = 100  # of one argument
 MAX_VALUE = 200
+MAX_ARGUMENTS_TEXT = 100_000  # characters of all names, descriptions and values of a prompt's arguments together
 MAX_TEMPLATE_BYTES = 64 * 1024  # the limit of the process that renders templates
 MAX_URI_BYTES = 2000  # PostgreSQL indexes no key beyond 2,704 bytes
 
@@ -46,6 +48,7 @@ NAME = r"[A-Za-z0-9._-]+"
 _TAG = r"[A-Za-z0-9_-]{1,50}"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _URI = r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f\x7f-\x9f]*"
+_OWN_SCHEME = "satchel:"
 _WORD = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _MIME_TYPE = rf'{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f\x7f]*"))*'
 
@@ -65,6 +68,14 @@ def clean_name(kind: str, name: str) -> str:
         raise WrongArgument("name", "maxLength", limit=MAX_NAME, value=name, kind=kind)
     if not re.fullmatch(NAME, name):
         raise WrongArgument("name", "pattern", limit=NAME, value=name, kind=kind)
+    return name
+
+
+def clean_new_name(kind: str, name: str) -> str:
+    """The name of a project, prompt or resource that is added. One like an id would be taken for that of another."""
+    clean_name(kind, name)
+    if clock.parse_id(name) is not None:
+        raise WrongArgument("name", "reserved", value=name, kind=kind)
     return name
 
 
@@ -102,6 +113,22 @@ def clean_uri(kind: str, uri: str) -> str:
     if not re.fullmatch(_URI, uri) or len(uri.encode()) > MAX_URI_BYTES:
         raise WrongArgument("uri", "format", limit="uri", value=uri, kind=kind)
     return uri
+
+
+def check_own_uri(name: str, uri: str) -> None:
+    """Check that the URI of a resource is none that names something else of ours, in any case of letters."""
+    if is_own_uri(uri) and uri != make_own_uri(name):
+        raise WrongArgument("uri", "reserved", value=uri, kind="resource")
+
+
+def make_own_uri(name: str) -> str:
+    """The URI that names a resource of ours by its name."""
+    return f"{_OWN_SCHEME}//resource/{name}"
+
+
+def is_own_uri(uri: str) -> bool:
+    """Whether a URI is one of those that name items of ours."""
+    return uri.lower().startswith(_OWN_SCHEME)
 
 
 def clean_mime_type(kind: str, mime_type: str) -> str:
@@ -255,7 +282,14 @@ def clean_arguments(kind: str, arguments: Sequence[Argument]) -> Sequence[Argume
             raise WrongArgument("arguments", "uniqueItems", value=argument.name, kind="prompt", place=place)
         seen.add(argument.name)
         _check_argument(argument, place)
+    if sum(map(_measure_argument, arguments)) > MAX_ARGUMENTS_TEXT:
+        raise WrongArgument("arguments", "maxLength", limit=MAX_ARGUMENTS_TEXT, kind=kind)
     return arguments
+
+
+def _measure_argument(argument: Argument) -> int:
+    """The characters of an argument."""
+    return len(argument.name) + len(argument.description or "") + sum(map(len, argument.values))
 
 
 def _check_argument_name(name: str, place: str) -> None:
@@ -303,7 +337,7 @@ def is_storable(text: str) -> bool:
 # The rules of each field, in the order in which they are applied.
 _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
     "prompt": {
-        "name": clean_name,
+        "name": clean_new_name,
         "title": clean_title,
         "content": clean_prompt_content,
         "description": clean_description,
@@ -311,7 +345,7 @@ _RULES: dict[str, dict[str, Callable[[str, Any], Any]]] = {
         "arguments": clean_arguments,
     },
     "resource": {
-        "name": clean_name,
+        "name": clean_new_name,
         "uri": clean_uri,
         "mime_type": clean_mime_type,
     },

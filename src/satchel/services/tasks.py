@@ -1,11 +1,12 @@
 """Use cases of tasks. A task is referred to by its id (a UUID) or its number, and belongs to one user."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import asdict, replace
 
 from satchel import clock
-from satchel.errors import Forbidden, NotFound, VersionConflict
+from satchel.errors import Forbidden, NotFound, VersionConflict, WrongArgument
 from satchel.model import (
     PRIORITIES,
     UNSET,
@@ -37,11 +38,12 @@ Reference = str | int
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
 _SUGGESTIONS = 3
+_BATCH = 500  # tasks that are read at once where all are listed
 _NEWEST = 1000  # tasks whose tags are suggested
 
 
 def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
-    """Add a task of the scope's user.
+    """Add a task of the scope's user; for a caller who may enter only some projects, it is always in one of them.
 
     Raises:
         WrongArgument: a value breaks a rule.
@@ -49,14 +51,27 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
+    if draft.project is None and scope.projects is not None:
+        draft = replace(draft, project=_own_project(scope))
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
     return blockers.hide_in(tx, scope, [_insert(tx, scope, draft, project)])[0]
 
 
 def list_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> list[Task]:
     """The user's tasks, the newest first: all, or those of one status."""
-    found = rows.list_all(tx, owner(scope), scope.projects, is_open=status == "pending")
-    return [task for task in found if task.is_completed] if status == "completed" else found
+    return list(chain.from_iterable(iterate_all(tx, scope, status)))
+
+
+def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Iterator[list[Task]]:
+    """As `list_all`, some at a time, for a caller who may have enough before the end."""
+    before = ("~", 0)  # after all times
+    while True:
+        is_open = status == "pending"
+        found = rows.list_newest(tx, owner(scope), scope.projects, is_open=is_open, before=before, limit=_BATCH)
+        yield [task for task in found if task.is_completed] if status == "completed" else found
+        if len(found) < _BATCH:
+            return
+        before = (found[-1].created_at, found[-1].number)
 
 
 def list_page(
@@ -127,8 +142,8 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
 def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     """The user's task that a reference names: by number, with or without #, by id, or by a title that only one has.
 
-    A title may differ in case and separators, where none is the same. A number is never a title: a caller that still
-    has the number of a deleted task must not change another one.
+    A title may differ in case and separators, where none is the same. A number or an id is never a title: a caller that
+    still has the one of a deleted task must not change another one.
 
     Raises:
         NotFound: the user has no such task, or several with this title.
@@ -141,10 +156,10 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if _is_number(text):
         numbers = _parse_number(text)
     elif id is not None:
-        task = rows.find(tx, owner(scope), "id", id)
+        task = rows.find(tx, owner(scope), "id", id, scope.projects)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
-    if not found and not _is_number(text):
+    if not found and not _is_number(text) and id is None:
         found = _details(tx, scope, find_by_title(tx, scope, text)[0])
     if len(found) != 1:
         raise NotFound("task", str(reference), scope)
@@ -164,7 +179,7 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
 def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -> tuple[tuple[int, ...], bool]:
     """The numbers of the user's first tasks with a title, and whether there are more; see `find`."""
     text = title.strip()
-    if not rules.is_storable(text) or _is_number(text):
+    if not rules.is_storable(text) or _is_number(text) or clock.parse_id(text) is not None:
         return (), False
     numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
     numbers = numbers or ([] if is_exact else alike.find_alike(tx, scope, "task", text))
@@ -180,12 +195,9 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
     if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None or not rules.is_storable(text):
         return ()
     user = owner(scope)
-    known = rows.newest_open(tx, user, 2 * _NEIGHBOURS)
+    known = rows.newest_open(tx, user, 2 * _NEIGHBOURS, scope.projects)
     for spelling in dict.fromkeys((text, text.lower(), text[:1].upper() + text[1:])):
-        known += rows.beside_title(tx, user, spelling, _NEIGHBOURS)
-    if scope.projects is not None:
-        allowed = rows.visible(tx, user, [number for number, _ in known], scope.projects)
-        known = [task for task in known if task[0] in allowed]
+        known += rows.beside_title(tx, user, spelling, _NEIGHBOURS, scope.projects)
     titles: dict[str, set[int]] = {}
     for number, title in known:
         titles.setdefault(title, set()).add(number)
@@ -208,9 +220,12 @@ def update(
         NotFound, Forbidden: as `get` about the task, and as `add` about project and blockers.
         VersionConflict: the task has another version than expected.
         StaleFence: the fence is not that of the newest claim.
-        WrongArgument: a value breaks a rule, or the task would block itself, directly or through others.
+        WrongArgument: a value breaks a rule, the task would block itself, directly or through others, or a caller
+            who may enter only some projects would take it out of them.
     """
     patch = rules.clean("task", patch)
+    if patch.project is None and scope.projects is not None:
+        raise WrongArgument("project", "minLength", limit=1, kind="task")
     user = owner(scope)
     before = _find_to_change(tx, scope, reference)
     claims.check_fence(tx, user, before.number, fence)
@@ -386,6 +401,12 @@ def _set_lists(tx: Tx, scope: Scope, before: TaskDetails, patch: TaskPatch) -> N
         blockers.set_all(tx, scope, before.number, wanted)
     elif patch.blocked_by is not UNSET:
         blockers.set_all(tx, scope, before.number, patch.blocked_by)
+
+
+def _own_project(scope: Scope) -> str:
+    """The project of what a caller who may enter only some projects adds without naming one."""
+    assert scope.projects, "a scope that may enter no project makes no call"
+    return scope.project if scope.project in scope.projects else scope.projects[0]
 
 
 def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:

@@ -48,7 +48,7 @@ _FROM_TEXTS = """
 _FROM_TASKS = """
     select distinct t.number, t.title, t.project from links l join tasks t on t.number = l.task
     where l.to_kind = :kind and l.to_key = :key and l.owner = :owner
-        and (:any_project or t.project is null or t.project in :projects)
+        and (:any_project or t.project in :projects or (:has_loose and t.project is null))
     order by t.number limit :limit
 """
 
@@ -120,9 +120,14 @@ def from_texts(tx: Tx, target: Target, projects: Sequence[int], limit: int) -> l
     return [Referrer(kind=kind, key=name, title=title, project=project) for kind, name, title, project in rows]
 
 
-def from_tasks(tx: Tx, target: Target, owner: str, projects: Sequence[int] | None, limit: int) -> list[Referrer]:
-    """The tasks of an owner that link to a target: those in some projects, or with None in all, and those in none."""
-    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit}
+def from_tasks(
+    tx: Tx, target: Target, owner: str, projects: Sequence[int] | None, limit: int, *, has_loose: bool
+) -> list[Referrer]:
+    """The tasks of an owner that link to a target: those in some projects, or with None in all and in none.
+
+    `has_loose` adds those of no project.
+    """
+    values = {"kind": target[0], "key": target[1], "owner": owner, "limit": limit, "has_loose": has_loose}
     rows = tx.all(_FROM_TASKS, **values, any_project=projects is None, projects=list(projects or ()))
     return [Referrer(kind="task", key=str(number), title=title, project=project) for number, title, project in rows]
 

@@ -1,19 +1,23 @@
 """Queries for a new session: when its client last changed something, how many tasks are open, which tags are in use."""
 
+from collections.abc import Sequence
+
 from satchel.storage.database import Tx
 
+_LAST_CHANGE = """
+    select at from revisions where number = (
+        select max(newest) from (
+            select (select max(number) from revisions where author = a.number {}) as newest
+            from authors a where user_id = :user and client = :client
+        ) as by_author
+    )
+"""
 
-def last_change_by(tx: Tx, user: str, client: str) -> str | None:
-    """When a client of a user last changed something; None where it never did, or history does not know."""
-    sql = """
-        select at from revisions where number = (
-            select max(newest) from (
-                select (select max(number) from revisions where author = a.number) as newest
-                from authors a where user_id = :user and client = :client
-            ) as by_author
-        )
-    """
-    row = tx.one(sql, user=user, client=client)
+
+def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | None = None) -> str | None:
+    """When a client of a user last changed something, in some projects or anywhere; None where that is not known."""
+    sql = _LAST_CHANGE.format("" if projects is None else "and project in :projects")
+    row = tx.one(sql, user=user, client=client, projects=list(projects or ()))
     return row[0] if row else None
 
 

@@ -90,10 +90,10 @@ def of_items(
     before: int = 2**53,
     limit: int = 2**31,
 ) -> list[Revision]:
-    """The revisions of some items before a version, the newest first: all, or those in some projects or in none."""
+    """The revisions of some items before a version, the newest first: all, or those in some projects."""
     sql = f"""
         {_SELECT} where r.kind = :kind and r.item in :items and r.version < :before
-            and (:all_projects or r.project is null or r.project in :projects)
+            and (:all_projects or r.project in :projects)
         order by r.version desc, r.number desc limit :limit
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
@@ -127,16 +127,20 @@ def time_of(tx: Tx, number: int) -> str:
 
 
 def feed(
-    tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, owner: str | None, limit: int
+    tx: Tx, query: ChangeQuery, *, projects: Sequence[int] | None, has_loose: bool, owner: str | None, limit: int
 ) -> list[Revision]:
-    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None."""
+    """Changes in some projects, or in all, the newest first; of tasks only those of an owner, or of all with None.
+
+    `has_loose` adds the tasks of no project.
+    """
     sql = f"""
         {_SELECT} where {_IS_IN_FEED} and {_IS_WANTED}
-            and (:all_projects or r.project in :projects or (r.kind = 'task' and r.project is null))
+            and (:all_projects or r.project in :projects or (:has_loose and r.kind = 'task' and r.project is null))
             and (:all_owners or r.owner is null or r.owner = :owner)
         order by r.number desc limit :limit
     """
     values = _filter_values(query) | {"all_projects": projects is None, "projects": list(projects or ())}
+    values["has_loose"] = has_loose
     return [_revision(row) for row in tx.all(sql, **values, all_owners=owner is None, owner=owner or "", limit=limit)]
 
 

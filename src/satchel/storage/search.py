@@ -112,12 +112,10 @@ def find_space(tx: Tx, place: Place) -> int | None:
 
 
 def task_spaces(tx: Tx, owner: str, allowed: tuple[str, ...] | None) -> list[int]:
-    """The spaces of an owner's tasks in the allowed projects, in none, and in those that were removed."""
+    """The spaces of an owner's tasks in the allowed projects; with None of all, those in no project too."""
     sql = """
-        select number from search_spaces where owner = :owner and (
-            not :is_confined or not exists (select 1 from projects where projects.number = within)
-            or within in (select number from projects where name in :allowed)
-        ) order by number
+        select number from search_spaces where owner = :owner
+            and (not :is_confined or within in (select number from projects where name in :allowed)) order by number
     """
     rows = tx.all(sql, owner=owner, is_confined=allowed is not None, allowed=allowed or ())
     return [number for (number,) in rows]

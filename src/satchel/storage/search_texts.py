@@ -37,7 +37,7 @@ class FoundText(Struct, frozen=True):
 def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
     """Some items of a kind; of tasks only those of an owner in the allowed projects."""
     sql = {"prompt": _PROMPTS, "resource": _RESOURCES, "task": _TASKS}[kind]
-    rows = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(allowed))
+    rows = tx.all(sql, numbers=list(numbers), longest=MAX_INDEXED, owner=owner, **confine(tx, allowed))
     return [FoundText(*row) for row in rows]
 
 

@@ -29,15 +29,22 @@ def newest(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
     return [TaskNote(at=at, text=text, author=make_author(tuple(author))) for at, text, *author in reversed(rows)]
 
 
-def newest_of_open(tx: Tx, owner: str, project: int, since: str, limit: int) -> list[tuple[int, TaskNote]]:
-    """The last notes on an owner's open tasks of a project, or of none, with their tasks, the newest first."""
+def newest_of_open(
+    tx: Tx, owner: str, project: int, since: str, limit: int, *, has_loose: bool
+) -> list[tuple[int, TaskNote]]:
+    """The last notes on an owner's open tasks of a project, with their tasks, the newest first.
+
+    `has_loose` adds the tasks of no project.
+    """
     # A cross join keeps SQLite from walking the notes of all users.
     sql = f"""
         select n.task, n.at, n.text, {AUTHOR}
         from tasks t cross join task_notes n join authors a on a.number = n.author
-        where t.owner = :owner and t.completed_at is null and (t.project = :project or t.project is null)
+        where t.owner = :owner and t.completed_at is null
+            and (t.project = :project or (:has_loose and t.project is null))
             and n.task = t.number and n.owner = :owner and n.at >= :since
         order by n.number desc limit :limit
     """
-    rows = tx.all(sql, owner=owner, project=project, since=since, limit=limit)
+    values = {"owner": owner, "project": project, "has_loose": has_loose, "since": since, "limit": limit}
+    rows = tx.all(sql, **values)
     return [(task, TaskNote(at=at, text=text, author=make_author(tuple(by)))) for task, at, text, *by in rows]

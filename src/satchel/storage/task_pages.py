@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from satchel.model import TaskFilter, TaskPosition, TaskQuery
 from satchel.storage.database import Tx
-from satchel.storage.tasks import CONFINED, Allowed, confine
+from satchel.storage.tasks import Allowed, confine, within
 
 Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
 
@@ -65,16 +65,16 @@ _NOT_HELD_BY_OTHERS = """
 """
 _IN_PROJECT = "and t.project = (select number from projects where name = :project and deleted_at is null)"
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
+# A scalar sub-select: `exists` could be turned into a join, which reads the texts of all tasks of the owner first.
 _CONTAINING = """
-    and exists (
-        select 1 from task_texts x
-        where x.task = t.number and (instr(x.title, :text) > 0 or instr(x.description, :text) > 0)
+    and (
+        select instr(x.title, :text) > 0 or instr(x.description, :text) > 0 from task_texts x where x.task = t.number
     )
 """
 
 _COUNT_HELD = f"""
     select count(*) from task_claims c join tasks t on t.number = c.task
-    where c.owner = :owner and c.until > :now and c.holder_key <> :holder_key {_IS_READY}
+    where c.owner = :owner and t.owner = :owner and c.until > :now and c.holder_key <> :holder_key {_IS_READY}
 """
 _COUNT_BLOCKED = f"""
     select count(*) from tasks t where t.owner = :owner and t.completed_at is null and {_HAS_OPEN_BLOCKER}
@@ -88,17 +88,17 @@ def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
     """The numbers of the tasks that a query with folded text and tags asks for, from the start or after a position."""
-    few = _few(tx, owner, query)
+    few = _few(tx, owner, query, allowed)
     if few == []:
         return []
     values = _values(tx, owner, query, allowed) | {"few": few or []}
     if after is not None:
         values |= {"moment": after.moment, "last": after.number, "priority": after.priority, "due": after.due}
     conditions = (
-        _AMONG_FEW if few is not None else _OF_OWNER,
+        _AMONG_FEW if few is not None else within(_OF_OWNER, allowed),
         _STATUS[query.filter],
         _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
-        *_conditions(query, allowed),
+        *_conditions(query),
     )
     found: list[int] = []
     # Only with the conditions that are asked for, so that the engine plans for no others.
@@ -119,23 +119,22 @@ def tags(tx: Tx, owner: str, tasks: Sequence[int]) -> list[str]:
 
 def count_held(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """How many ready tasks of a query with folded text and tags others hold now."""
-    sql = " ".join([_COUNT_HELD, *_conditions(query, allowed)])
+    sql = within(" ".join([_COUNT_HELD, *_conditions(query)]), allowed)
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
 def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int:
     """How many open tasks of a query with folded text and tags are blocked."""
-    sql = " ".join([_COUNT_BLOCKED, *_conditions(query, allowed)])
+    sql = within(" ".join([_COUNT_BLOCKED, *_conditions(query)]), allowed)
     row = tx.one(sql, **_values(tx, owner, query, allowed))
     return row[0] if row else 0
 
 
-def _conditions(query: TaskQuery, allowed: Allowed) -> tuple[str, ...]:
+def _conditions(query: TaskQuery) -> tuple[str, ...]:
     """The conditions that a query sets, besides its filter."""
     return (
         _IN_PROJECT if query.project is not None else "",
-        f"and {CONFINED}" if allowed is not None else "",
         _TAGGED if query.tags else "",
         _CONTAINING if query.text else "",
     )
@@ -143,7 +142,7 @@ def _conditions(query: TaskQuery, allowed: Allowed) -> tuple[str, ...]:
 
 def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str, object]:
     return {
-        **confine(allowed),
+        **confine(tx, allowed),
         "owner": owner,
         "project": query.project,
         "tags": list(query.tags),
@@ -166,8 +165,13 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[Range]:
     return [_SAME_PRIORITY_LATER, _SAME_PRIORITY_NO_DAY, _LOWER_PRIORITY]
 
 
-def _few(tx: Tx, owner: str, query: TaskQuery) -> list[int] | None:
-    """The tasks with one of the tags, with a rare one of them, or with the text; None where they are many."""
+def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> list[int] | None:
+    """The tasks with one of the tags, with a rare one of them, or with the text; None where they are many.
+
+    For a caller who may not see all tasks of the owner it is always None: these look-ups read all of them.
+    """
+    if allowed is not None:
+        return None
     by_tag = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
     by_text = """
         select task from task_texts

@@ -11,18 +11,23 @@ from msgspec.structs import asdict
 from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
 from satchel.storage.database import Row, Tx, patch_values
 
-Allowed = tuple[str, ...] | None  # the only projects that a task may be in, if it is in one; None: all
+Allowed = tuple[str, ...] | None  # the only projects that a task may be in; None: any, or none
 
 _COLUMNS = "number, id, owner, title, description, completed_at, created_at, updated_at, version"  # as in Task
 _COUNT = len(_COLUMNS.split(", "))
 
-# Confines a query on `tasks` to the allowed projects; the parameters are those of `confine`.
-CONFINED = """
-    (not :is_confined or project is null or project in (select number from projects where name in :allowed))
-"""
-_IS_OPEN = "owner = :owner and completed_at is null"
+# Confines a query on a few tasks to the allowed projects; the parameters are those of `confine`. Numbers rather than a
+# sub-select: a planner applies them first, so that the other conditions are never tried on rows of other projects.
+CONFINED = "(not :is_confined or project in :allowed)"
+_OF_OWNER = "owner = :owner"
+# Off the indexes by owner: a walk along one passes the owner's tasks of other projects, and its time tells of them.
+_OF_OWNER_WITHIN = "owner || '' = :owner and project in :allowed"
+_IS_OPEN = f"{_OF_OWNER} and completed_at is null"
 _NEWEST_FIRST = "order by created_at desc, number desc"
-_FIND = f"select {_COLUMNS} from tasks where owner = :owner and {CONFINED}"
+_BEFORE = "(created_at, number) < (:moment, :last)"
+_LIST_OPEN = f"select {_COLUMNS} from tasks where {_IS_OPEN}"
+_LIST = f"select {_COLUMNS} from tasks where {_OF_OWNER}"
+_FIND = f"select {_COLUMNS} from tasks where owner || '' = :owner and {CONFINED}"
 _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
 # are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
@@ -39,9 +44,17 @@ _DETAILS = f"""
 """
 
 
-def confine(allowed: Allowed) -> dict[str, object]:
+def within(sql: str, allowed: Allowed) -> str:
+    """A query on an owner's tasks; for a caller who may not see all of them, one that reads no others."""
+    return sql if allowed is None else sql.replace(_OF_OWNER, _OF_OWNER_WITHIN)
+
+
+def confine(tx: Tx, allowed: Allowed) -> dict[str, object]:
     """The parameters of CONFINED."""
-    return {"is_confined": allowed is not None, "allowed": allowed or ()}
+    if allowed is None:
+        return {"is_confined": False, "allowed": ()}
+    sql = "select number from projects where name in :names and deleted_at is null"
+    return {"is_confined": True, "allowed": [number for (number,) in tx.all(sql, names=list(allowed))]}
 
 
 _INTO = "id, owner, title, description, project, priority, due, created_at, updated_at"
@@ -77,7 +90,7 @@ def add(tx: Tx, owner: str, draft: TaskDraft, project: int | None, *, was: TaskD
 def find(tx: Tx, owner: str, column: Literal["id", "number"], key: str | int, allowed: Allowed = None) -> Task | None:
     """An owner's task with a key in one of its columns."""
     sql = _BY[column]
-    return _task(tx.one(sql, key=key, owner=owner, **confine(allowed)))
+    return _task(tx.one(sql, key=key, owner=owner, **confine(tx, allowed)))
 
 
 def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed = None) -> list[int]:
@@ -86,56 +99,60 @@ def numbers_with_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allo
     # `number + 0` keeps both engines from walking all tasks in the order of their numbers.
     sql = f"""
         select number from tasks
-        where owner = :owner and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title and {CONFINED}
+        where {_OF_OWNER} and substr(title, 1, 60) = substr(:title, 1, 60) and title || '' = :title
         order by number + 0 limit :limit
     """
-    return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(allowed))]
+    sql = within(sql, allowed)
+    return [number for (number,) in tx.all(sql, owner=owner, title=title, limit=limit, **confine(tx, allowed))]
 
 
-def beside_title(tx: Tx, owner: str, title: str, limit: int) -> list[tuple[int, str]]:
+def beside_title(tx: Tx, owner: str, title: str, limit: int, allowed: Allowed) -> list[tuple[int, str]]:
     """Numbers and titles of the tasks next to a title, in the order of the first 60 characters."""
-    before = """
-        select number, title from tasks where owner = :owner and substr(title, 1, 60) < substr(:title, 1, 60)
+    before = f"""
+        select number, title from tasks
+        where {_OF_OWNER} and substr(title, 1, 60) < substr(:title, 1, 60)
         order by substr(title, 1, 60) desc, number desc limit :limit
     """
-    after = """
-        select number, title from tasks where owner = :owner and substr(title, 1, 60) >= substr(:title, 1, 60)
+    after = f"""
+        select number, title from tasks
+        where {_OF_OWNER} and substr(title, 1, 60) >= substr(:title, 1, 60)
         order by substr(title, 1, 60), number limit :limit
     """
-    values = {"owner": owner, "title": title, "limit": limit}
+    before, after = within(before, allowed), within(after, allowed)
+    values = {"owner": owner, "title": title, "limit": limit, **confine(tx, allowed)}
     return [(number, title) for number, title in tx.all(before, **values) + tx.all(after, **values)]
 
 
-def newest_open(tx: Tx, owner: str, limit: int) -> list[tuple[int, str]]:
+def newest_open(tx: Tx, owner: str, limit: int, allowed: Allowed) -> list[tuple[int, str]]:
     """The numbers and titles of an owner's newest open tasks."""
     sql = f"select number, title from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
-    return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit)]
+    sql = within(sql, allowed)
+    return [(number, title) for number, title in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
 def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> list[int]:
     """The numbers of an owner's open tasks, the newest first."""
     sql = f"select number from tasks where {_IS_OPEN} {_NEWEST_FIRST} limit :limit"
-    if allowed is not None:  # separate, because without the clause SQLite reads only the index
-        sql = f"select number from tasks where {_IS_OPEN} and {CONFINED} {_NEWEST_FIRST} limit :limit"
-    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(allowed))]
+    sql = within(sql, allowed)
+    return [number for (number,) in tx.all(sql, owner=owner, limit=limit, **confine(tx, allowed))]
 
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set[int]:
     """Those of some numbers that are an owner's tasks in the allowed projects."""
     sql = f"select number from tasks where owner || '' = :owner and number in :numbers and {CONFINED}"
-    return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(allowed))}
+    return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))}
 
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
     """Some of an owner's tasks with everything that is stored about them, in the order given."""
-    rows = tx.all(_DETAILS, owner=owner, numbers=list(numbers), **confine(allowed))
+    rows = tx.all(_DETAILS, owner=owner, numbers=list(numbers), **confine(tx, allowed))
     found = {row[0]: _details(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
 def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> TaskDetails | None:
     """An owner's task with everything that is stored about it, which is updated or deleted next."""
-    row = tx.one_to_change(_DETAILS, "tasks", owner=owner, numbers=[number], **confine(allowed))
+    row = tx.one_to_change(_DETAILS, "tasks", owner=owner, numbers=[number], **confine(tx, allowed))
     return _details(row) if row else None
 
 
@@ -154,12 +171,16 @@ def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, b
     ]
 
 
-def list_all(tx: Tx, owner: str, allowed: Allowed = None, *, is_open: bool = False) -> list[Task]:
-    """An owner's tasks, all or only the open ones, the newest first."""
-    sql = f"{_FIND} {_NEWEST_FIRST}"
+def list_newest(
+    tx: Tx, owner: str, allowed: Allowed, *, is_open: bool, before: tuple[str, int], limit: int
+) -> list[Task]:
+    """An owner's tasks before a time of creation and a number, all or only the open ones, the newest first."""
+    sql = f"{_LIST} and {_BEFORE} {_NEWEST_FIRST} limit :limit"
     if is_open:
-        sql = f"select {_COLUMNS} from tasks where {_IS_OPEN} and {CONFINED} {_NEWEST_FIRST}"
-    return [Task(*row) for row in tx.all(sql, owner=owner, **confine(allowed))]
+        sql = f"{_LIST_OPEN} and {_BEFORE} {_NEWEST_FIRST} limit :limit"
+    sql = within(sql, allowed)
+    values = {"owner": owner, "moment": before[0], "last": before[1], "limit": limit}
+    return [Task(*row) for row in tx.all(sql, **values, **confine(tx, allowed))]
 
 
 def update(

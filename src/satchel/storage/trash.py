@@ -68,10 +68,10 @@ def newest(tx: Tx, kind: ItemKind, project: int, since: str, limit: int) -> list
 
 
 def newest_tasks(tx: Tx, owner: str, projects: Sequence[int] | None, since: str, limit: int) -> list[TrashedItem]:
-    """The last deleted tasks of an owner, in some projects and in none, or with None in all, the newest first."""
+    """The last deleted tasks of an owner in some projects, or with None in all and in none, the newest first."""
     sql = f"""
         {_SELECT} where kind = 'task' and owner = :owner and deleted_at >= :since
-            and (:all_projects or project is null or project in :projects)
+            and (:all_projects or project in :projects)
         order by deleted_at desc, item desc limit :limit
     """
     values = {"all_projects": projects is None, "projects": list(projects or ())}
@@ -92,17 +92,20 @@ def by_number(tx: Tx, kind: ItemKind, numbers: Sequence[int], since: str = "") -
 
 
 def list_all(
-    tx: Tx, *, projects: Sequence[int] | None, owner: str | None, since: str, limit: int = 2**31
+    tx: Tx, *, projects: Sequence[int] | None, has_loose: bool = True, owner: str | None, since: str, limit: int = 2**31
 ) -> list[TrashedItem]:
-    """The deleted items of some projects, or of all, the last deleted first; of tasks only those of an owner."""
+    """The deleted items of some projects, or of all, the last deleted first; of tasks only those of an owner.
+
+    `has_loose` adds the tasks of no project.
+    """
     sql = f"""
         {_SELECT} where deleted_at >= :since
-            and (:all_projects or project in :projects or (kind = 'task' and project is null))
+            and (:all_projects or project in :projects or (:has_loose and kind = 'task' and project is null))
             and (owner is null or owner = :owner)
         order by deleted_at desc, item desc limit :limit
     """
     values = {"all_projects": projects is None, "projects": list(projects or ()), "owner": owner or ""}
-    return [_trashed(row) for row in tx.all(sql, **values, since=since, limit=limit)]
+    return [_trashed(row) for row in tx.all(sql, **values, has_loose=has_loose, since=since, limit=limit)]
 
 
 def _trashed(row: Row) -> TrashedItem:

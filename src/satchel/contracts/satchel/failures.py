@@ -409,6 +409,12 @@ _SENTENCES = {
         "Leave it out for all changes.",
     ),
     ("due", "format"): ("due must be a day like 2026-11-30.", "Leave it out where there is none."),
+    ("uri", "reserved"): (
+        "uri cannot be {value}: URIs of satchel: name what Satchel keeps.",
+        "Leave it out for satchel://resource/NAME.",
+    ),
+    ("", "hidden"): ("{field} has a character that does not show: {value}.", "Leave it out."),
+    ("", "reserved"): ("{field} cannot be {value}: that is an id.", "Choose words."),
     ("uri", "format"): ("uri needs a scheme, and no spaces.", "Leave it out for satchel://resource/NAME."),
     ("mime_type", "format"): ("mime_type must look like text/markdown.", "Leave it out for text/plain."),
     ("content", "template"): (

@@ -153,6 +153,8 @@ def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     context = context.within(args.project)
     given = args.arguments
     declared = None if given is UNSET else _read_declared(check_member(_ARGUMENTS, given, "arguments"))
+    if args.title is not UNSET:
+        shared.check_title("prompt", args.title)
     seen = find_stored(context, args.prompt)
     arguments, notes = settle_update(context, seen, args.content, declared)
     with name_in_errors(seen.name):
@@ -216,6 +218,7 @@ def _add(context: Context, draft: PromptDraft, declared: Sequence[Argument] | No
     """Add a prompt whose template was proved, and notes about it."""
     if draft.name == START_TASK:
         raise WrongArgument("name", "not", value=START_TASK, kind="prompt")
+    shared.check_title("prompt", str(draft.title))
     arguments, notes = proofs.settle(context.prepared, draft.content, declared)
     draft = replace(draft, arguments=arguments)
     return prompts.add(context.tx, context.scope, draft, avoiding=START_TASK), notes

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from satchel.contracts.answer_size import BATCH, PageRows
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Later, Result
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
@@ -38,7 +39,7 @@ def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
         return _list_stored(context, [], after=int(number))
     if int(number) >= len(context.libraries.catalog.view):
         raise invalid_params("Unknown cursor")
-    return _list_libraries(context, [], start=int(number))
+    return _list_libraries(context, PageRows(), start=int(number))
 
 
 def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result | Later:
@@ -58,24 +59,32 @@ def offers_start_task(context: Context) -> bool:
 
 
 def _list_stored(context: Context, entries: list[Result], after: int) -> Result:
-    found, has_more = prompts.list_headers(context.tx, context.scope, limit=PAGE, after=after)
-    # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
-    entries += [
-        _entry(one.name, one.description or one.title, one.arguments)
-        for one in found
-        if one.name != START_TASK or not offers_start_task(context)
-    ]
+    page, has_more = PageRows(), True
+    for entry in entries:
+        page.add(entry)
+    end = PAGE + len(entries)
+    while has_more and len(page.rows) < end:
+        limit = min(BATCH, end - len(page.rows))
+        found, has_more = prompts.list_headers(context.tx, context.scope, limit=limit, after=after)
+        for one in found:
+            is_hidden = one.name == START_TASK and offers_start_task(context)
+            # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
+            if not is_hidden and not page.add(_entry(one.name, one.description or one.title, one.arguments)):
+                return {"prompts": page.rows, "nextCursor": encode_cursor("stored", after)}
+            after = one.number
     if has_more:
-        return {"prompts": entries, "nextCursor": encode_cursor("stored", found[-1].number)}
-    return _list_libraries(context, entries, start=0)
+        return {"prompts": page.rows, "nextCursor": encode_cursor("stored", after)}
+    return _list_libraries(context, page, start=0)
 
 
-def _list_libraries(context: Context, entries: list[Result], start: int) -> Result:
+def _list_libraries(context: Context, page: PageRows, start: int) -> Result:
     templates, end = context.libraries.catalog.view, start + PAGE
-    entries += [_entry(name, prompt.description, prompt.arguments) for name, prompt in templates[start:end]]
+    for place, (name, prompt) in enumerate(templates[start:end], start):
+        if not page.add(_entry(name, prompt.description, prompt.arguments)):
+            return {"prompts": page.rows, "nextCursor": encode_cursor("library", place)}
     if end < len(templates):
-        return {"prompts": entries, "nextCursor": encode_cursor("library", end)}
-    return {"prompts": entries}
+        return {"prompts": page.rows, "nextCursor": encode_cursor("library", end)}
+    return {"prompts": page.rows}
 
 
 def _start_task(context: Context, given: dict[str, str]) -> Result:

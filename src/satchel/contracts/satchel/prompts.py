@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satchel.contracts.answer_size import count_fitting
 from satchel.contracts.contract import Body, Context, Later
 from satchel.contracts.satchel import prompt_answers, reading, shared
 from satchel.contracts.satchel.cursors import decode_cursor
@@ -80,10 +81,13 @@ def list_prompts(context: Context, args: ListPrompts) -> Body:
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
     items = [prompt_answers.list_prompt(prompt) for prompt in found]
+    fitting = count_fitting(items)
+    items, found, has_more = items[:fitting], found[:fitting], has_more or fitting < len(found)
     next_cursor = encode_cursor("p", *prompts.position_of(found[-1])) if found else None
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
+        taken = taken[: count_fitting([*items, *taken]) - len(items)]
         items += taken
         has_more = len(taken) < len(rest)
         next_cursor = encode_cursor("l", taken[-1].name) if taken else next_cursor

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
+from satchel.contracts.answer_size import BATCH, PageRows, count_fitting
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, suggest
-from satchel.contracts.satchel.pages import TEMPLATES, read_page
+from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
 from satchel.contracts.schema import hidden
@@ -21,6 +22,7 @@ from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
 from satchel.services import mime_types, projects, resources
+from satchel.services.hidden_characters import check_shown
 
 PAGE = 500  # entries of resources/list
 
@@ -128,6 +130,8 @@ def list_resources(context: Context, args: ListResources) -> Body:
         context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
     )
     rows = [resource_answers.list_resource(one) for one in found]
+    fitting = count_fitting(rows)
+    rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
     return shared.reply_page(
         "resources",
         context.scope.project,
@@ -141,14 +145,11 @@ def list_resources(context: Context, args: ListResources) -> Body:
 
 def read_resource(context: Context, args: ReadResource) -> Body:
     context = context.within(args.project)
-    try:
-        resource = find_resource(context, args.resource)
-    except UnknownName:
-        uri = args.resource.strip()
-        page = read_page(context, uri)
-        if page is None:
-            raise
+    uri = args.resource.strip()
+    page = _read_own_page(context, uri)
+    if page is not None:
         return resource_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
+    resource = find_resource(context, args.resource)
     if isinstance(resource.content, str):
         read = _read_part(resource.content, resource.mime_type, args)
         return resource_answers.reply_document(context, resource, read)
@@ -189,11 +190,17 @@ def _read_draft(entry: dict[str, Any]) -> ResourceDraft:
     name = resources.make_name(given) or given  # which the rule about names refuses
     return ResourceDraft(
         name=name,
-        uri=(entry.get("uri") or "").strip() or resource_answers.URI + name,
+        uri=_read_uri(entry) or resource_answers.URI + name,
         content=entry["content"],
         mime_type=(entry.get("mime_type") or "").strip() or mime_types.guess(name),
         description=(entry.get("description") or "").strip() or None,
     )
+
+
+def _read_uri(entry: dict[str, Any]) -> str:
+    uri: str = (entry.get("uri") or "").strip()
+    check_shown("uri", uri, "resource")
+    return uri
 
 
 def _describe_name(given: str, resource: Resource) -> list[str]:
@@ -225,15 +232,20 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
-    found, has_more = resources.list_page(context.tx, context.scope, limit=PAGE, after=after)
-    entries = [
-        with_description(
-            {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}, one.description
-        )
-        for one in found
-    ]
-    result: Result = {"resources": entries}
-    return {**result, "nextCursor": cursors.encode_cursor("resources", found[-1].number)} if has_more else result
+    page, has_more = PageRows(), True
+    while has_more and len(page.rows) < PAGE:
+        found, has_more = resources.list_page(context.tx, context.scope, limit=BATCH, after=after)
+        for one in found:
+            if not page.add(_describe_entry(one)):
+                return {"resources": page.rows, "nextCursor": cursors.encode_cursor("resources", after)}
+            after = one.number
+    result: Result = {"resources": page.rows}
+    return {**result, "nextCursor": cursors.encode_cursor("resources", after)} if has_more else result
+
+
+def _describe_entry(one: Resource) -> Result:
+    entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
+    return with_description(entry, one.description)
 
 
 def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
@@ -253,13 +265,30 @@ def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
 
 
 def _read(context: Context, uri: str) -> Result:
-    try:
-        return encode_resource(resources.get_by_uri(context.tx, context.scope, uri))
-    except NotFound:
-        page = read_page(context, uri)
-        if page is None:
-            raise
+    page = _read_own_page(context, uri)
+    if page is not None:
         return {"uri": uri, "mimeType": page.mime_type, "text": page.text}
+    return encode_resource(resources.get_by_uri(context.tx, context.scope, uri))
+
+
+def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
+    """The page behind one of our own URIs; None for any other URI, and for one that only a resource has.
+
+    Such resources were added before our URIs were reserved.
+
+    Raises:
+        NotFound, Forbidden, TemplateFailed: as `read_page`.
+    """
+    try:
+        return read_page(context, uri)
+    except (NotFound, Forbidden):
+        try:
+            resources.get_by_uri(context.tx, context.scope, uri)
+        except NotFound:
+            pass
+        else:
+            return None
+        raise
 
 
 # -- lookups ----------------------------------------------------------------------------------------------------

@@ -5,10 +5,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, UnsetType
 
+from satchel import clock
 from satchel.contracts.contract import Body, Context, Reply, Tool
 from satchel.contracts.satchel.deleted_items import with_explanations
 from satchel.contracts.satchel.place import with_place
 from satchel.contracts.schema import Schema, hidden
+from satchel.errors import WrongArgument
+from satchel.services.hidden_characters import check_shown
 from satchel.services.rules import MAX_NAME
 
 Answer = TypeVar("Answer", bound=Struct)
@@ -34,6 +37,17 @@ Version = Annotated[
     int,
     Meta(description="Refused if it has another", extra=hidden(minimum=1, maximum=2**63 - 1)),
 ]
+
+
+def check_title(kind: str, title: str) -> None:
+    """Check what titles have to be in this contract only: they are read by people, and are references.
+
+    Raises:
+        WrongArgument: a character does not show, or the title is an id.
+    """
+    check_shown("title", title.strip(), kind)
+    if clock.parse_id(title.strip()) is not None:
+        raise WrongArgument("title", "reserved", value=title.strip(), kind=kind)
 
 
 def none_if_empty(text: str | UnsetType) -> str | UnsetType | None:

@@ -11,7 +11,7 @@ from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.task_answers import TASKS, format_task, make_row
 from satchel.contracts.satchel.task_failures import add_suggestions
 from satchel.contracts.schema import hidden
-from satchel.errors import EntryRefused
+from satchel.errors import EntryRefused, WrongArgument
 from satchel.model import TaskDetails
 from satchel.services import task_lines
 from satchel.services.task_lines import TaskLine
@@ -31,7 +31,13 @@ class AddTasks(Struct):
 
 def read_lines(_context: Context, args: AddTasks) -> list[TaskLine]:
     """What `lines` says; before the transaction, because it needs no store."""
-    return task_lines.read(args.lines)
+    found = task_lines.read(args.lines)
+    for line in found:
+        try:
+            shared.check_title("task", line.title)
+        except WrongArgument as wrong:
+            raise EntryRefused(task_lines.place_of(line.place), wrong) from wrong
+    return found
 
 
 def add_tasks(context: Context, args: AddTasks) -> Body:

@@ -61,6 +61,8 @@ _FIELDS = ("title", "description", "status", "tags", "priority", "due", "blocked
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
+    if args.title is not UNSET:
+        shared.check_title("task", args.title)
     before = find_task(context, args.task)
     version = None if args.expected_version is UNSET else args.expected_version
     fence = None if args.fence is UNSET else args.fence

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
+from satchel.contracts.answer_size import count_fitting
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared, task_adding, task_changes, task_claims
@@ -83,12 +84,15 @@ def list_tasks(context: Context, args: ListTasks) -> Body:
         holder_key=find_holder(context).key if args.status == "ready" else None,
     )
     found, has_more = tasks.list_page(context.tx, context.scope, query, limit=args.limit, after=_decode_position(last))
+    rows = [make_row(task, here) for task in found]
+    fitting = count_fitting(rows)
+    rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
     next_cursor = None
     if has_more:
         at = tasks.position_of(args.status, found[-1])
         next_cursor = encode_cursor(LISTS[args.status], at.moment, at.number, at.priority, at.due or "")
     lines = [format_task(task, here) for task in found]
-    structured: dict[str, Any] = {"project": here, "tasks": [make_row(task, here) for task in found]}
+    structured: dict[str, Any] = {"project": here, "tasks": rows}
     if args.status == "ready" and last is None and (held := tasks.count_held(context.tx, context.scope, query)):
         structured["held"] = held
         lines.append(f"{held} more {'is' if held == 1 else 'are'} held by others.")
@@ -122,6 +126,7 @@ def get_task(context: Context, args: OneTask) -> Body:
 
 
 def add_task(context: Context, args: AddTask) -> Body:
+    shared.check_title("task", args.title)
     draft = TaskDraft(
         title=args.title,
         description=args.description or None,

@@ -8,10 +8,11 @@ step_4     history and trash
 step_5     the words by which items are found
 step_6     claims, notes and cancelled tasks, and the keys of repeated calls
 step_7     links between items
-step_11    how much the store keeps of what each user wrote
+step_8     row-level security of what search keeps of tasks
+step_9     how much the store keeps of what each user wrote
 """
 
-from satchel.storage.migrations import step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_11
+from satchel.storage.migrations import step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9
 from satchel.storage.migrations.migration import for_postgres as for_postgres
 from satchel.storage.migrations.migration import for_sqlite as for_sqlite
 
@@ -23,5 +24,6 @@ MIGRATIONS = (
     step_5.STEP,
     step_6.STEP,
     step_7.STEP,
-    step_11.STEP,
+    step_8.STEP,
+    step_9.STEP,
 )

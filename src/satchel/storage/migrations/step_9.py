@@ -1,4 +1,4 @@
-"""Schema 11: how much the store keeps of what each user wrote."""
+"""Schema 9: how much the store keeps of what each user wrote."""
 
 from satchel.storage.migrations.migration import Migration
 

@@ -1,0 +1,212 @@
+"""Every field that is stored has a bound, documented in docs/bounds.md, and every page of a list has one in bytes."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import model
+from satchel.contracts import CONTRACTS, answer_size, load, mcpkg, runner
+from satchel.contracts.schema import fields_of
+from satchel.errors import WrongArgument
+from satchel.model import Argument, PromptDraft, ResourceDraft, Scope, TaskDraft
+from satchel.protocol import MAX_MESSAGE_BYTES, messages
+from satchel.services import projects, prompts, resources, retry_keys, rules, task_notes, tasks
+from satchel.storage import links
+from satchel.storage.database import Database, open_database
+from tests.support.satchel import answered, ok, pages
+from tests.support.stdio import NEWEST, Server
+
+ANN = Scope(user="11111111-1111-4111-8111-111111111111")
+PAGE = Path(__file__).parents[2] / "docs" / "bounds.md"
+MANY = 60  # items of each kind, each of 20 KiB and more
+LONG = "é" * model.MAX_DESCRIPTION  # two bytes each
+
+# What the page says of each bound, and the constant that holds it.
+BOUNDS = {
+    "name": rules.MAX_NAME,
+    "title of a prompt": rules.MAX_TITLE,
+    "title of a task": rules.MAX_TASK_TITLE,
+    "description": model.MAX_DESCRIPTION,
+    "note": model.MAX_DESCRIPTION,
+    "content": model.MAX_CONTENT_BYTES,
+    "content of a template": rules.MAX_TEMPLATE_BYTES,
+    "URI": rules.MAX_URI_BYTES,
+    "MIME type": rules.MAX_NAME,
+    "tags": rules.MAX_TAGS,
+    "blockers": rules.MAX_BLOCKERS,
+    "arguments": rules.MAX_ARGUMENTS,
+    "name of an argument": rules.MAX_NAME,
+    "description of an argument": model.MAX_DESCRIPTION,
+    "values of an argument": rules.MAX_VALUES,
+    "value of an argument": rules.MAX_VALUE,
+    "all texts of the arguments": rules.MAX_ARGUMENTS_TEXT,
+    "notes": task_notes.MAX_NOTES,
+    "links": links.MOST,
+    "query": rules.MAX_QUERY,
+    "key": retry_keys.MAX_KEY,
+    "name of a client": messages._MAX_CLIENT,
+    "page": answer_size.MAX_PAGE_BYTES,
+    "answer": runner.MAX_ANSWER_BYTES,
+    "message": MAX_MESSAGE_BYTES,
+}
+
+
+def test_the_page_of_bounds_says_what_the_code_does() -> None:
+    said = dict(re.findall(r"^\| ([^|]+?) \| ([0-9,]+) ", PAGE.read_text(), re.M))
+    assert {name: int(bound.replace(",", "")) for name, bound in said.items()} == BOUNDS
+
+
+def test_one_character_more_than_a_bound_is_refused(database: Database) -> None:
+    projects.require(database, ANN)
+
+    def argument(**more: Any) -> Argument:
+        return Argument(**{"name": "a", "description": None, "is_required": False, **more})
+
+    def prompt(**more: Any) -> PromptDraft:
+        return PromptDraft(**{"title": "T", "content": "x", **more})
+
+    def resource(**more: Any) -> ResourceDraft:
+        return ResourceDraft(**{"name": "r", "uri": "a:b", "content": "x", **more})
+
+    def task(**more: Any) -> TaskDraft:
+        return TaskDraft(**{"title": "T", **more})
+
+    many = [argument(name=f"a{number}", description="x" * 1000) for number in range(100)]
+    drafts = [
+        prompt(name="x" * 256),
+        prompt(title="x" * 201),
+        prompt(description=LONG + "é"),
+        prompt(content="x" * (model.MAX_CONTENT_BYTES + 1)),
+        prompt(content="x" * (rules.MAX_TEMPLATE_BYTES + 1), arguments=[argument()]),
+        prompt(tags=[f"t{number}" for number in range(101)]),
+        prompt(tags=["x" * 51]),
+        prompt(arguments=[argument(name=f"a{number}") for number in range(101)]),
+        prompt(arguments=[argument(name="a" * 256)]),
+        prompt(arguments=[argument(description=LONG + "é")]),
+        prompt(arguments=[argument(values=("x",) * 101)]),
+        prompt(arguments=[argument(values=("x" * 201,))]),
+        prompt(arguments=many),
+        resource(name="x" * 256),
+        resource(uri="a:" + "x" * 1999),
+        resource(mime_type="text/" + "x" * 251),
+        resource(description=LONG + "é"),
+        task(title="x" * 501),
+        task(description=LONG + "é"),
+        task(blocked_by=range(1, 102)),
+        task(tags=[f"t{number}" for number in range(101)]),
+    ]
+    add: dict[type, Callable[..., Any]] = {
+        PromptDraft: prompts.add,
+        ResourceDraft: resources.add,
+        TaskDraft: tasks.add,
+    }
+    for draft in drafts:
+        with pytest.raises(WrongArgument) as wrong, database.write() as tx:
+            add[type(draft)](tx, ANN, draft)
+        assert wrong.value.rule in ("maxLength", "maxItems", "maxBytes", "pattern", "format"), draft
+    with database.write() as tx:
+        prompts.add(tx, ANN, prompt(name="x" * 255, title="x" * 200, description=LONG, arguments=many[:98]))
+        number = tasks.add(tx, ANN, task(title="x" * 500, description=LONG)).number
+        with pytest.raises(WrongArgument):
+            task_notes.add(tx, ANN, number, "x" * (model.MAX_DESCRIPTION + 1))
+
+
+# Texts whose length no bound of their own limits, because the service does, or because they are only compared.
+_BOUNDED_BY_SERVICES = {
+    "mcpkg": {"name", "content", "description", "uri", "mime_type"},
+    "prompt-store": {"id"},
+    "todo": {"user_id", "task_id"},
+    "satchel": {"content", "status", "match", "priority"},
+}
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_every_text_that_a_tool_takes_is_bounded_somewhere(contract: str) -> None:
+    """A new argument without a bound fails here, until it gets one or is named above."""
+    for tool in load(contract).tools:
+        for field in fields_of(tool.input):
+            if field.schema.get("type") not in ("string", ["string", "null"]) or "enum" in field.schema:
+                continue
+            is_bounded = {"maxLength", "maxBytes", "enum"} & field.bounds.keys()
+            assert is_bounded or field.name in _BOUNDED_BY_SERVICES.get(contract, set()), (tool.name, field.name)
+
+
+@pytest.fixture
+def filled(store: str) -> str:
+    """A store in which one writer has given everything the longest description."""
+    database = open_database(store)
+    projects.require(database, ANN)
+    arguments = [Argument(f"a{'x' * 200}{number}", None, False) for number in range(100)]
+    with database.write() as tx:
+        for number in range(MANY):
+            draft = PromptDraft(title=f"P{number}", content="x", description=LONG, arguments=arguments)
+            prompts.add(tx, ANN, draft)
+            resources.add(tx, ANN, ResourceDraft(name=f"r{number}", uri=f"a:{number}", content="x", description=LONG))
+            tags = [f"{'t' * 40}{number}-{one}" for one in range(100)]
+            tasks.add(tx, ANN, TaskDraft(title="é" * 500, tags=tags, project="default"))
+    database.close()
+    return store
+
+
+def test_every_page_of_our_own_contract_ends_at_a_mebibyte(filled: str, serve: Callable[..., Server]) -> None:
+    client = serve("satchel", filled, NEWEST, "--user", str(ANN.user))
+    for method, kind in (("prompts/list", "prompts"), ("resources/list", "resources")):
+        names: list[str] = []
+        cursor: dict[str, str] = {}
+        sizes = []
+        while True:
+            result = answered(client, method, cursor)["result"]
+            names += [one["name"] for one in result[kind]]
+            sizes.append(len(json.dumps(result, ensure_ascii=False).encode()))
+            if "nextCursor" not in result:
+                break
+            cursor = {"cursor": result["nextCursor"]}
+        wanted = MANY + 1 if kind == "prompts" else MANY  # start-task is one of them
+        assert len(names) == len({*names}) == wanted and len(sizes) > 1
+        assert max(sizes) < 2 * answer_size.MAX_PAGE_BYTES
+    listed = pages(client, "list_prompts", "prompts", limit=200)
+    assert len({one["name"] for page in listed for one in page}) == MANY and len(listed) > 1
+    listed = pages(client, "list_resources", "resources", limit=200)
+    assert len({one["name"] for page in listed for one in page}) == MANY
+    listed = pages(client, "list_tasks", "tasks", limit=200, status="all")
+    assert len({one["number"] for page in listed for one in page}) == MANY
+    for page in listed:
+        assert len(json.dumps(page, ensure_ascii=False).encode()) < 2 * answer_size.MAX_PAGE_BYTES
+
+
+def test_a_list_without_pages_is_refused_before_all_of_it_is_read(
+    filled: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    whole = prompts.list_headers
+
+    def count(*args: Any, **more: Any) -> Any:
+        found = whole(*args, **more)
+        read.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(prompts, "list_headers", count)
+    monkeypatch.setattr(mcpkg, "BATCH", 20)
+    monkeypatch.setattr(runner, "MAX_ANSWER_BYTES", 100_000)
+    client = serve("mcpkg", filled, NEWEST)
+    for method, what in (("prompts/list", "prompts"), ("resources/list", "resources")):
+        error = answered(client, method)["error"]
+        assert error["message"] == (
+            f"Error: The answer has more than 100000 bytes: keep fewer {what} in a project, or shorter descriptions"
+        )
+    assert read == [20]
+    assert ok(serve("satchel", filled, NEWEST), "list_prompts", limit=1)["prompts"]
+
+
+def test_a_list_of_tasks_says_what_to_ask_for_less_of(
+    filled: str, serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "MAX_ANSWER_BYTES", 10_000)
+    said = serve("tasks", filled, NEWEST, "--user", str(ANN.user)).call("list_tasks")["structuredContent"]
+    assert said["error"] == "The answer has more than 10000 bytes: ask for less with status"
+    said = serve("todo", filled, NEWEST).call("list_tasks", {"user_id": ANN.user})["structuredContent"]
+    assert said["message"] == "The answer has more than 10000 bytes: ask for less with include_completed"

@@ -1,0 +1,94 @@
+"""Characters that do not show are refused in titles of the contract satchel; real writing of every script is not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.services.hidden_characters import find_hidden
+from tests.support.satchel import ok, refusal
+from tests.support.stdio import NEWEST, Server
+
+SEEN = [
+    "Plan the café", "Straße", "日本語の計画", "계획", "Пла́н", "תוכנית", "خطة",  # plain letters and combining marks
+    "می‌خواهم", "نمی‌شود", "کتاب‌ها",  # Persian: a zero-width non-joiner inside of words
+    "क्‍ष", "क्‌ष", "ශ්‍රී ලංකා", "മലയാളം ന്‍", "বাংলা র‍্য",  # Indic: joiners after a virama
+    "👩‍💻 code", "👨‍👩‍👧‍👦", "🏳️‍🌈 pride", "❤️‍🔥", "👩🏽‍⚕️", "🧑🏿‍🤝‍🧑🏻", "🏃🏻‍♀️‍➡️",  # emoji with joiners
+    "1️⃣ first", "©️ 2026", "☎︎ call", "🏴󠁧󠁢󠁳󠁣󠁴󠁿 Scotland", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "葛󠄀城",  # selectors, tags of flags
+    "§ 1 – “quotes” … №", "a\u00a0b", "٪٣ ؀", "\u0600١٢",  # signs, spaces that show, Arabic numbers
+]  # fmt: skip
+HIDDEN = {
+    "\x00": "", "\x07": "", "\x1b": "an escape", "\t": "", "\n": "", "\r": "", "\x7f": "", "\x85": "", "\x9b": "",
+    "\u200b": "a zero-width space", "\u200c": "a non-joiner", "\u200d": "a joiner", "\u2060": "", "\ufeff": "",
+    "\u200e": "", "\u200f": "", "\u061c": "marks of direction", "\u202a": "", "\u202b": "", "\u202c": "",
+    "\u202d": "", "\u202e": "an override", "\u2066": "", "\u2067": "", "\u2068": "", "\u2069": "isolates",
+    "\u00ad": "a soft hyphen", "\u034f": "", "\u115f": "", "\u1160": "", "\u3164": "", "\uffa0": "fillers",
+    "\u2028": "", "\u2029": "", "\u2800": "blanks", "\u180e": "", "\u206a": "", "\u2061": "", "\ufff9": "",
+    "\U000e0041": "a tag", "\U000e007f": "", "\U000e0001": "", "\U0001d173": "a musical mark",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("title", SEEN)
+def test_what_shows_is_accepted(title: str) -> None:
+    assert find_hidden(title) is None
+
+
+@pytest.mark.parametrize("hidden", HIDDEN, ids=lambda one: f"U+{ord(one):04X}")
+def test_what_does_not_show_is_found_between_latin_letters(hidden: str) -> None:
+    assert find_hidden(f"Pay{hidden}ment") == hidden
+    assert find_hidden(f"{hidden}Payment") == hidden
+    assert find_hidden(f"Größe{hidden}") == hidden
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "می‌‌خواهم",  # two joiners in a row
+        "\u200dक्ष",  # one before anything that it could join
+        "👩\u200d",  # one behind which nothing is
+        "👩\u200dx",
+        "x\ufe0f\ufe0f",  # selectors that carry something else than a form
+        "\ufe0fx",
+        "x\U000e0100\U000e0101",
+        "🏴\U000e0067\U000e0062",  # tags without an end
+        "😀\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",  # tags of what is no flag
+    ],
+)
+def test_joiners_selectors_and_tags_are_accepted_only_where_writing_has_them(title: str) -> None:
+    assert find_hidden(title) is not None
+
+
+def test_our_own_contract_refuses_them_in_every_title_and_changes_nothing(
+    store: str, serve: Callable[..., Server]
+) -> None:
+    client = serve("satchel", store, NEWEST)
+    ok(client, "add_prompts", prompts=[{"title": "Mine", "content": "x"}])
+    ok(client, "add_tasks", lines=["Mine"])
+    bad = "Pay\u202ement"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("add_prompt", {"title": bad, "content": "x"}),
+        ("add_prompts", {"prompts": [{"title": "Good", "content": "x"}, {"title": bad, "content": "x"}]}),
+        ("update_prompt", {"prompt": "mine", "title": bad}),
+        ("add_task", {"title": bad}),
+        ("add_tasks", {"lines": ["Good", bad]}),
+        ("update_task", {"task": "#1", "title": bad}),
+        ("add_resources", {"resources": [{"name": "a", "content": "x", "uri": "doc:\u200b1"}]}),
+    ]
+    for tool, arguments in calls:
+        error = refusal(client, tool, arguments)
+        assert error["code"] == "invalid_argument"
+        assert "has a character that does not show: U+20" in error["message"], error
+    assert [one["title"] for one in ok(client, "list_prompts")["prompts"]] == ["Mine"]
+    assert [one["title"] for one in ok(client, "list_tasks", status="all")["tasks"]] == ["Mine"]
+    for title in ("می‌خواهم", "👩‍💻 code"):
+        assert ok(client, "add_task", title=title)["task"]["title"] == title
+
+
+def test_the_other_contracts_take_and_give_titles_as_their_documents_say(
+    store: str, serve: Callable[..., Server]
+) -> None:
+    title = "Pay\u202ement\u200b"
+    prompt = serve("prompt-store", store, NEWEST).call("add_prompt", {"title": title, "content": "x"})
+    assert prompt["structuredContent"]["title"] == title
+    task = serve("tasks", store, NEWEST).call("add_task", {"title": title})
+    assert task["structuredContent"]["data"]["title"] == title

@@ -1,0 +1,186 @@
+"""A token limited to projects has the tasks of these projects, through every contract, and no others of its user."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.errors import Refused
+from satchel.model import ChangeQuery, Scope, TaskDetails, TaskDraft, TaskPatch
+from satchel.services import history, projects, restoring, search, task_notes, tasks
+from satchel.storage.database import Tx
+from tests.attacks.worlds import ENGINES, World, find_addresses
+from tests.support.http import HttpServer
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+from tests.support.satchel import ok, refusal, text
+
+pytestmark = pytest.mark.process
+
+ANN = "11111111-1111-4111-8111-111111111111"
+EVERYWHERE = Scope(user=ANN)
+LIMITED = Scope(user=ANN, project="pub", projects=("pub",))
+NOT_YOURS = "You don't have permission to modify this task"
+CANARY = "xyzzyplugh"  # in every title and note that the token must not see
+
+
+class Tasks(World):
+    """Ann's tasks: one in the open project, others in another project, in none, in a deleted one, and in the trash."""
+
+    def __init__(self, owner: str, server: str) -> None:
+        super().__init__(owner, server)
+        for name in ("default", "pub", "priv", "gone"):
+            self.write(EVERYWHERE, partial(projects.add, name=name))
+        self.seen = self.add("Seen", "pub")
+        self.hidden = [self.add(f"{CANARY} {where}", where) for where in ("priv", None, "gone")]
+        for task in self.hidden:
+            self.write(EVERYWHERE, partial(task_notes.add, scope=EVERYWHERE, number=task.number, text=CANARY))
+        self.write(EVERYWHERE, lambda tx: projects.delete(tx, "gone"))
+        self.deleted = self.add(f"{CANARY} deleted", None)
+        self.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, self.deleted.number))
+
+    def add(self, title: str, project: str | None, *blockers: int) -> TaskDetails:
+        tags = ["hush"] if CANARY in title else []
+        draft = TaskDraft(title=title, project=project, tags=tags, blocked_by=blockers)
+        return self.write(EVERYWHERE, lambda tx: tasks.add(tx, EVERYWHERE, draft))
+
+    def versions(self) -> dict[str, int]:
+        found = self.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE))
+        return {task.title: task.version for task in found}
+
+
+@pytest.fixture(params=ENGINES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tasks]:
+    world = Tasks(*find_addresses(request, tmp_path))
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def server(world: Tasks) -> Iterator[HttpServer]:
+    with HttpServer("--database", world.address, "--auth", "token") as server:
+        server.token = world.make_token(ANN, ["pub"])
+        yield server
+
+
+def list_acts(number: int, id: str, seen: int) -> list[Callable[[Tx], Any]]:
+    """Everything that a service does to one task, as the limited scope."""
+    return [
+        lambda tx: tasks.complete(tx, LIMITED, number),
+        lambda tx: tasks.complete(tx, LIMITED, id),
+        lambda tx: tasks.update(tx, LIMITED, number, TaskPatch(title="x")),
+        lambda tx: tasks.update(tx, LIMITED, seen, TaskPatch(blocked_by=[number])),
+        lambda tx: tasks.delete(tx, LIMITED, number),
+        lambda tx: tasks.find(tx, LIMITED, id),
+        lambda tx: task_notes.add(tx, LIMITED, number, "x"),
+        lambda tx: restoring.restore(tx, LIMITED, f"#{number}"),
+        lambda tx: history.list_versions(tx, LIMITED, id),
+    ]
+
+
+def test_what_is_not_in_its_projects_is_neither_listed_nor_changed(world: Tasks) -> None:
+    before = world.versions()
+    for hidden in (*world.hidden, world.deleted):
+        for act in list_acts(hidden.number, hidden.id, world.seen.number):
+            with pytest.raises(Refused):
+                world.write(LIMITED, act)
+    assert [one.title for one in world.read(LIMITED, lambda tx: tasks.list_all(tx, LIMITED))] == ["Seen"]
+    told = str(world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED, ChangeQuery(), limit=100)))
+    told += str(world.read(LIMITED, lambda tx: history.list_trash(tx, LIMITED, is_everything=True)))
+    told += str(world.read(LIMITED, lambda tx: tasks.list_tags(tx, LIMITED, None)))
+    told += str(world.read(LIMITED, lambda tx: tasks.suggest(tx, LIMITED, f"{CANARY} prvi")))
+    told += str(world.read(LIMITED, lambda tx: search.search(tx, LIMITED, search.SearchQuery(text=CANARY))))
+    assert CANARY not in told and "hush" not in told
+    assert world.versions() == before
+
+
+# Its first project, where the one of the connection is not its own.
+@pytest.mark.parametrize("scope", [LIMITED, Scope(user=ANN, project="default", projects=("pub", "priv"))])
+def test_what_it_adds_is_in_its_project_and_stays_in_one(world: Tasks, scope: Scope) -> None:
+    added = world.write(scope, lambda tx: tasks.add(tx, scope, TaskDraft(title="New")))
+    assert added.project == "pub"
+    with pytest.raises(Refused):
+        world.write(scope, lambda tx: tasks.update(tx, scope, added.number, TaskPatch(project=None)))
+    world.write(scope, lambda tx: tasks.delete(tx, scope, added.number))
+    assert world.write(scope, lambda tx: restoring.restore(tx, scope, f"#{added.number}")).was_deleted
+    assert world.read(EVERYWHERE, lambda tx: tasks.find(tx, EVERYWHERE, added.number)).project == "pub"
+
+
+def test_through_every_contract_it_has_the_tasks_of_its_projects_only(server: HttpServer, world: Tasks) -> None:
+    before = world.versions()
+    listed = server.call("list_tasks", path="/mcp/tasks")["structuredContent"]["data"]
+    assert [one["title"] for one in listed] == ["Seen"]
+    listed = server.call("list_tasks", user_id=ANN, path="/mcp/todo")["structuredContent"]["tasks"]
+    assert [one["title"] for one in listed] == ["Seen"]
+    assert [one["title"] for one in ok(server, "list_tasks", status="all")["tasks"]] == ["Seen"]
+    for hidden in (*world.hidden, world.deleted):
+        for tool in ("complete_task", "delete_task", "update_task"):
+            title = {"title": "x"} if tool == "update_task" else {}
+            said = server.call(tool, task_id=hidden.number, **title, path="/mcp/tasks")["structuredContent"]
+            assert (said["code"], said["error"]) == ("NOT_FOUND", "Task not found")
+            said = server.call(tool, user_id=ANN, task_id=hidden.id, **title, path="/mcp/todo")["structuredContent"]
+            assert said["message"] == ("Task not found" if hidden is world.deleted else NOT_YOURS)
+        for tool in ("get_task", "complete_task", "delete_task", "claim_task"):
+            for reference in (hidden.number, f"#{hidden.number}", hidden.id, hidden.title):
+                error = refusal(server, tool, task=str(reference))
+                assert error["code"] == "not_found" and CANARY not in str(error).replace(hidden.title, "")
+    assert world.versions() == before
+
+
+def test_what_it_adds_through_every_contract_lands_in_its_project(server: HttpServer, world: Tasks) -> None:
+    server.call("add_task", title="One", path="/mcp/tasks")
+    server.call("add_task", user_id=ANN, title="Two", path="/mcp/todo")
+    ok(server, "add_tasks", lines=["Three"])
+    door = server.fetch("POST", "/mcp/tool/add_task", b'{"title": "Four"}', {"Content-Type": "application/json"})
+    assert door.status == 200
+    assert refusal(server, "update_task", task="One", project="")["argument"] == "project"
+    found = world.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE))
+    numbers = [one.number for one in found[:4]]
+    new = world.read(EVERYWHERE, lambda tx: tasks.list_some(tx, EVERYWHERE, numbers))
+    assert [(one.title, one.project) for one in new] == [(title, "pub") for title in ("Four", "Three", "Two", "One")]
+
+
+def test_a_token_whose_project_was_deleted_sees_nothing_and_is_told_why(server: HttpServer, world: Tasks) -> None:
+    world.write(EVERYWHERE, lambda tx: projects.delete(tx, "pub"))
+    assert server.call("list_tasks", path="/mcp/tasks")["structuredContent"]["data"] == []
+    said = server.call("add_task", title="x", path="/mcp/tasks")["structuredContent"]
+    assert (said["code"], said["error"]) == ("VALIDATION_ERROR", "Project 'pub' does not exist")
+    said = server.call("add_task", user_id=ANN, title="x", path="/mcp/todo")["structuredContent"]
+    assert said == {"success": False, "task": None, "message": "Project 'pub' does not exist"}
+    assert CANARY not in str(server.call("catch_up"))
+    back = world.write(EVERYWHERE, lambda tx: restoring.restore(tx, EVERYWHERE, "satchel://project/pub"))
+    assert back.was_deleted
+    assert [one["title"] for one in ok(server, "list_tasks", status="all")["tasks"]] == ["Seen"]
+
+
+def test_what_others_see_of_it_does_not_reach_its_sentences_or_streams(server: HttpServer, world: Tasks) -> None:
+    linked = TaskPatch(description=f"see satchel://task/{world.seen.number} {CANARY}")
+    world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, world.hidden[1].number, linked))
+    told = text(server, "catch_up") + text(server, "history") + text(server, "search", query=f"seen {CANARY}")
+    told += text(server, "list_tasks", status="all", query=CANARY) + text(server, "get_task", task="Seen")
+    assert CANARY not in told
+    number, seen = world.hidden[1].number, f"satchel://task/{world.seen.number}"
+    with server.listen({"resourceSubscriptions": [f"satchel://task/{number}", seen]}) as stream:
+        assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
+        world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, number, TaskPatch(title="y")))
+        world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, world.seen.number, TaskPatch(title="z")))
+        assert stream.read()["params"]["uri"] == seen  # and nothing before it
+
+
+def test_row_level_security_keeps_its_search_and_notes_to_its_projects(postgres: PostgresServer) -> None:
+    """As the role of the server, without a where clause."""
+    world = Tasks(*two_roles(postgres))
+
+    def look(tx: Tx) -> tuple[Any, Any, Any]:
+        spaces = tx.all("select within from search_spaces where kind = 'task'")
+        [[opened]] = tx.execute("select satchel_open_spaces(array(select generate_series(1, 1000)))", {})
+        return {within for (within,) in spaces}, len(opened), tx.all("select text from task_notes")
+
+    pub = world.read(EVERYWHERE, lambda tx: projects.get(tx, EVERYWHERE, "pub")).number
+    within, opened, notes = world.read(LIMITED, look)
+    assert (within, opened, notes) == ({pub}, 1, [])
+    within, opened, notes = world.read(EVERYWHERE, look)
+    assert len(within) == opened == 4 and len(notes) == 3
+    world.close()

@@ -1,0 +1,149 @@
+"""Our own URIs and ids cannot be taken by names, titles and URIs of others; our own meaning is looked up first."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from satchel.errors import NotFound, WrongArgument
+from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
+from satchel.services import copying, projects, prompts, references, resources, restoring, tasks
+from satchel.storage import resources as resource_rows
+from satchel.storage.database import Database, open_database
+from tests.support.satchel import answered, ok, refusal
+from tests.support.stdio import NEWEST, Server
+
+ANN = Scope(user="11111111-1111-4111-8111-111111111111")
+UUID = "0b7c9d1e-2f3a-4b5c-8d6e-7f8091a2b3c4"
+OWN = [
+    *("satchel://task/1", "SATCHEL://task/1", "Satchel://Task/1", "satchel:task/1", "satchel:", "satchel:///task/1"),
+    *("satchel://prompt/x", "satchel://project/default", "satchel://resource/other", "satchel://resource/DOC"),
+    *("satchel://resource/doc/", "satchel://resource/doc?x", "satchel://anything/else", "satchel://task/%31"),
+]
+
+
+def read(client: Server, uri: str) -> str:
+    return str(answered(client, "resources/read", {"uri": uri})["result"]["contents"][0]["text"])
+
+
+@pytest.mark.parametrize("uri", OWN)
+def test_a_uri_of_ours_is_taken_by_no_contract(store: str, serve: Callable[..., Server], uri: str) -> None:
+    mcpkg = serve("mcpkg", store, NEWEST)
+    said = mcpkg.call("create_resource", {"name": "doc", "uri": uri, "content": "x"})
+    assert said == {"content": [{"type": "text", "text": f"Error: Invalid URI '{uri}'"}], "isError": True}
+    client = serve("satchel", store, NEWEST)
+    for error in (
+        refusal(client, "add_resource", name="doc", uri=uri, content="x"),
+        refusal(client, "add_resources", resources=[{"name": "doc", "uri": uri, "content": "x"}]),
+    ):
+        assert error["code"] == "invalid_argument" and "URIs of satchel: name what Satchel keeps" in error["message"]
+    assert ok(client, "list_resources")["resources"] == []
+
+
+def test_a_resource_may_have_the_uri_of_its_own_name(store: str, serve: Callable[..., Server]) -> None:
+    uri = "satchel://resource/doc"
+    said = serve("mcpkg", store, NEWEST).call("create_resource", {"name": "doc", "uri": uri, "content": "x"})
+    assert said["isError"] is False
+    assert read(serve("satchel", store, NEWEST), uri) == "x"
+
+
+@pytest.mark.parametrize("name", [UUID, UUID.upper()])
+def test_a_name_like_an_id_is_taken_by_nothing(database: Database, name: str) -> None:
+    projects.require(database, ANN)
+    with database.write() as tx:
+        for act in (
+            lambda: prompts.add(tx, ANN, PromptDraft(name=name, content="x")),
+            lambda: prompts.add(tx, ANN, PromptDraft(name=name, title="T", content="x")),
+            lambda: resources.add(tx, ANN, ResourceDraft(name=name, uri="a:b", content="x")),
+            lambda: projects.add(tx, name),
+            lambda: projects.rename(tx, "default", name),
+        ):
+            with pytest.raises(WrongArgument) as wrong:
+                act()
+            assert (wrong.value.field, wrong.value.rule) == ("name", "reserved")
+        titled = prompts.add(tx, ANN, PromptDraft(title=name, content="x"))  # as prompt-store takes it
+        assert titled.name.startswith("prompt-")
+
+
+def test_each_contract_refuses_such_names_in_its_own_words(store: str, serve: Callable[..., Server]) -> None:
+    mcpkg = serve("mcpkg", store, NEWEST)
+    said = mcpkg.call("create_prompt", {"name": UUID, "content": "x"})
+    assert said["content"][0]["text"] == f"Error: Prompt name '{UUID}' must not be a UUID"
+    said = mcpkg.call("create_resource", {"name": UUID, "uri": "a:b", "content": "x"})
+    assert said["content"][0]["text"] == f"Error: Resource name '{UUID}' must not be a UUID"
+    client = serve("satchel", store, NEWEST)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("add_prompt", {"name": UUID, "title": "T", "content": "x"}),
+        ("add_prompt", {"title": f" {UUID} ", "content": "x"}),
+        ("add_resource", {"name": UUID, "content": "x"}),
+        ("add_project", {"name": UUID}),
+        ("add_task", {"title": UUID.upper()}),
+        ("add_tasks", {"lines": [UUID]}),
+    ]
+    for tool, arguments in calls:
+        error = refusal(client, tool, arguments)
+        assert error["code"] == "invalid_argument" and "that is an id" in error["message"], (tool, error)
+
+
+def test_ids_are_looked_up_before_names_and_titles_that_were_stored_earlier(database: Database) -> None:
+    projects.require(database, ANN)
+    with database.write(ANN) as tx:
+        mine = prompts.add(tx, ANN, PromptDraft(title="Mine", content="mine"))
+        thief = prompts.add(tx, ANN, PromptDraft(title="Thief", content="thief"))
+        tx.run("update prompts set name = :id where id = :thief", id=mine.id, thief=thief.id)
+        titled = prompts.add(tx, ANN, PromptDraft(title=mine.id.upper(), content="titled"))
+        task = tasks.add(tx, ANN, TaskDraft(title="Task"))
+        other = tasks.add(tx, ANN, TaskDraft(title=task.id))
+        for spelling in (mine.id, mine.id.upper(), f" {mine.id} "):
+            assert prompts.find(tx, ANN, spelling).id == mine.id
+            found = references.find(tx, ANN, spelling)
+            assert found.live is not None and found.live.id == mine.id
+        assert tasks.find(tx, ANN, task.id).number == task.number
+        tasks.delete(tx, ANN, task.number)
+        with pytest.raises(NotFound):
+            tasks.find(tx, ANN, task.id)  # and not the task of this title
+        gone = references.find(tx, ANN, task.id)
+        assert (gone.key, gone.live) == (f"#{task.number}", None)
+        assert tasks.find(tx, ANN, other.number).title == task.id
+        assert prompts.find(tx, ANN, titled.name).content == "titled"
+
+
+def test_a_resource_that_had_one_of_our_uris_before_stays_and_takes_nothing(
+    store: str, serve: Callable[..., Server]
+) -> None:
+    database = open_database(store)
+    projects.require(database, ANN)
+    with database.write(ANN) as tx:
+        number = projects.current(tx, ANN).number
+        for name, uri in (("a", "satchel://task/1"), ("b", "satchel://task/99"), ("c", "satchel://resource/d")):
+            assert resource_rows.add(tx, number, ResourceDraft(name=name, uri=uri, content=f"stolen {name}"))
+        resources.add(tx, ANN, ResourceDraft(name="d", uri="doc:d", content="own d"))
+    database.close()
+    client = serve("satchel", store, NEWEST)
+    ok(client, "add_task", title="Mine")
+    assert "# Task #1: Mine" in read(client, "satchel://task/1")
+    assert "# Task #1: Mine" in str(client.call("read_resource", {"resource": "satchel://task/1"}))
+    assert read(client, "satchel://task/99") == "stolen b"  # it names nothing of ours
+    assert ok(client, "read_resource", resource="satchel://resource/d")["resource"]["name"] == "d"
+    assert ok(client, "read_resource", resource="a")["resource"]["name"] == "a"
+    assert ok(client, "delete", items=["c"])["deleted"][0]["item"] == "c"
+    mcpkg = serve("mcpkg", store, NEWEST)  # which knows no meaning of these URIs but that of its rows
+    assert read(mcpkg, "satchel://task/1") == "stolen a"
+
+
+def test_copies_and_what_is_brought_back_take_no_uri_of_another_name(database: Database) -> None:
+    projects.require(database, ANN)
+    own = "satchel://resource/doc"
+    with database.write(ANN) as tx:
+        projects.add(tx, "there")
+        first = resources.add(tx, ANN, ResourceDraft(name="doc", uri=own, content="first"))
+        there = projects.enter(ANN, "there")
+        resources.add(tx, there, ResourceDraft(name="doc", uri="doc:1", content="other"))
+        copy = copying.copy_resource(tx, ANN, first, "there").item
+        assert (copy.name, getattr(copy, "uri", "")) == ("doc-2", "satchel://resource/doc-2")
+        resources.delete(tx, ANN, "doc")
+        resources.add(tx, ANN, ResourceDraft(name="doc", uri="doc:2", content="second"))
+        restoring.bring_back(tx, ANN, references.find(tx, ANN, first.id))
+        back = resources.get_by_name(tx, ANN, "doc-2")
+        assert back.uri == "satchel://resource/doc-2"
+        assert resources.find(tx, ANN, own).content == "second"

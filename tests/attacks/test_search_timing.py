@@ -1,0 +1,146 @@
+"""The work and the time of a search do not depend on what the caller may not see.
+
+The hidden project holds a text thousands of times, and another text is nowhere. A caller of the open project asks for
+both, by every way to search. The engine's own counts must be equal; the times, of interleaved probes, must be alike.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+
+import apsw
+import pytest
+
+from satchel.model import PromptDraft, PromptQuery, Scope, TaskDraft, TaskQuery
+from satchel.services import completion, deleted_items, projects, prompts, resources, search, tasks
+from satchel.storage.database import Database, Tx, open_database
+from tests.support.soak import amount
+
+USER = "11111111-1111-4111-8111-111111111111"
+EVERYWHERE = Scope(user=USER)
+PUB = Scope(user=USER, project="pub", projects=("pub",))
+# Letter for letter another one, so that a look for either takes as many spellings.
+PRESENT, ABSENT = "quetzalcoatlus", "rvfuabmdpbumvt"
+HIDDEN = amount(400, 3000)  # items of each kind in the hidden project; more than any shortcut for a few
+
+Look = Callable[[Tx, str], object]
+
+LOOKS: dict[str, Look] = {
+    "search_prompts": lambda tx, text: prompts.list_counted(tx, PUB, PromptQuery(text=text), limit=10, offset=0),
+    "list_prompts": lambda tx, text: prompts.list_page(tx, PUB, PromptQuery(text=text), limit=10),
+    "list_prompts by tag": lambda tx, text: prompts.list_page(tx, PUB, PromptQuery(tags=[text]), limit=10),
+    "list_resources": lambda tx, text: resources.list_page(tx, PUB, text, limit=10),
+    "list_tasks": lambda tx, text: tasks.list_page(tx, PUB, TaskQuery(filter="all", text=text), limit=10),
+    "list_tasks by tag": lambda tx, text: tasks.list_page(tx, PUB, TaskQuery(filter="all", tags=[text]), limit=10),
+    "list_tasks ready": lambda tx, text: tasks.list_page(tx, PUB, TaskQuery(text=text), limit=10),
+    "search by words": lambda tx, text: search.search(tx, PUB, search.SearchQuery(text=text)),
+    "search with a typo": lambda tx, text: search.search(tx, PUB, search.SearchQuery(text=f"{text[:6]}x{text[7:]}")),
+    "search literally": lambda tx, text: search.search(tx, PUB, search.SearchQuery(text=f'"{text}"')),
+    "complete a prompt": lambda tx, text: completion.prompt_names(tx, PUB, text[:5]),
+    "complete a tag": lambda tx, text: completion.prompt_tags(tx, PUB, text[:5]),
+    "complete a project": lambda tx, text: completion.projects(tx, PUB, text[:5]),
+    "did you mean a prompt": lambda tx, text: prompts.suggest(tx, PUB, text[:-1]),
+    "did you mean a resource": lambda tx, text: resources.suggest(tx, PUB, text[:-1]),
+    "did you mean a task": lambda tx, text: tasks.suggest(tx, PUB, text[:-1]),
+    "a task by its title": lambda tx, text: tasks.find_by_title(tx, PUB, text),
+    "a deleted item": lambda tx, text: deleted_items.suggest(tx, PUB, ["prompt", "task"], text[:-1]),
+}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    address = str(tmp_path_factory.mktemp("timing") / "s.db")
+    if request.param == "postgres":
+        address = request.getfixturevalue("postgres").fresh()
+    database = open_database(address)
+    hidden = Scope(user=USER, project="priv")
+    with database.write(EVERYWHERE) as tx:
+        for name in ("pub", "priv", *(f"{PRESENT}{number}" for number in range(20))):
+            projects.add(tx, name)
+        for number in range(HIDDEN):
+            text = f"{PRESENT} {number}"
+            prompts.add(tx, hidden, PromptDraft(title=text, content=f"about {text}", tags=[PRESENT]))
+            tasks.add(tx, EVERYWHERE, TaskDraft(title=text, description=text, project="priv", tags=[PRESENT]))
+            if number < 50:
+                gone = tasks.add(tx, EVERYWHERE, TaskDraft(title=text, project="priv"))
+                tasks.delete(tx, EVERYWHERE, gone.number)
+        for number in range(30):
+            prompts.add(tx, PUB, PromptDraft(title=f"Open {number}", content="plain words", tags=["open"]))
+            tasks.add(tx, EVERYWHERE, TaskDraft(title=f"Open {number}", project="pub", tags=["open"]))
+    yield database
+    database.close()
+
+
+def test_both_texts_are_answered_alike(filled: Database) -> None:
+    with filled.read(PUB) as tx:
+        for name, look in LOOKS.items():
+            told = str(look(tx, PRESENT)).replace(PRESENT, "X").replace(PRESENT[:-1], "X")
+            assert told == str(look(tx, ABSENT)).replace(ABSENT, "X").replace(ABSENT[:-1], "X"), name
+    with filled.read(EVERYWHERE) as tx:  # and the hidden text is there
+        assert prompts.list_counted(tx, Scope(project="priv"), PromptQuery(text=PRESENT), limit=1, offset=0).total
+
+
+def count_steps(tx: Tx, look: Look, text: str) -> int:
+    """The steps of SQLite's virtual machine for a look, by tens, which count every row and every comparison."""
+    connection: apsw.Connection = tx._connection  # type: ignore[attr-defined]
+    steps = 0
+
+    def note() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    connection.set_progress_handler(note, 10)
+    try:
+        look(tx, text)
+    finally:
+        connection.set_progress_handler(None)
+    return steps
+
+
+def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere(filled: Database) -> None:
+    for name, look in LOOKS.items():
+        with filled.read(PUB) as tx:
+            for text in (PRESENT, ABSENT):
+                look(tx, text)  # statements and caches are prepared
+            if not filled.is_shared:
+                steps = {text: count_steps(tx, look, text) for text in (PRESENT, ABSENT)}
+                assert abs(steps[PRESENT] - steps[ABSENT]) <= 0.02 * max(steps.values()) + 5, (name, steps)
+            else:
+                rows = {text: count_rows(tx, look, text) for text in (PRESENT, ABSENT)}
+                assert rows[PRESENT] == rows[ABSENT], (name, rows)
+
+
+def count_rows(tx: Tx, look: Look, text: str) -> list[tuple[str, int]]:
+    """The rows of each table that PostgreSQL read for a look, as its statistics of this transaction have it."""
+    sql = """
+        select relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables
+        order by relname
+    """
+    before = dict(tx.all(sql))
+    look(tx, text)
+    return [(name, count - before[name]) for name, count in tx.all(sql)]
+
+
+def measure(database: Database, look: Look, rounds: int) -> tuple[float, float]:
+    """The lower quartiles of the times of interleaved probes for both texts: load only ever adds to a time."""
+    took: dict[str, list[float]] = {PRESENT: [], ABSENT: []}
+    with database.read(PUB) as tx:
+        for number in range(2 * rounds):
+            text = (PRESENT, ABSENT)[number % 2]
+            started = time.perf_counter()
+            look(tx, text)
+            took[text].append(time.perf_counter() - started)
+    one, other = (sorted(took[text])[rounds // 4] for text in (PRESENT, ABSENT))
+    return one, other
+
+
+def test_times_do_not_tell_a_hidden_text_from_one_that_is_nowhere(filled: Database) -> None:
+    """A difference counts where it is large, and the same way each of several times."""
+    for name, look in LOOKS.items():
+        ratios: list[float] = []
+        while len(ratios) < 5:
+            one, other = measure(filled, look, amount(12, 200))
+            ratios.append(one / other)
+            if 0.5 < ratios[-1] < 2:  # searching what is hidden took 5 to 200 times as long, or as short
+                break
+        assert 0.5 < ratios[-1] < 2 or min(ratios) < 1 < max(ratios), (name, ratios)
