@@ -104,7 +104,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """
-    database = open_database(settings.database)
+    database = open_database(settings.database, must_exist=settings.is_read_only)
     database.retention = settings.retention
     try:
         projects.require(database, Scope(project=settings.project))

@@ -225,17 +225,24 @@ def patch_values(patch: Struct) -> dict[str, Any]:
     return given | {name: None if value is UNSET else value for name, value in fields.items()}
 
 
-def open_database(where: str) -> Database:
+def open_database(where: str, *, must_exist: bool = False) -> Database:
     """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
+
+    A store that is not there is made, unless it must exist.
 
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
     """
     if is_postgres(where):
-        from satchel.storage.postgres import PostgresDatabase
+        from satchel.storage.postgres import PostgresDatabase, check_existence
 
+        if must_exist:
+            check_existence(where)
         return PostgresDatabase(where)
-    from satchel.storage.sqlite import SqliteDatabase
+    from satchel.storage.sqlite import SqliteDatabase, check_file
+
+    if must_exist:
+        check_file(where)
 
     return SqliteDatabase(where)
 

@@ -306,6 +306,21 @@ def operators_connection(address: str) -> Iterator[tuple[psycopg.Connection[Any]
         ) from error
 
 
+def check_existence(address: str) -> None:
+    """Check that there is a store at an address.
+
+    Raises:
+        StoreUnusable: there is none, or the server is out of reach.
+    """
+    with operators_connection(address) as (connection, name):
+        if not postgres_schema.version(connection):
+            raise StoreUnusable(
+                f"the database {name} has no store that this role can see. Check --database or SATCHEL_DATABASE. A new "
+                "one is made by the first command that adds something, by `satchel serve`, or by `satchel database "
+                "migrate`."
+            )
+
+
 def _check_encoding(connection: psycopg.Connection[Any], name: str) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
