@@ -237,7 +237,14 @@ def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Ide
         assert http.oauth_issuer is not None
         ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]
         audiences = ours if http.oauth_audience is None else [http.oauth_audience]
-        return OAuth(http.oauth_issuer, audiences, http.oauth_algorithm, http.oauth_keys).identify
+        oauth = OAuth(
+            http.oauth_issuer,
+            audiences,
+            http.oauth_algorithm,
+            http.oauth_keys,
+            is_any_scope_enough=http.oauth_any_scope,
+        )
+        return oauth.identify
     return None
 
 

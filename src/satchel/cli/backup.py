@@ -8,6 +8,8 @@ from satchel.cli.progress import show_progress
 from satchel.cli.store import address_command
 from satchel.storage.database import is_postgres
 
+_COUNTED = ("projects", "prompts", "resources", "tasks")
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -25,16 +27,14 @@ def cli(where: str, file: str) -> tuple[str, Any]:
 
             size, counts = dump_to_file(where, file, progress)
             with open(file, "rb") as written:
-                schema, rows, store = Dump(written).schema, sum(counts.values()), "the PostgreSQL store"
+                schema, store = Dump(written).schema, "the PostgreSQL store"
         else:
             from satchel.storage.backup import backup
 
             made = backup(where, file, progress)
-            size, schema, rows, store = made.bytes, made.schema, made.rows, where
-    done = f"Copied {store} to {file} and checked the copy: {rows} rows, {size} bytes."
-    return f"{done}\nBring it back with: satchel restore {file}", {
-        "file": file,
-        "bytes": size,
-        "schema": schema,
-        "rows": rows,
-    }
+            size, schema, counts, store = made.bytes, made.schema, made.counts, where
+    shown = {name: counts[name] for name in _COUNTED}
+    things = ", ".join(f"{count} {name}" for name, count in shown.items())
+    text = f"Copied {store} to {file} and checked the copy: {things}; {size} bytes."
+    value = {"file": file, "bytes": size, "schema": schema, "counts": shown}
+    return f"{text}\nBring it back with: satchel restore {file}", value

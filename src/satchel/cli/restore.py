@@ -24,6 +24,7 @@ from satchel.storage.loading import Dump, is_dump, load
 
 _SQLITE = b"SQLite format 3\0"
 _PATHS = ("/", "./", "../")
+_NO_USER = "00000000-0000-0000-0000-000000000000"
 
 
 @click.command()
@@ -102,7 +103,8 @@ def _has_item(name: str, options: Mapping[str, Any]) -> bool:
     except StoreUnusable:
         return False  # which may be why a backup is restored
     try:
-        scope = Scope(project=settings.project, user=settings.user or users.local(opened, settings.home))
+        user = settings.user or users.find_kept(opened) or _NO_USER  # none is created for a look
+        scope = Scope(project=settings.project, user=user)
         with opened.read(scope) as tx:
             references.find(tx, scope, name)
     except AmbiguousItem:

@@ -32,7 +32,7 @@ class Backup(Struct, frozen=True, kw_only=True):
 
     bytes: int
     schema: int
-    rows: int  # of all tables
+    counts: dict[str, int]  # the rows of each table
 
 
 class Damaged(Exception):
@@ -59,7 +59,7 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
                 _seal(copy)
             finally:
                 copy.close()
-        return Backup(bytes=os.path.getsize(file), schema=schema, rows=sum(counts.values()))
+        return Backup(bytes=os.path.getsize(file), schema=schema, counts=counts)
     except Damaged as damage:
         raise StoreUnusable(f"cannot copy {store}: {damage}. Nothing was kept of the copy.") from damage
     except apsw.Error as error:

@@ -84,9 +84,8 @@ class _PostgresTarget(Target):
         return self._connection.execute(statement).fetchone() == (True,)
 
     def only_default_project(self) -> bool:
-        return self._connection.execute(
-            "select coalesce(bool_and(name = 'default'), true) from projects"
-        ).fetchone() == (True,)
+        sql = "select coalesce(bool_and(name = 'default'), true) from projects"
+        return self._connection.execute(sql).fetchone() == (True,)
 
     def clear(self, table: Table) -> None:
         statement = table.fill("delete from {table}").encode()
