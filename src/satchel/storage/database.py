@@ -196,6 +196,10 @@ class Database:
         """One step of `pruning.prune`, in a transaction of its own."""
         raise NotImplementedError
 
+    def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
+        """Delete the values of `argument_history.find_orphans`, in transactions of its own; returns how many went."""
+        raise NotImplementedError
+
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
         """The bytes on disk of some tables with their indexes; and of the file, where the store is one."""
         raise NotImplementedError

@@ -301,7 +301,11 @@ class _SqliteTarget(Target):
         self._connection.execute("insert into changes (what) values (?)", (encode([EVERYTHING]),))
 
     def _is_indexed(self, table: Table) -> bool:
-        sql = "select exists (select 1 from sqlite_schema where type = 'trigger' and tbl_name = ?)"
+        sql = """
+            select exists (
+                select 1 from sqlite_schema where type = 'trigger' and tbl_name = ? and sql like '% after insert on %'
+            )
+        """
         return self._connection.execute(sql, (table.name,)).fetchall() == [(1,)]
 
     def _set_hash_size(self, size: int) -> None:

@@ -199,6 +199,12 @@ class PostgresDatabase(Database):
             row = tx.one(sql, **values, after=after, most=MOST)
         return (row[0], row[1]) if row else None
 
+    def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
+        with self.write() as tx:
+            sql = "select satchel_forget_values(:libraries::text[], :before)"
+            [[gone]] = tx.execute(sql, {"libraries": None if libraries is None else list(libraries), "before": before})
+        return int(gone)
+
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
         with self.read() as tx:
             sql = "select sum(pg_total_relation_size(name::regclass))::bigint from unnest(:names::text[]) as name"

@@ -241,6 +241,17 @@ class SqliteDatabase(Database):
         with self.write() as tx:
             return pruning.prune(tx, cutoffs, after)
 
+    def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
+        from satchel.storage import argument_history  # a cold start removes nothing
+
+        with self.read() as tx:
+            orphans = argument_history.find_orphans(tx, libraries, before)
+        gone = 0
+        for prompt in orphans:
+            with self.write() as tx:
+                gone += argument_history.delete(tx, prompt)
+        return gone
+
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
         with self.read() as tx:
             names = "select name from sqlite_schema where tbl_name in :tables"
