@@ -72,7 +72,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     tls = None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key)
     try:
         if tls is not None:
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls, password="")
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls, password="")  # nosec B106 - it has none
     except (OSError, ValueError) as error:
         why = f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password."
         raise CannotStart(why, 1) from error
