@@ -62,6 +62,7 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/satchel_contract.py
 	$(PY) bench/history.py
 	$(PY) bench/history_upkeep.py
+	$(PY) bench/backup.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock
