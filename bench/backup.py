@@ -1,4 +1,4 @@
-"""How long a backup, a restore, a dump and a load of 100,000 prompts take: `python bench/backup.py [PROMPTS [POSTGRES]]`.
+"""How long backup, restore, dump and load of 100,000 prompts take: `python bench/backup.py [PROMPTS [POSTGRES]]`.
 
 With the address of an empty PostgreSQL database, the dump goes there and back too.
 """
