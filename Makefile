@@ -33,11 +33,12 @@ judges: ## the official npm clients drive the server (brings its own Node)
 	@tools/judges
 	$(PYTEST) -m npm
 
-check: ## what CI runs: format, lint, types, docs, the budget of tools/list, the walks, tests, judges
+check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/list, the walks, tests, judges
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
+	.venv/bin/bandit --quiet --configfile pyproject.toml --recursive src
 	$(PY) tools/docs.py --check
 	$(PY) tools/budget.py
 	$(PY) tools/walks.py
@@ -63,6 +64,7 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/satchel_contract.py
 	$(PY) bench/history.py
 	$(PY) bench/history_upkeep.py
+	$(PY) bench/backup.py
 
 lock: ## renew locks/ from pyproject.toml
 	tools/lock

@@ -18,7 +18,15 @@ from tests.support.stdio import Server
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "satchel"
 PACKAGES = sorted(file.parent for file in SOURCE.rglob("__init__.py") if file.parent != SOURCE)
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted(
+    [
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+    ]
+)
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 
 # Words of a private dialect, for which the field has its own: see the style table of the house.
@@ -119,6 +127,22 @@ def test_the_readme_brings_an_elided_edit_back(tmp_path: Path, serve: Callable[.
     agent.call(call.group(1), json.loads(call.group(2)))
     read = agent.call("get_prompt", {"prompt": "house-style", "whole": True})
     assert read["structuredContent"]["prompt"]["content"] == text
+
+
+def test_the_page_on_backups_brings_a_prompt_back(tmp_path: Path) -> None:
+    """Its commands, run as they stand."""
+    text = (ROOT / "docs" / "backup.md").read_text()
+    block = re.search(r"<!-- backup -->\n```sh\n(.*?)```\n<!-- /backup -->", text, re.S)
+    assert block
+    outputs: dict[str, str] = {}
+    for line in block.group(1).splitlines():
+        _, *words = shlex.split(line)
+        done = run(*words, environment={"SATCHEL_HOME": str(tmp_path / "home")}, cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+        outputs[words[0] + " " + words[1]] = done.stdout.decode()
+    assert outputs["prompt show"] == "Write short sentences."
+    assert outputs["prompt list"].startswith("house-style\tHouse style\t")
+    assert "is kept as" in outputs["restore ./monday.db"]
 
 
 def test_every_function_that_the_architecture_names_exists() -> None:

@@ -30,6 +30,7 @@ def create_app(
     oauth_audience: str | None = None,
     oauth_algorithm: str | None = None,
     oauth_keys: str | None = None,
+    oauth_any_scope: bool = False,
 ) -> Guard:
     """The ASGI application of a store, opened now; the arguments are the options of `satchel serve`.
 
@@ -59,6 +60,7 @@ def create_app(
         oauth_audience=oauth_audience,
         oauth_algorithm=oauth_algorithm,
         oauth_keys=oauth_keys,
+        oauth_any_scope=oauth_any_scope,
     )
     assert settings.http is not None, "transport is http"
     wrong = http.find_wrong_setting(settings.http, is_mounted=True)

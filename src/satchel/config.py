@@ -37,6 +37,7 @@ class Http(Struct, frozen=True, kw_only=True):
     oauth_audience: str | None
     oauth_algorithm: str
     oauth_keys: str | None
+    oauth_any_scope: bool
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Lines for the operator on stderr: what was called, how it ended, how long it took; never the content of a call."""
 
 import os
+import re
 import select
 import stat
 import sys
@@ -13,9 +14,33 @@ STDERR = 2
 _MAX_NAME = 64  # characters of a name that a client made up
 
 
+# What moves the cursor, changes colours, reverses the direction or is not seen at all: control characters, marks of
+# direction and of zero width, half characters. A line end, with or without a carriage return, and a tab are harmless.
+_HARMFUL = (
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
+)
+_LINE_ENDS = "[\r\n\t]"
+
+
+def escape(text: str) -> str:
+    """A text for a terminal: harmful characters as `\\x1b` or `\\u202e`; lines and tabs stay."""
+    return text if text.isascii() and text.isprintable() else re.sub(_HARMFUL, _write_escape, text)
+
+
+def escape_line(text: str) -> str:
+    """A text for one line of a terminal: as `escape`, and ends of lines and tabs are escaped too."""
+    return text if text.isascii() and text.isprintable() else re.sub(_LINE_ENDS, _write_escape, escape(text))
+
+
+def _write_escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
 def log(line: str) -> None:
     """Write one line, or drop it where stderr is a full pipe: a client that does not read it must not block us."""
-    _write(f"{clock.now()} {line}".encode("utf-8", "replace")[: select.PIPE_BUF - 1] + b"\n")
+    _write(f"{clock.now()} {escape_line(line)}".encode()[: select.PIPE_BUF - 1] + b"\n")
 
 
 def log_call(name: str, outcome: str, started: float) -> None:
@@ -41,9 +66,16 @@ def _never_blocks() -> bool:
 
 
 def log_surprise(where: str, error: BaseException | None = None) -> None:
-    """Write an exception, or the one being handled, with its traceback: a bug of ours."""
+    """Write where an exception, or the one being handled, came from: a bug of ours.
+
+    Its message is left out, because it may quote what a call was about.
+    """
     import traceback  # 2 ms of a start, and only a bug needs it
 
+    log(f"surprise in {where}:")
     found = error or sys.exception()
-    for line in [f"surprise in {where}:", *(traceback.format_exception(found) if found else ())]:
-        log(line.rstrip())
+    while found is not None:
+        for line in "".join(traceback.format_tb(found.__traceback__)).splitlines():
+            log(line)
+        log(f"{type(found).__module__}.{type(found).__qualname__}")
+        found = found.__cause__ or found.__context__

@@ -214,5 +214,12 @@ SETTINGS = (
         "the keys of the OAuth issuer, as JWKS or PEM",
         default_note="what the issuer's metadata names",
     ),
+    _http(
+        "oauth_any_scope",
+        "",
+        "let OAuth tokens write that have neither scope of ours, satchel:read and satchel:write",
+        kind="yes/no",
+        default=False,
+    ),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

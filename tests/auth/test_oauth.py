@@ -46,20 +46,21 @@ def refusal(oauth: OAuth, token: str) -> str:
 
 def test_the_subject_of_a_token_is_the_user(issuer: Issuer, oauth: OAuth) -> None:
     user = str(uuid5(NAMESPACE_URL, f"{issuer.url}#ada"))
-    assert oauth.identify(issuer.token(KEY, "one")) == Identity(user=user, projects=None, is_read_only=False)
-    assert oauth.identify(issuer.token(KEY, "one", sub=ADA.upper())) == Identity(user=ADA)
+    assert oauth.identify(issuer.token(KEY, "one")) == Identity(user=user, projects=None, is_read_only=True)
+    assert oauth.identify(issuer.token(KEY, "one", sub=ADA.upper(), scope="satchel:write")) == Identity(user=ADA)
     assert oauth.identify(issuer.token(KEY, "one", sub="Ada")).user != user
 
 
 @pytest.mark.parametrize(
     ("claims", "is_read_only"),
     [
-        ({}, False),
-        ({"scope": "openid profile"}, False),
+        ({}, True),
+        ({"scope": "openid profile"}, True),
         ({"scope": "openid satchel:read"}, True),
         ({"scope": "satchel:read satchel:write"}, False),
         ({"scope": "satchel:write"}, False),
-        ({"scope": "satchel:reader"}, False),
+        ({"scope": "satchel:reader"}, True),
+        ({"scope": "satchel:writer satchel:write2 Satchel:Write"}, True),
         ({"scp": ["satchel:read"]}, True),
         ({"scp": "satchel:read email"}, True),
         ({"scp": ["satchel:read", "satchel:write"]}, False),

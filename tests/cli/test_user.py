@@ -71,7 +71,7 @@ def test_without_an_embedded_store_or_its_user_a_new_one_is_made(shared: str, tm
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     for home in (first, second, third):
         home.mkdir()
-    assert satchel(second, "project", "list").returncode == 0  # a store in which nobody asked for the user
+    assert satchel(second, "database", "migrate").returncode == 0  # a store in which nobody asked for the user
     assert (second / "satchel.db").exists()
     (third / "user").write_text(f"{ADA}\n")  # who is known already stays, whatever store is there
     other = user_of(third)

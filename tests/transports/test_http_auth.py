@@ -417,6 +417,7 @@ def test_with_authentication_other_addresses_are_served(tmp_path: Path) -> None:
 
 
 def test_a_read_only_server_asks_nobody_for_a_better_token(tmp_path: Path) -> None:
+    open_database(str(tmp_path / "s.db")).close()  # a server that changes nothing makes no store
     with WebServer("-c", "todo", "-d", str(tmp_path / "s.db"), "--read-only") as server:
         answer = server.ask("POST", "/mcp", *call("add_task", id=5))
         assert (answer.status, answer.all("www-authenticate")) == (403, [])
@@ -475,7 +476,15 @@ KEY, OTHER_KEY = rsa_key(), rsa_key()
 
 def claims(**more: Any) -> dict[str, Any]:
     now = int(time.time())
-    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "iat": now, "exp": now + 600, **more}
+    said = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": "ada",
+        "iat": now,
+        "exp": now + 600,
+        "scope": "satchel:write",
+        **more,
+    }
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -611,11 +620,12 @@ def test_scopes_projects_and_subjects_of_an_issuer_count(with_oauth: WebServer) 
         return server.ask("POST", route, [JSON, bearer(signed(**more))], body)
 
     forbidden = f"{FORBIDDEN}, {where(server)}"
-    answer = ask(add, b'{"title": "x"}', scope="satchel:read")
-    assert (answer.status, answer.all("www-authenticate")) == (403, [forbidden])
-    assert answer.json == refusal(add, 403, "authorization", READ_ONLY)
+    for scope in ("satchel:read", "openid profile", "satchel:writer", "", None):
+        answer = ask(add, b'{"title": "x"}', scope=scope)
+        assert (answer.status, answer.all("www-authenticate")) == (403, [forbidden])
+        assert answer.json == refusal(add, 403, "authorization", READ_ONLY)
     assert ask("/mcp/tool/list_tasks", b"{}", scope="openid satchel:read").status == 200
-    for number, scope in enumerate((None, "satchel:write", "satchel:read satchel:write")):
+    for number, scope in enumerate(("openid satchel:write", "satchel:write", "satchel:read satchel:write")):
         assert ask(add, json.dumps({"title": str(number)}).encode(), scope=scope, sub=f"s{number}").status == 200
         [task] = ask("/mcp/tool/list_tasks", b"{}", sub=f"s{number}").json["data"]
         assert task["title"] == str(number)

@@ -74,7 +74,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     tls = None if http.tls_cert is None or http.tls_key is None else (http.tls_cert, http.tls_key)
     try:
         if tls is not None:
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls, password="")
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls, password="")  # nosec B106 - it has none
     except (OSError, ValueError) as error:
         why = f"cannot use --tls-cert and --tls-key: {error}. Both are PEM files, the key without password."
         raise CannotStart(why, 1) from error
@@ -106,7 +106,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         StoreError: the store cannot be used.
         NotFound: there is no such project.
     """
-    database = open_database(settings.database, settings.database_direct)
+    database = open_database(settings.database, settings.database_direct, must_exist=settings.is_read_only)
     database.retention = settings.retention
     try:
         projects.require(database, Scope(project=settings.project))
@@ -157,7 +157,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
     stop_watching = watch.start(libraries, listeners.publish)
-    stop_upkeep = None if settings.is_read_only else upkeep.start(database)
+    stop_upkeep = None if settings.is_read_only else upkeep.start(database, libraries.list_names)
 
     def close() -> None:
         stop_watching.set()
@@ -244,7 +244,14 @@ def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Ide
         assert http.oauth_issuer is not None
         ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]
         audiences = ours if http.oauth_audience is None else [http.oauth_audience]
-        return OAuth(http.oauth_issuer, audiences, http.oauth_algorithm, http.oauth_keys).identify
+        oauth = OAuth(
+            http.oauth_issuer,
+            audiences,
+            http.oauth_algorithm,
+            http.oauth_keys,
+            is_any_scope_enough=http.oauth_any_scope,
+        )
+        return oauth.identify
     return None
 
 

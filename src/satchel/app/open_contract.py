@@ -88,7 +88,8 @@ class OpenContract:
     def prune(self) -> None:
         """Keep history and trash within their retention from now on, in a thread of its own."""
         if self._database is not None and not self._is_read_only:
-            self._closing.callback(upkeep.start(self._database))
+            list_templates = (lambda: None) if self._libraries is None else self._libraries.list_names
+            self._closing.callback(upkeep.start(self._database, list_templates))
 
     def watch(self, announce: Callable[[ClientChange], None]) -> None:
         """Watch the store and the libraries, and announce changes, where the contract announces any."""

@@ -5,6 +5,7 @@ from contextlib import ExitStack, suppress
 
 from satchel.config import Settings
 from satchel.errors import NotFound, StoreError, StoreUnusable
+from satchel.log import escape
 from satchel.model import Scope
 from satchel.services import projects
 from satchel.storage.database import Database, open_database
@@ -25,7 +26,8 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
         CannotStart: the store cannot be used, or has no such project.
     """
     try:
-        database = open_database(settings.database, settings.database_direct)
+        # A server that changes nothing makes no store either.
+        database = open_database(settings.database, settings.database_direct, must_exist=settings.is_read_only)
         database.retention = settings.retention
     except StoreUnusable as error:
         raise CannotStart(str(error), 1) from error
@@ -48,4 +50,4 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 def print_message(text: str) -> None:
     """Write a message for the operator to stderr."""
     with suppress(OSError):  # to the file descriptor: without a stderr, print() would write to stdout
-        os.write(2, f"satchel: {text}\n".encode("utf-8", "replace"))
+        os.write(2, f"satchel: {escape(text)}\n".encode("utf-8", "replace"))

@@ -49,9 +49,19 @@ class OAuth:
     """Verifies the tokens of one trusted issuer. Thread-safe; may fetch keys."""
 
     def __init__(
-        self, issuer: str, audiences: Collection[str], algorithm: str = "RS256", keys: str | None = None
+        self,
+        issuer: str,
+        audiences: Collection[str],
+        algorithm: str = "RS256",
+        keys: str | None = None,
+        *,
+        is_any_scope_enough: bool = False,
     ) -> None:
-        """Raises AuthUnusable where these settings cannot work."""
+        """Without `is_any_scope_enough`, only tokens with our scope for writing may write.
+
+        Raises:
+            AuthUnusable: these settings cannot work.
+        """
         if not issuer or not all(audiences):
             raise AuthUnusable("OAuth needs an issuer and an audience. Check --oauth-issuer and --oauth-audience.")
         if algorithm not in ALGORITHMS:
@@ -61,6 +71,7 @@ class OAuth:
         self._audiences = frozenset(audiences)
         self._algorithm = algorithm
         self._keys = IssuerKeys(issuer, algorithm, keys)
+        self._is_any_scope_enough = is_any_scope_enough
         self._jws = jwt.PyJWS([algorithm])  # knows no other algorithm
 
     def identify(self, token: str) -> Identity:
@@ -82,9 +93,8 @@ class OAuth:
             raise Unauthorized("the token names no subject")
         user = clock.parse_id(claims.sub) or str(uuid5(NAMESPACE_URL, f"{self._issuer}#{claims.sub}"))
         scopes = _split_scopes(claims.scope) | _split_scopes(claims.scp)
-        return Identity(
-            user=user, projects=claims.satchel_projects, is_read_only=_READ in scopes and _WRITE not in scopes
-        )
+        may_write = _WRITE in scopes or (self._is_any_scope_enough and _READ not in scopes)
+        return Identity(user=user, projects=claims.satchel_projects, is_read_only=not may_write)
 
     def _verify(self, token: str) -> bytes:
         """Check that one of the issuer's keys signed a token, and return its payload."""

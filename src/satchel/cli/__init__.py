@@ -3,7 +3,10 @@
 main      the table of commands
 serve     `satchel serve`, whose options are parsed without click
 contract  `satchel contract`: the contracts and their schemas
-database  `satchel database`: migrate, inspect and copy a store
+database  `satchel database`: migrate and inspect a store
+backup    `satchel backup`: copies a store to a file
+dump      `satchel dump`: writes a store as JSON Lines
+load      `satchel load`: reads a dump into an empty store
 library   `satchel library`: libraries of prompt templates
 project   `satchel project`
 prompt    `satchel prompt`
@@ -11,14 +14,16 @@ resource  `satchel resource`
 task      `satchel task`
 log       `satchel log`: what changed, and who did it
 diff      `satchel diff`: two versions of an item
-restore   `satchel restore`: an old version, or a deleted item, becomes the newest
+restore   `satchel restore`: an old version, or a deleted item, becomes the newest, or a backup the store
 undo      `satchel undo`: takes back what a user did last
 trash     `satchel trash`: what was deleted
 purge     `satchel purge`: removes an item for good
 history   `satchel history`: what history costs
 token     `satchel token`: bearer tokens for HTTP
 user      `satchel user`: the local user
-store     what they share: opening the store, printing, exit statuses
+store     what they share: opening the store, exit statuses
+printing  prints text, tables and JSON, without characters that a terminal would act on
+progress  a progress bar on a terminal
 explain   errors of the store in words
 changes   changes as the commands on history show them
 content   a content from an argument, a file, stdin or the editor

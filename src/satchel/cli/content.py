@@ -32,14 +32,6 @@ def decode(content: bytes) -> str:
     return content.decode(errors="surrogateescape")
 
 
-def show(content: str) -> None:
-    """Print a content unchanged; on a terminal, with a newline after it."""
-    if sys.stdout.isatty():
-        click.echo(content, nl=not content.endswith("\n"))
-    else:
-        click.echo(content.encode(), nl=False)  # as bytes: from a text, click would remove colours
-
-
 def _open_editor(start: str, suffix: str) -> bytes:
     if not sys.stdin.isatty():
         raise click.UsageError(

@@ -2,7 +2,8 @@
 
 import click
 
-from satchel.cli.store import end, json_option, to_json
+from satchel.cli.printing import to_json
+from satchel.cli.store import end, json_option
 from satchel.contracts import CONTRACTS, load
 from satchel.services.suggestions import closest_name
 

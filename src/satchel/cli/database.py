@@ -1,14 +1,12 @@
-"""`satchel database`: migrate a store, grant a role its use, show its status, and copy it."""
+"""`satchel database`: migrate a store, grant a role its use, and show its status."""
 
 import os
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import click
 
 from satchel import config
-from satchel.cli.store import database_option, json_option, report_errors, to_json
+from satchel.cli.store import address_command
 from satchel.errors import StoreUnusable
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.migrations import MIGRATIONS
@@ -17,26 +15,12 @@ from satchel.storage.status import read_status
 
 @click.group()
 def cli() -> None:
-    """Bring the store up to date, look at it, and copy it."""
-
-
-def command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
-    """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
-
-    @database_option
-    @json_option
-    @wraps(run)
-    def with_store(*, as_json: bool, database: str | None, **options: object) -> None:
-        with report_errors(as_json=as_json):
-            text, value = run(config.load({"database": database}).database, **options)
-        click.echo(to_json(value) if as_json else text)
-
-    return with_store
+    """Bring the store up to date, and look at it."""
 
 
 @cli.command()
 @click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be granted access.")
-@command
+@address_command
 def migrate(where: str, role: str | None) -> tuple[str, Any]:
     """Bring the store to the newest schema, or make it; on PostgreSQL, as its owner.
 
@@ -63,7 +47,7 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
 
 
 @cli.command()
-@command
+@address_command
 def status(where: str) -> tuple[str, Any]:
     """Show where the store is, which schema it has, and how much is in it; changes nothing."""
     found = read_status(where)
@@ -80,14 +64,16 @@ def status(where: str) -> tuple[str, Any]:
     return "\n".join(lines), found
 
 
-@cli.command()
+@cli.command(hidden=True)
 @click.argument("file", type=click.Path())
-@command
+@address_command
 def backup(where: str, file: str) -> tuple[str, Any]:
-    """Copy a SQLite store, while it is in use, to a new FILE that only you may read."""
+    """Copy a SQLite store to a new FILE: the older name of `satchel backup`."""
     if is_postgres(where):
-        raise StoreUnusable("a PostgreSQL store is copied with PostgreSQL's own tools: pg_dump, run as the owner.")
+        raise StoreUnusable(
+            "a PostgreSQL store is copied with PostgreSQL's own tools: pg_dump, as the owner; or with `satchel backup`."
+        )
     from satchel.storage.backup import backup as copy
 
-    size = copy(where, file)
-    return f"Copied {where} to {file} ({size} bytes).", {"store": where, "file": file, "bytes": size}
+    made = copy(where, file)
+    return f"Copied {where} to {file} ({made.bytes} bytes).", {"store": where, "file": file, "bytes": made.bytes}

@@ -6,7 +6,8 @@ import sys
 import click
 
 from satchel.cli.changes import name_item
-from satchel.cli.store import VERSION, Session, command, to_json
+from satchel.cli.printing import say, to_json
+from satchel.cli.store import VERSION, Session, command
 from satchel.services import diffs
 
 
@@ -14,7 +15,7 @@ from satchel.services import diffs
 @click.argument("item")
 @click.argument("a", type=VERSION, required=False)
 @click.argument("b", type=VERSION, required=False)
-@command(needs_project=False, as_user=True)
+@command(needs_project=False, as_user=True, reads=True)
 def cli(session: Session, item: str, a: int | None, b: int | None) -> None:
     """Show what changed in ITEM from version A to version B.
 
@@ -27,9 +28,9 @@ def cli(session: Session, item: str, a: int | None, b: int | None) -> None:
     elif text:
         _show(text)
     elif old == new and a is None:
-        click.echo(f"There is only version {new} of {name_item(found.kind, found.key)}.", err=True)
+        say(f"There is only version {new} of {name_item(found.kind, found.key)}.", err=True)
     else:
-        click.echo(f"Versions {old} and {new} of {name_item(found.kind, found.key)} are the same.", err=True)
+        say(f"Versions {old} and {new} of {name_item(found.kind, found.key)} are the same.", err=True)
 
 
 def _show(text: str) -> None:

@@ -12,7 +12,7 @@ def cli() -> None:
 
 
 @cli.command()
-@command(in_project=False)
+@command(in_project=False, reads=True)
 def size(session: Session) -> None:
     """Show how much history and trash there is, and what it takes on disk; of all projects and users."""
     check_owner(session, "does not see the history of all users")

@@ -5,13 +5,15 @@ from typing import Any
 
 import click
 
-from satchel.cli.store import end, json_option, print_table, to_json
+from satchel.cli.printing import print_table, say, show_content, to_json
+from satchel.cli.store import end, json_option
 from satchel.config import SettingsError, load
 from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
 from satchel.library.files import printable
 from satchel.library.manifest import LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.library.validate import check_all, check_library
+from satchel.log import escape
 from satchel.services.suggestions import closest_name
 from satchel.settings import BY_NAME
 
@@ -43,7 +45,7 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
         click.echo(to_json({"libraries": value, "problems": [str(problem) for problem in found.problems]}))
         return
     for problem in found.problems:
-        click.echo(str(problem), err=True)
+        say(str(problem), err=True)
     print_table(
         ("NAME", "FOLDER", "PROMPTS", "PROBLEMS"),
         [(one.name, one.folder, str(len(one.available)), str(len(one.problems))) for one in found.libraries],
@@ -64,12 +66,12 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
         click.echo(to_json({"name": library.name, "folder": folder, "prompts": prompts, "problems": problems}))
         return
     for prompt in prompts:
-        click.echo(f"{prompt['name']}  {prompt['description'] or ''}".rstrip())
+        say(f"{prompt['name']}  {prompt['description'] or ''}".rstrip())
         for argument in prompt["arguments"]:
             needed = "" if argument["required"] else " (optional)"
-            click.echo(f"    {argument['name']}{needed}  {argument['description'] or ''}".rstrip())
+            say(f"    {argument['name']}{needed}  {argument['description'] or ''}".rstrip())
     for problem in library.problems:
-        click.echo(str(problem.below(library.folder)), err=True)
+        say(str(problem.below(library.folder)), err=True)
 
 
 @cli.command()
@@ -92,7 +94,7 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
         click.echo(to_json({**counts, "problems": _as_json(problems), "warnings": _as_json(warnings)}))
     else:
         for problem in (*problems, *warnings):
-            click.echo(str(problem))
+            say(str(problem))
         if not problems:
             parts = [_count(report.libraries, "library", "libraries"), _count(report.prompts, "prompt", "prompts")]
             parts += [_count(len(warnings), "warning", "warnings")] if warnings else []
@@ -122,7 +124,7 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     prompt = f"{library_name(name)}:review"
     value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
     hint = f"Made {folder}. Try it: satchel library render {prompt} code='print(1)'"
-    click.echo(to_json(value) if as_json else hint)
+    click.echo(to_json(value) if as_json else escape(hint))
 
 
 @cli.command()
@@ -154,7 +156,10 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
         end(f"{where}: {failure.what}", 1)
     finally:
         opened.renderer.close()
-    click.echo(to_json({"name": name, "text": text}) if as_json else text, nl=as_json or not text.endswith("\n"))
+    if as_json:
+        click.echo(to_json({"name": name, "text": text}))
+    else:
+        show_content(text if text.endswith("\n") else f"{text}\n")
 
 
 def _roots(given: tuple[str, ...]) -> tuple[str, ...]:

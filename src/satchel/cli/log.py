@@ -3,10 +3,10 @@
 import sys
 
 import click
-import msgspec
 from msgspec.structs import replace
 
 from satchel.cli import changes
+from satchel.cli.printing import to_json
 from satchel.cli.store import Session, check_owner, command
 from satchel.errors import WrongArgument
 from satchel.model import ChangeQuery
@@ -24,7 +24,7 @@ _PAGE = 500  # of the audit trail: each is a transaction of its own, so that a s
 @click.option("--limit", type=click.IntRange(1, 10**9), help=f"How many at most.  [default: {_LIMIT}; jsonl: no limit]")
 @click.option("--all", "is_everything", is_flag=True, help="All projects and users: for the owner of the store.")
 @click.option("--format", type=click.Choice(["text", "jsonl"]), help="With --all: jsonl for one object a line.")
-@command(needs_project=False, as_user=True)
+@command(needs_project=False, as_user=True, reads=True)
 def cli(
     session: Session,
     item: str | None,
@@ -115,7 +115,7 @@ def _stream(session: Session, query: ChangeQuery, limit: int | None) -> None:
         with session.read() as tx:
             page = history.list_audit_trail(tx, query, min(_PAGE, left))
         for entry in page:
-            click.echo(msgspec.json.encode(changes.describe_entry(entry)))
+            click.echo(to_json(changes.describe_entry(entry), is_one_line=True))
         if len(page) < _PAGE:
             return
         query, left = replace(query, after=page[-1].revision.number), left - len(page)

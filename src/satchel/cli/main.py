@@ -16,7 +16,7 @@ COMMANDS = {
     "task": ("satchel.cli.task", "Add, list, show, edit, finish and delete tasks."),
     "log": ("satchel.cli.log", "Show what changed, and who did it."),
     "diff": ("satchel.cli.diff", "Show what changed between two versions."),
-    "restore": ("satchel.cli.restore", "Bring back an old version, or what was deleted."),
+    "restore": ("satchel.cli.restore", "Bring back an old version, what was deleted, or a backup."),
     "undo": ("satchel.cli.undo", "Take back the last thing that you did."),
     "trash": ("satchel.cli.trash", "List and remove what was deleted."),
     "purge": ("satchel.cli.purge", "Remove items for good, with their history and their bytes."),
@@ -24,7 +24,10 @@ COMMANDS = {
     "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
     "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
-    "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
+    "backup": ("satchel.cli.backup", "Copy the store, while it is in use, to a new file."),
+    "dump": ("satchel.cli.dump", "Write everything in the store as JSON Lines."),
+    "load": ("satchel.cli.load", "Read a dump into an empty store of either kind."),
+    "database": ("satchel.cli.database", "Bring the store up to date, and look at it."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
 SERVE_HELP = "Serve prompts, resources and tasks to MCP clients, over stdio or HTTP."

@@ -25,7 +25,7 @@ def create(session: Session, name: str) -> None:
 
 
 @cli.command("list")
-@command(in_project=False)
+@command(in_project=False, reads=True)
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
     with session.read() as tx:

@@ -7,7 +7,8 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, command, fields, given, say_deleted, to_json
+from satchel.cli.printing import show_content, to_json
+from satchel.cli.store import Session, command, fields, given, say_deleted
 from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch, PromptQuery
 from satchel.services import prompts
 
@@ -39,7 +40,7 @@ def add(session: Session, title: str, content: str | None, tags: tuple[str, ...]
 @click.option("--tag", "-t", "tags", multiple=True, help="Only prompts with this tag, or one of several.")
 @limit
 @offset
-@command()
+@command(reads=True)
 def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> None:
     """List prompts, the last updated first."""
     with session.read() as tx:
@@ -51,7 +52,7 @@ def list_(session: Session, tags: tuple[str, ...], limit: int, offset: int) -> N
 @click.argument("query")
 @limit
 @offset
-@command()
+@command(reads=True)
 def search(session: Session, query: str, limit: int, offset: int) -> None:
     """List prompts with a text in title or content, in any case."""
     with session.read() as tx:
@@ -61,7 +62,7 @@ def search(session: Session, query: str, limit: int, offset: int) -> None:
 
 @cli.command()
 @click.argument("ref")
-@command()
+@command(reads=True)
 def show(session: Session, ref: str) -> None:
     """Print the content of a prompt, and nothing else; with --json everything about it."""
     with session.read() as tx:
@@ -69,7 +70,7 @@ def show(session: Session, ref: str) -> None:
     if session.as_json:
         click.echo(to_json(describe(session, prompt)))
     else:
-        contents.show(prompt.content)
+        show_content(prompt.content)
 
 
 @cli.command(epilog=contents.HELP)

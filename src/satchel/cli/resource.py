@@ -7,7 +7,8 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
-from satchel.cli.store import Session, command, fields, given, say_deleted, to_json
+from satchel.cli.printing import show_content, to_json
+from satchel.cli.store import Session, command, fields, given, say_deleted
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.services import resources, rules
 
@@ -39,7 +40,7 @@ def add(
 
 
 @cli.command("list")
-@command()
+@command(reads=True)
 def list_(session: Session) -> None:
     """List resources, the oldest first."""
     with session.read() as tx:
@@ -51,7 +52,7 @@ def list_(session: Session) -> None:
 
 @cli.command()
 @click.argument("name")
-@command()
+@command(reads=True)
 def show(session: Session, name: str) -> None:
     """Print the content of a resource, byte for byte; with --json everything about it."""
     with session.read() as tx:
@@ -59,7 +60,7 @@ def show(session: Session, name: str) -> None:
     if session.as_json:
         click.echo(to_json({**describe(session, resource), "content": resource.content}))  # bytes come out as base64
     elif isinstance(resource.content, str):
-        contents.show(resource.content)
+        show_content(resource.content)
     elif sys.stdout.isatty():
         raise click.ClickException(f"'{name}' is binary ({resource.mime_type}); send it to a file: … > FILE")
     else:

@@ -14,7 +14,9 @@ import click
 import msgspec
 
 from satchel import __version__, config
+from satchel.cli import printing
 from satchel.cli.explain import explain, restore_command
+from satchel.cli.printing import print_table, to_json
 from satchel.errors import (
     AmbiguousItem,
     Forbidden,
@@ -27,6 +29,7 @@ from satchel.errors import (
     VersionMissing,
     WrongArgument,
 )
+from satchel.log import escape
 from satchel.model import UNSET, Author, Scope, UnsetType
 from satchel.services import projects, users
 from satchel.storage.database import Database, Tx, open_database
@@ -75,7 +78,10 @@ class Session:
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
-        click.echo(to_json(value) if self.as_json else text)
+        if self.as_json:
+            click.echo(to_json(value))
+        else:
+            printing.say(text)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
         """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
@@ -85,43 +91,39 @@ class Session:
             print_table(columns, rows)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal, lines with tabs for other programs."""
-    if sys.stdout.isatty():
-        _draw(columns, rows)
-        return
-    for row in rows:
-        click.echo("\t".join(_clean(cell) for cell in row))
-
-
 def command(
-    *, in_project: bool = True, needs_project: bool = True, as_user: bool = False
+    *, in_project: bool = True, needs_project: bool = True, as_user: bool = False, reads: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the common options to a command, give it a session, and print what goes wrong.
 
-    With `needs_project=False` the command runs even where its project does not exist, and may bring it back.
+    With `needs_project=False` the command runs even where its project does not exist, and may bring it back. A command
+    that only `reads` makes no store.
     """
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
         def with_session(*, as_json: bool, **options: Any) -> None:
             flags: dict[str, str | None] = {name: options.pop(name, None) for name in ("database", "project", "user")}
-            wants = _Wants(in_project=in_project, needs_project=needs_project, as_user=as_user)
+            wants = _Wants(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=reads)
             with _session(flags, wants, as_json=as_json) as session:
                 run(session, **options)
 
-        flags = [json_option, database_option]
-        if in_project:
-            flags.append(click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]"))
-        if as_user:
-            help = "Whose tasks; else the local user's. [env: SATCHEL_USER]"
-            flags.append(click.option("--user", "-u", metavar="UUID", help=help))
-        decorated: Callable[..., None] = with_session
-        for flag in flags:
-            decorated = flag(decorated)
-        return decorated
+        return session_options(with_session, in_project=in_project, as_user=as_user)
 
     return decorate
+
+
+def session_options(run: Callable[..., None], *, in_project: bool = True, as_user: bool = True) -> Callable[..., None]:
+    """Add the options of a session to a command."""
+    flags = [json_option, database_option]
+    if in_project:
+        flags.append(click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]"))
+    if as_user:
+        help = "Whose tasks; else the local user's. [env: SATCHEL_USER]"
+        flags.append(click.option("--user", "-u", metavar="UUID", help=help))
+    for flag in flags:
+        run = flag(run)
+    return run
 
 
 @dataclass
@@ -131,13 +133,14 @@ class _Wants:
     in_project: bool
     needs_project: bool
     as_user: bool
+    reads: bool
 
 
 @contextmanager
 def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> Iterator[Session]:
     with report_errors(as_json=as_json):
         settings = config.load(flags)
-        opened = open_database(settings.database, settings.database_direct)
+        opened = open_database(settings.database, settings.database_direct, must_exist=wants.reads)
         opened.retention = settings.retention
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
@@ -163,6 +166,23 @@ def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> I
         opened.close()
 
 
+def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
+    """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
+
+    @database_option
+    @json_option
+    @wraps(run)
+    def with_address(*, as_json: bool, database: str | None, **options: object) -> None:
+        with report_errors(as_json=as_json):
+            text, value = run(config.load({"database": database}).database, **options)
+        if as_json:
+            click.echo(to_json(value))
+        else:
+            printing.say(text)
+
+    return with_address
+
+
 @contextmanager
 def report_errors(*, as_json: bool) -> Iterator[None]:
     """End the command with an error message where settings or store cannot be used."""
@@ -174,37 +194,14 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
         end(str(error), 1, code=type(error).__name__, as_json=as_json)
 
 
-def to_json(value: object) -> str:
-    """A value as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
 def end(message: str, status: int, *, code: str = "Failed", as_json: bool = False) -> NoReturn:
     """End the command with an error message and an exit status."""
     message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
-    text = f"satchel: {message}"
     if as_json:
-        text = msgspec.json.encode({"error": {"code": code, "message": message}}).decode()
-    click.echo(text, err=True)
+        click.echo(to_json({"error": {"code": code, "message": message}}, is_one_line=True), err=True)
+    else:
+        printing.say(f"satchel: {message}", err=True)
     raise SystemExit(status)
-
-
-def _clean(cell: str) -> str:
-    """A cell without characters that move the cursor or end the line."""
-    return "".join(character if character.isprintable() else " " for character in cell)
-
-
-def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console  # only where a table is drawn
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_clean(cell)) for cell in row))  # as Text: a title may look like markup
-    Console().print(table)
 
 
 def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
@@ -213,7 +210,7 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
         return
     if not sys.stdin.isatty():
         raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Say {flag} to do it.")
-    click.confirm(question, abort=True, err=True)
+    click.confirm(escape(question), abort=True, err=True)
 
 
 def say_deleted(session: Session, text: str, kind: str, keys: Sequence[str], value: object) -> None:

@@ -30,7 +30,7 @@ def add(session: Session, title: str, description: str | None) -> None:
 @cli.command("list")
 @click.option("--pending", "status", flag_value="pending", help="Only those that are not done.")
 @click.option("--done", "status", flag_value="completed", help="Only those that are done.")
-@command(in_project=False, as_user=True)
+@command(in_project=False, as_user=True, reads=True)
 def list_(session: Session, status: TaskStatus | None) -> None:
     """List tasks, the newest first."""
     with session.read() as tx:
@@ -41,7 +41,7 @@ def list_(session: Session, status: TaskStatus | None) -> None:
 
 @cli.command()
 @click.argument("ref")
-@command(in_project=False, as_user=True)
+@command(in_project=False, as_user=True, reads=True)
 def show(session: Session, ref: str) -> None:
     """Show a task."""
     with session.read() as tx:

@@ -45,7 +45,7 @@ def create(
 
 
 @cli.command("list")
-@command(in_project=False)
+@command(in_project=False, reads=True)
 def list_(session: Session) -> None:
     """List the tokens, the newest first; never their secrets."""
     with session.database.read() as tx:

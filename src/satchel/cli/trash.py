@@ -18,7 +18,7 @@ def cli() -> None:
 
 @cli.command("list")
 @click.option("--all", "is_everything", is_flag=True, help="Of all projects, and the deleted projects themselves.")
-@command(needs_project=False, as_user=True)
+@command(needs_project=False, as_user=True, reads=True)
 def list_(session: Session, is_everything: bool) -> None:
     """List what was deleted and can be brought back, the last deleted first."""
     if not is_everything:

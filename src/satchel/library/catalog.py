@@ -92,6 +92,13 @@ class Libraries:
         assert self._catalog is not None
         return self._catalog
 
+    def list_names(self) -> list[str] | None:
+        """The full names of all prompts that manifests declare; None where a folder of libraries cannot be read."""
+        catalog = self.catalog
+        if any(root not in catalog.folders for root in self.roots):
+            return None
+        return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
+
     def rescan(self) -> list[StoreChange]:
         """Scan the disk again; the differences from the last scan."""
         with self._scanning:

@@ -1,4 +1,4 @@
-"""Reads inside one folder: follows no link, and opens only regular files."""
+"""Reads inside one folder: follows no link, and opens only regular files that have no name elsewhere."""
 
 import os
 import stat
@@ -41,7 +41,7 @@ def read(folder: int, name: str, limit: int) -> bytes:
     """
     file = os.open(name, _FILE, dir_fd=folder)
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        if not _is_plain(os.fstat(file)):
             raise FileNotFoundError(name)
         content = b""
         while chunk := os.read(file, limit + 1 - len(content)):
@@ -79,26 +79,38 @@ def printable(text: str) -> str:
 
 
 def files_in(folder: int) -> frozenset[str]:
-    """The names of the regular files in an open folder."""
+    """The names of the regular files in an open folder that have no other name."""
     with os.scandir(folder) as entries:
-        return frozenset(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+        return frozenset(entry.name for entry in entries if _is_plain(entry.stat(follow_symlinks=False)))
+
+
+def _is_plain(found: os.stat_result) -> bool:
+    """Whether this is a regular file with one name.
+
+    A hard link may be another name of a file elsewhere, which the owner of the folder could not read themselves.
+    """
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 def find_obstacle(folder: int, name: str) -> str | None:
     """Why a name in an open folder is not that of a regular file; None where nothing has that name."""
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
         return None
-    return "is a symbolic link, and links are not followed" if stat.S_ISLNK(mode) else "is not a regular file"
+    if stat.S_ISLNK(found.st_mode):
+        return "is a symbolic link, and links are not followed"
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        return "has another name (a hard link), and such files are not read: copy it"
+    return "is not a regular file"
 
 
 def signature(folder: int, name: str) -> tuple[int, ...] | None:
-    """Numbers that change when a file changes; None where there is no such regular file."""
+    """Numbers that change when a file changes; None where there is no such regular file with one name."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not _is_plain(found):
         return None
     return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -255,7 +255,7 @@ def _start() -> _Worker:
     import subprocess  # 3 ms of a start, and only a render needs it
 
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603  # nosec B603
     assert process.stdin is not None and process.stdout is not None
     os.set_blocking(process.stdin.fileno(), False)
     return _Worker(process=process)

@@ -15,11 +15,6 @@ def key_within(project: str, prompt: str) -> str:
     return f"{project}/{prompt}"
 
 
-def forget(tx: Tx, prompt_key: str) -> None:
-    """Remove the values that any user gave to the arguments of a prompt."""
-    rows.delete(tx, prompt_key)
-
-
 def has_new(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) -> bool:
     """Whether any of the values was not remembered within the last day."""
     kept = _storable(values)

@@ -1,10 +1,10 @@
 """Keeps history and trash within the retention, in steps that hold the write lock for a few milliseconds each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from satchel import clock
 from satchel.model import Scope
-from satchel.services import argument_history, references, restoring
+from satchel.services import references, restoring
 from satchel.storage import pruning as rows
 from satchel.storage.database import Cutoffs, Database, Tx
 
@@ -30,6 +30,19 @@ def prune(database: Database, *, pause: Callable[[], object] = lambda: None, emp
     return removed
 
 
+def forget_values(database: Database, libraries: Sequence[str] | None) -> int:
+    """Remove the values of arguments of prompts that are not there any more; returns how many went.
+
+    Those of a prompt in a library stay for as long as the trash does: a library that is not among `libraries` now may
+    come back, or another server may have it. None: it is not known which there are.
+
+    Raises:
+        StoreFailed: the database failed.
+    """
+    before = clock.days_before(clock.now(), database.retention.trash_days)
+    return database.forget_values(libraries, before)
+
+
 def purge(tx: Tx, scope: Scope, reference: str) -> references.FoundItem:
     """Remove an item with its history for good, and the deleted ones of the same name; returns what it was.
 
@@ -41,6 +54,4 @@ def purge(tx: Tx, scope: Scope, reference: str) -> references.FoundItem:
         restoring.delete(tx, scope, item.live)
     for number in item.numbers:
         rows.remove(tx, item.kind, number)
-    if item.kind == "prompt":
-        argument_history.forget(tx, argument_history.key_within(scope.project, item.key))
     return item

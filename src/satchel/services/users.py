@@ -28,12 +28,17 @@ def local(database: Database, home: str) -> str:
     """
     if database.is_shared:
         return _read_or_create(home)
-    with database.read() as tx:
-        found = settings.get(tx, _NAME)
+    found = find_kept(database)
     if found is not None:
         return found
     with database.write() as tx:
         return settings.keep(tx, _NAME, clock.new_id())
+
+
+def find_kept(database: Database) -> str | None:
+    """The local user that an embedded store keeps, where it was created already."""
+    with database.read() as tx:
+        return settings.get(tx, _NAME)
 
 
 def _read_or_create(home: str) -> str:
@@ -58,8 +63,7 @@ def _find_embedded(home: str, path: str) -> str | None:
     try:
         embedded = open_database(store)
         try:
-            with embedded.read() as tx:
-                return settings.get(tx, _NAME)
+            return find_kept(embedded)
         finally:
             embedded.close()
     except StoreError as error:

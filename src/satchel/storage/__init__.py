@@ -4,7 +4,13 @@ database            opening a store, transactions, and what the engines do diffe
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
 sqlite_watch        announces changes in a SQLite file
-backup              copies a SQLite file while it is in use
+backup              copies a SQLite file while it is in use, and seals the copy
+replacing           puts a backup or a dump into the place of a SQLite file
+tables              the tables that both engines have
+dump                writes a store as JSON Lines
+loading             reads a dump into an empty store
+dump_postgres       dumps and loads on a PostgreSQL server
+private_files       new files that only their owner may read; who owns a store, and who else may use it
 postgres            the shared engine
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps

@@ -1,6 +1,6 @@
 """Queries about the values that a user gave to the arguments of prompts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from satchel.model import Timestamp
 from satchel.storage.database import Tx
@@ -40,6 +40,28 @@ def put(tx: Tx, owner: str, prompt: str, values: Mapping[str, str]) -> None:
         tx.run(forget, owner=owner, prompt=prompt, argument=argument, kept=_KEPT)
 
 
-def delete(tx: Tx, prompt: str) -> None:
-    """Delete the values of a prompt, of all users."""
-    tx.run("delete from argument_values where prompt = :prompt", prompt=prompt)
+def find_orphans(tx: Tx, libraries: Sequence[str] | None, before: Timestamp) -> list[str]:
+    """The keys of prompts that are not there but have values, of any user.
+
+    A prompt in a library is not there where it is not among `libraries` and was not used since a time; None: it is not
+    known which there are. PostgreSQL has the same as the function `satchel_forget_values`.
+    """
+    sql = """
+        select v.prompt, max(v.used_at) from argument_values v
+        where not exists (
+            select 1 from projects o join prompts p on p.project = o.number
+            where o.name = substr(v.prompt, 1, instr(v.prompt, '/') - 1)
+                and p.name = substr(v.prompt, instr(v.prompt, '/') + 1) and o.deleted_at is null
+        ) group by v.prompt
+    """
+    known = {*(libraries or ())}
+    return [
+        prompt
+        for prompt, used_at in tx.all(sql)
+        if ":" not in prompt.partition("/")[0] or (libraries is not None and prompt not in known and used_at < before)
+    ]
+
+
+def delete(tx: Tx, prompt: str) -> int:
+    """Delete the values of a prompt, of all users; returns how many there were."""
+    return len(tx.all("delete from argument_values where prompt = :prompt returning 1", prompt=prompt))

@@ -219,6 +219,10 @@ class Database:
         """One step of `pruning.prune`, in a transaction of its own."""
         raise NotImplementedError
 
+    def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
+        """Delete the values of `argument_history.find_orphans`, in transactions of its own; returns how many went."""
+        raise NotImplementedError
+
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
         """The bytes on disk of some tables with their indexes; and of the file, where the store is one."""
         raise NotImplementedError
@@ -248,19 +252,25 @@ def patch_values(patch: Struct) -> dict[str, Any]:
     return given | {name: None if value is UNSET else value for name, value in fields.items()}
 
 
-def open_database(where: str, direct: str | None = None) -> Database:
+def open_database(where: str, direct: str | None = None, *, must_exist: bool = False) -> Database:
     """Open the store at a file path or a `postgresql://` address, bringing its schema up to date.
 
-    Where a pooler stands before PostgreSQL and shares sessions, `direct` is the address of the server itself.
+    A store that is not there is made, unless it must exist. Where a pooler stands before PostgreSQL and shares
+    sessions, `direct` is the address of the server itself.
 
     Raises:
         StoreUnusable: it cannot be opened; the message says why and what to do.
     """
     if is_postgres(where):
-        from satchel.storage.postgres import PostgresDatabase
+        from satchel.storage.postgres import PostgresDatabase, check_existence
 
+        if must_exist:
+            check_existence(where, direct)
         return PostgresDatabase(where, direct)
-    from satchel.storage.sqlite import SqliteDatabase
+    from satchel.storage.sqlite import SqliteDatabase, check_file
+
+    if must_exist:
+        check_file(where)
 
     return SqliteDatabase(where)
 

@@ -255,6 +255,12 @@ class PostgresDatabase(Database):
             row = tx.one(sql, **values, after=after, most=MOST)
         return (row[0], row[1]) if row else None
 
+    def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
+        with self.write() as tx:
+            sql = "select satchel_forget_values(:libraries::text[], :before)"
+            [[gone]] = tx.execute(sql, {"libraries": None if libraries is None else list(libraries), "before": before})
+        return int(gone)
+
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
         with self.read() as tx:
             sql = "select sum(pg_total_relation_size(name::regclass))::bigint from unnest(:names::text[]) as name"
@@ -314,6 +320,21 @@ def _commit(connection: psycopg.Connection[Any]) -> None:
             ) from error
 
 
+def check_existence(address: str, direct: str | None = None) -> None:
+    """Check that there is a store at an address.
+
+    Raises:
+        StoreUnusable: there is none, or the server is out of reach.
+    """
+    with operators_connection(Address(address, direct)) as (connection, name):
+        if not postgres_schema.version(connection):
+            raise StoreUnusable(
+                f"the database {name} has no store that this role can see. Check --database or SATCHEL_DATABASE. A new "
+                "one is made by the first command that adds something, by `satchel serve`, or by `satchel database "
+                "migrate`."
+            )
+
+
 def _check_encoding(connection: psycopg.Connection[Any], name: str) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
@@ -346,16 +367,22 @@ def _translate_errors(connection: psycopg.Connection[Any] | None = None) -> Iter
     except psycopg.errors.ForeignKeyViolation as error:
         raise Violation("foreign key") from error
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreFailed(f"{error}. Run `satchel database migrate --role NAME` as the owner") from error
+        raise StoreFailed(f"{_describe(error)}. Run `satchel database migrate --role NAME` as the owner") from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
-        raise StoreConflict(str(error)) from error
+        raise StoreConflict(_describe(error)) from error
     except psycopg.Error as error:
         if connection is not None and _is_lost(connection, error):
             connection.close()
-            raise StoreConflict(f"the connection to the database was lost; nothing was done ({error})") from error
+            lost = f"the connection to the database was lost; nothing was done ({_describe(error)})"
+            raise StoreConflict(lost) from error
         if isinstance(error, psycopg.ProgrammingError):  # a table or a column is missing
-            raise StoreFailed(f"{error}. {ALTERED}") from error
-        raise StoreFailed(str(error)) from error
+            raise StoreFailed(f"{_describe(error)}. {ALTERED}") from error
+        raise StoreFailed(_describe(error)) from error
+
+
+def _describe(error: psycopg.Error) -> str:
+    """What PostgreSQL says, without the details: they quote the statement, and rows with what is in them."""
+    return error.diag.message_primary or str(error)
 
 
 def _is_lost(connection: psycopg.Connection[Any], error: psycopg.Error) -> bool:

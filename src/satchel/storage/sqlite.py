@@ -18,6 +18,7 @@ from satchel.storage import changes, search_sqlite
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.migrations.migration import fill_all
+from satchel.storage.private_files import check_owner, mend_modes
 from satchel.storage.write_lock import WriteLock
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
@@ -157,6 +158,7 @@ class SqliteDatabase(Database):
         self._watchers: list[changes.Watcher] = []
         try:
             _make_private_file(self._path)
+            check_owner(self._path)
             _check_header(self._path)
             self._file = _identity(self._path)
             self._next_check = 0.0
@@ -164,6 +166,8 @@ class SqliteDatabase(Database):
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
+            mend_modes(self._path)  # only now: a file that is not ours stays as it is
+            self._check_file()  # a restore may have replaced it since the first look
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
         except OSError as error:
@@ -243,6 +247,17 @@ class SqliteDatabase(Database):
 
         with self.write() as tx:
             return pruning.prune(tx, cutoffs, after)
+
+    def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
+        from satchel.storage import argument_history  # a cold start removes nothing
+
+        with self.read() as tx:
+            orphans = argument_history.find_orphans(tx, libraries, before)
+        gone = 0
+        for prompt in orphans:
+            with self.write() as tx:
+                gone += argument_history.delete(tx, prompt)
+        return gone
 
     def measure_tables(self, tables: Sequence[str]) -> tuple[int, int | None]:
         with self.read() as tx:
@@ -348,6 +363,20 @@ def _translate_errors() -> Iterator[None]:
         raise StoreFailed(f"{error}. {ALTERED}") from error
     except apsw.Error as error:
         raise StoreFailed(str(error)) from error
+
+
+def check_file(path: str) -> None:
+    """Check that there is a store, of whatever kind.
+
+    Raises:
+        StoreUnusable: there is not.
+    """
+    if not os.path.exists(path):
+        raise StoreUnusable(
+            f"there is no store {os.path.realpath(path)}. Name the right one with --database or SATCHEL_DATABASE. A "
+            "new one is made by the first command that adds something, by `satchel serve` and by `satchel database "
+            "migrate`."
+        )
 
 
 def _make_private_file(path: str) -> None:

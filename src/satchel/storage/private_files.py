@@ -1,0 +1,120 @@
+"""Files that only their owner may read: new ones appear whole or not at all, and loose ones are mended or refused."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+from satchel import clock
+from satchel.errors import StoreFailed, StoreUnusable
+from satchel.log import log
+
+_BESIDE = ("-wal", "-shm", "-gate")  # what SQLite and our write lock keep beside a store
+
+
+@contextmanager
+def make_part(file: str) -> Iterator[str]:
+    """The path of an empty file with mode 0600 beside a file that is not there; when the block ends, it takes its name.
+
+    Raises:
+        StoreUnusable: the file is there already, or another process made it meanwhile.
+        StoreFailed: it cannot be written.
+    """
+    taken = f"{file} is already there, and is never replaced. Name another file."
+    if os.path.lexists(file):
+        raise StoreUnusable(taken)
+    part = f"{file}.{clock.new_id()}.part"
+    try:
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        yield part
+        sync(part)
+        os.link(part, file)  # fails where another process was first, and never shows half a file
+        sync(os.path.dirname(file) or ".")
+    except FileExistsError:
+        raise StoreUnusable(taken) from None
+    except OSError as error:
+        raise StoreFailed(f"cannot write {file}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
+
+
+@contextmanager
+def open_new(file: str) -> Iterator[BinaryIO]:
+    """Write a new file with mode 0600. Raises as `make_part`."""
+    with make_part(file) as part, open(part, "wb") as opened:
+        yield opened
+
+
+def sync(path: str) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def check_owner(path: str) -> None:
+    """Check that a store and what is beside it are of the user that runs this, and that no other can replace it.
+
+    Raises:
+        StoreUnusable: the store or its folder is of another user.
+    """
+    us = os.geteuid()
+    for file, found in _look(path):
+        if found.st_uid != us:
+            raise StoreUnusable(
+                f"{file} is of another user (uid {found.st_uid}; this is uid {us}), who could change it, or be locked "
+                "out of it. Run satchel as that user, make the file yours with chown, or name another store with "
+                "--database or SATCHEL_DATABASE."
+            )
+    folder = os.path.dirname(path)
+    owner = os.stat(folder).st_uid
+    # Root's folder is fine. So is that of another user for root: it is one of the host, in a container.
+    if owner not in (us, 0) and us != 0:
+        raise StoreUnusable(
+            f"the folder {folder} is of another user (uid {owner}), who could replace the store. Name a store in a "
+            "folder of yours with --database or SATCHEL_DATABASE."
+        )
+
+
+def mend_modes(path: str) -> None:
+    """Take from others what they could do with a store: with its files anything, with its folder to write. It is told.
+
+    Raises:
+        StoreUnusable: a mode cannot be changed.
+    """
+    for file, found in _look(path):
+        if found.st_mode & 0o077 and stat.S_ISREG(found.st_mode):
+            _mend(file, stat.S_IMODE(found.st_mode), 0o600)
+    folder = os.path.dirname(path)
+    found = os.stat(folder)
+    mode = stat.S_IMODE(found.st_mode)
+    if not mode & 0o022 or mode & stat.S_ISVTX:  # in a sticky folder others cannot replace what is not theirs
+        return
+    if found.st_uid == os.geteuid():
+        _mend(folder, mode, mode & ~0o022)
+    elif mode & 0o002:
+        log(f"everyone may replace files in the folder of the store, {folder}: use one that only you can write to")
+
+
+def _look(path: str) -> list[tuple[str, os.stat_result]]:
+    """The files of a store that are there."""
+    found = []
+    for file in (path, *(f"{path}{end}" for end in _BESIDE)):
+        with suppress(FileNotFoundError):
+            found.append((file, os.lstat(file)))
+    return found
+
+
+def _mend(path: str, mode: int, private: int) -> None:
+    try:
+        os.chmod(path, private)
+    except OSError as error:
+        raise StoreUnusable(
+            f"others may use {path} (mode {mode:04o}), and its mode cannot be changed: {error.strerror}. "
+            f"Change it with: chmod {private:04o}, or name another store."
+        ) from error
+    log(f"others could use {path} (mode {mode:04o}); its mode is {private:04o} now")

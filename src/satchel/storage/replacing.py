@@ -1,0 +1,194 @@
+"""Puts a backup or a dump into the place of a SQLite store. What was there is kept under another name."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import BinaryIO
+
+import apsw
+from msgspec import Struct
+
+from satchel import clock
+from satchel.errors import StoreFailed, StoreUnusable
+from satchel.storage import backup
+from satchel.storage.backup import Damaged
+from satchel.storage.database import open_database
+from satchel.storage.dump import Progress
+from satchel.storage.loading import Dump, load
+from satchel.storage.private_files import check_owner, sync
+from satchel.storage.sqlite import APPLICATION_ID
+from satchel.storage.write_lock import WriteLock
+
+_STEPS = 1_000_000  # of SQLite's virtual machine, between two reports of progress
+_TRIES = 5  # to find the log of the store empty while others read and write
+
+
+class Replaced(Struct, frozen=True, kw_only=True):
+    """A store that took the place of another."""
+
+    schema: int  # of the file that it was made from
+    rows: int
+    kept: str | None  # where the store is that was there before; None: there was none
+
+
+def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progress = lambda _d, _a: None) -> Replaced:
+    """Make a checked copy of a backup the store, at once and whole. Processes that have the old one open notice it.
+
+    Raises:
+        StoreUnusable: the file is no sound backup, or the store cannot be replaced. Nothing is changed then.
+        StoreFailed: the disk or a lock failed. Nothing is changed then.
+    """
+    path = os.path.realpath(store)
+    with _stage(path) as staged:
+        try:
+            schema, rows = _copy_checked(file, staged, needs_seal=needs_seal, progress=progress)
+        except Damaged as damage:
+            raise StoreUnusable(f"cannot restore {file}: {damage}. Nothing was changed.") from damage
+        open_database(staged).close()  # proves that it can be, and brings an old one up to date
+        return Replaced(schema=schema, rows=rows, kept=_put_in_place(staged, path))
+
+
+def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
+    """Make a store of a dump, and put it into the place of another. Raises as `restore`."""
+    path = os.path.realpath(store)
+    dump = Dump(file, progress)
+    with _stage(path) as staged:
+        rows = sum(load(staged, dump).values())
+        return Replaced(schema=dump.schema, rows=rows, kept=_put_in_place(staged, path))
+
+
+@contextmanager
+def _stage(path: str) -> Iterator[str]:
+    """The path of a new store beside another; what is left of it is removed when the block ends."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreUnusable(f"{path} is no file. Name one with --database or SATCHEL_DATABASE.")
+    staged = f"{path}.{clock.new_id()}.part"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        check_owner(path)
+        yield staged
+    except OSError as error:
+        raise StoreFailed(f"cannot write {staged}: {error.strerror}. Nothing was changed") from error
+    except apsw.Error as error:
+        raise StoreFailed(f"cannot replace {path}: {error}. Nothing was changed") from error
+    finally:
+        for end in ("", "-wal", "-shm", "-gate", "-journal"):
+            with suppress(OSError):
+                os.unlink(staged + end)
+
+
+def _copy_checked(file: str, staged: str, *, needs_seal: bool, progress: Progress) -> tuple[int, int]:
+    """Write what is in a backup to a new file, and check that; its schema, and how many rows it has."""
+
+    def tick() -> bool:
+        progress(0, 0)  # SQLite does not say how far it is
+        return False  # go on
+
+    os.close(os.open(staged, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
+        with closing(apsw.Connection(file, flags=apsw.SQLITE_OPEN_READONLY)) as source:
+            source.set_busy_timeout(5000)
+            source.set_progress_handler(tick, _STEPS)
+            backup.check_soundness(source)
+            # Row by row into a new file: nothing of the old one that is not data comes along.
+            source.execute("vacuum into ?", (staged,))
+        with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
+            copy.set_progress_handler(tick, _STEPS)
+            schema = backup.check_soundness(copy)
+            _check_seal(copy, needs_seal=needs_seal)
+            backup.remove_seal(copy)
+            return schema, sum(backup.count_rows(copy).values())
+    except apsw.Error as error:
+        raise Damaged(f"it is damaged or no database ({error})") from error
+
+
+def _check_seal(copy: apsw.Connection, *, needs_seal: bool) -> None:
+    seal = backup.read_seal(copy)
+    if not needs_seal:
+        return
+    if seal is None:
+        raise Damaged(
+            "it has no seal, so that damage inside of texts would not be noticed: `satchel backup` did not make it, or "
+            "it is damaged. Say --without-seal to restore it all the same"
+        )
+    if seal != backup.compute_seal(copy):
+        raise Damaged(
+            "it is not what was backed up: it is damaged, or was changed as a store. Say --without-seal to restore it "
+            "all the same"
+        )
+
+
+def _put_in_place(staged: str, path: str) -> str | None:
+    """Give a new store the name of another, which gets a name of its own. Both are complete at every moment."""
+    with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
+        new.execute("pragma journal_mode = delete")  # one file, without a log
+    sync(staged)
+    with WriteLock(f"{path}-gate").hold():  # so that no process of ours writes meanwhile, or makes a store here
+        kept = _free_name(path)
+        if not os.path.exists(path) or not os.path.getsize(path):
+            _swap(staged, path, kept, is_log_empty=False)
+            return None
+        with _emptied_log(path) as is_log_empty:
+            os.link(path, kept)
+            _swap(staged, path, kept, is_log_empty=is_log_empty)
+        return kept
+
+
+def _swap(staged: str, path: str, kept: str, *, is_log_empty: bool) -> None:
+    # Processes that have the old store open keep its log and index of the log. The new store must not find them: SQLite
+    # would take what is in the log for changes of the new one.
+    if is_log_empty:
+        _remove(f"{path}-wal")
+    elif os.path.exists(f"{path}-wal"):
+        os.rename(f"{path}-wal", f"{kept}-wal")
+    _remove(f"{path}-shm")
+    os.replace(staged, path)
+    sync(os.path.dirname(path))
+
+
+@contextmanager
+def _emptied_log(path: str) -> Iterator[bool]:
+    """Move the log of a store into its file, and keep out all writers; False where the store is damaged.
+
+    Raises:
+        StoreUnusable: it is the database of another program, or another process reads it all the time.
+    """
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.Error:
+        yield False
+        return
+    try:
+        connection.set_busy_timeout(5000)
+        yield _empty_log(connection, path)
+    finally:
+        with suppress(apsw.Error):
+            connection.close()
+
+
+def _empty_log(connection: apsw.Connection, path: str) -> bool:
+    try:
+        if connection.pragma("application_id") != APPLICATION_ID:
+            raise StoreUnusable(f"{path} is a database of another program. It was left as it is.")
+        for _ in range(_TRIES):
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+            connection.execute("begin immediate")
+            if not os.path.exists(f"{path}-wal") or not os.path.getsize(f"{path}-wal"):
+                return True
+            connection.execute("rollback")
+    except apsw.BusyError as error:
+        raise StoreFailed(f"another program writes to {path} ({error}). Stop it, and try again") from error
+    except apsw.Error:
+        return False  # which is why a backup is restored
+    raise StoreUnusable(f"another process reads {path} all the time. Stop it, and try again. Nothing was changed.")
+
+
+def _free_name(path: str) -> str:
+    moment = clock.now()[:19].replace("-", "").replace(":", "")
+    names = (f"{path}.before-{moment}Z", *(f"{path}.before-{moment}Z-{count}" for count in range(2, 1000)))
+    return next(name for name in names if not os.path.lexists(name))
+
+
+def _remove(file: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(file)

@@ -1,0 +1,90 @@
+"""A hard link in a library is another name of a file elsewhere: it is not read, and it is reported."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from satchel.library.catalog import ContentMissing, Libraries
+from satchel.library.files import open_folder, read
+from satchel.library.validate import check_library
+
+SECRET = "a secret from outside"
+LINKED = "has another name (a hard link), and such files are not read: copy it"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A library with one good prompt, beside a file that is not its own."""
+    folder = tmp_path / "roots" / "lib"
+    (folder / "prompts").mkdir(parents=True)
+    (folder / "twig.toml").write_text("[prompts.good]\n[prompts.stolen]\n")
+    (folder / "prompts" / "good.md").write_text("good")
+    (tmp_path / "outside").write_text(SECRET)
+    return folder
+
+
+def opened(library: Path) -> Libraries:
+    return Libraries([str(library.parent)], is_quiet=True)
+
+
+def test_a_linked_content_is_not_read_and_is_reported(library: Path, tmp_path: Path) -> None:
+    os.link(tmp_path / "outside", library / "prompts" / "stolen.md")
+    libraries = opened(library)
+    assert [name for name, _ in libraries.catalog.view] == ["lib:good"]
+    assert any(LINKED in str(problem) for problem in libraries.catalog.libraries[0].problems)
+    found = libraries.find("lib:stolen")
+    assert found is not None
+    with pytest.raises(ContentMissing):
+        libraries.template(*found)
+    assert any(LINKED in problem.what and not problem.is_warning for problem in check_library(str(library)).problems)
+    libraries.renderer.close()
+
+
+def test_a_linked_manifest_is_not_read_and_is_reported(library: Path, tmp_path: Path) -> None:
+    os.link(library / "twig.toml", tmp_path / "elsewhere.toml")
+    libraries = opened(library)
+    assert libraries.catalog.view == []
+    assert any(LINKED in str(problem) for problem in libraries.catalog.problems)
+    (tmp_path / "elsewhere.toml").unlink()  # with one name again, it is read again
+    libraries.rescan()
+    assert [name for name, _ in libraries.catalog.view] == ["lib:good"]
+    libraries.renderer.close()
+
+
+def test_a_link_that_appears_after_the_scan_is_not_read_either(library: Path, tmp_path: Path) -> None:
+    libraries = opened(library)
+    found = libraries.find("lib:good")
+    assert found is not None and libraries.template(*found) == "good"
+    (library / "prompts" / "good.md").unlink()
+    os.link(tmp_path / "outside", library / "prompts" / "good.md")
+    with pytest.raises(ContentMissing):
+        libraries.template(*found)
+    with open_folder(str(library), "prompts") as folder, pytest.raises(FileNotFoundError):
+        read(folder, "good.md", 1000)
+    libraries.renderer.close()
+
+
+def test_what_editors_and_git_write_has_one_name(library: Path) -> None:
+    good = library / "prompts" / "good.md"
+    good.write_text("in place")
+    new = library / "prompts" / ".good.md.new"
+    new.write_text("renamed over")
+    new.rename(good)
+    backup = library / "prompts" / "good.md~"
+    good.rename(backup)  # as vim does with backupcopy=no
+    good.write_text("with a backup")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(library)]
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["commit", "-qm", "x"],
+        ["clone", "-q", ".", str(library.parent / "clone")],
+    ):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    libraries = opened(library)
+    assert [name for name, _ in libraries.catalog.view] == ["clone:good", "lib:good"]
+    found = libraries.find("clone:good")
+    assert found is not None and libraries.template(*found) == "with a backup"
+    libraries.renderer.close()

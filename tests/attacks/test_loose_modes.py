@@ -1,0 +1,112 @@
+"""A store of another user is not adopted, and one that others could use is mended, and told."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from satchel.errors import StoreUnusable
+from satchel.storage import private_files
+from satchel.storage.database import open_database
+from tests.support.command import run
+
+NOBODY = 65534
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store in a folder of its own."""
+    open_database(str(tmp_path / "data" / "s.db")).close()
+    return tmp_path / "data" / "s.db"
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file be of another user than the one that runs this: root gives it away, others pretend to be another."""
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+
+
+@pytest.mark.parametrize("loose", [0o644, 0o660, 0o666, 0o777])
+def test_what_others_could_do_with_our_files_is_taken_from_them(store: Path, loose: int) -> None:
+    inside = open_database(str(store))  # so that the files beside it are there
+    files = [store, *(store.with_name(f"s.db{end}") for end in ("-wal", "-shm", "-gate"))]
+    with inside.write() as tx:
+        tx.run("update projects set name = name")
+    for file in files:
+        file.chmod(loose)
+    done = run("project", "list", environment={"SATCHEL_DATABASE": str(store)})
+    inside.close()
+    assert done.returncode == 0
+    told = done.stderr.decode()
+    for file in files[:1]:
+        assert f"others could use {file} (mode {loose:04o}); its mode is 0600 now" in told
+    assert [mode(file) for file in files if file.exists()] == [0o600] * len([file for file in files if file.exists()])
+    assert run("project", "list", environment={"SATCHEL_DATABASE": str(store)}).stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("loose", "mended"), [(0o777, 0o755), (0o770, 0o750), (0o722, 0o700), (0o1777, 0o1777), (0o755, 0o755)]
+)
+def test_a_folder_in_which_others_could_replace_the_store_is_mended(store: Path, loose: int, mended: int) -> None:
+    store.parent.chmod(loose)
+    done = run("project", "list", environment={"SATCHEL_DATABASE": str(store)})
+    assert done.returncode == 0 and mode(store.parent) == mended
+    assert (f"others could use {store.parent}" in done.stderr.decode()) is (loose != mended)
+
+
+def test_a_new_store_is_private_whatever_the_umask_is(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        open_database(str(tmp_path / "data" / "s.db")).close()
+    finally:
+        os.umask(old)
+    assert (mode(tmp_path / "data"), mode(tmp_path / "data" / "s.db")) == (0o700, 0o600)
+
+
+def test_what_is_no_store_keeps_its_mode(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("not a database, " * 100)
+    file.chmod(0o644)
+    assert run("project", "list", environment={"SATCHEL_DATABASE": str(file)}).returncode == 1
+    assert mode(file) == 0o644
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-gate"])
+def test_a_file_of_another_user_is_refused(store: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = Path(f"{store}{end}")
+    if not beside.exists():
+        beside.touch(0o600)
+    give_away(beside, monkeypatch)
+    with pytest.raises(StoreUnusable, match=r"is of another user \(uid \d+; .*chown"):
+        open_database(str(store))
+
+
+def test_a_store_of_another_user_is_adopted_by_no_command(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = store.read_bytes()
+    give_away(store, monkeypatch)
+    owner = store.stat().st_uid
+    for command in (["project", "list"], ["prompt", "add", "T", "text"], ["restore", "./none"]):
+        done = run(*command, environment={"SATCHEL_DATABASE": str(store)})
+        assert done.returncode == 1 and done.stdout == b""
+    assert store.read_bytes() == before and store.stat().st_uid == owner
+
+
+def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir(0o700)
+    give_away(tmp_path / "data", monkeypatch)
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    with pytest.raises(StoreUnusable, match=r"the folder .*data is of another user"):
+        private_files.check_owner(str(tmp_path / "data" / "s.db"))
+
+
+def test_a_data_folder_may_be_a_symbolic_link(tmp_path: Path, store: Path) -> None:
+    (tmp_path / "link").symlink_to(store.parent)
+    done = run("project", "list", environment={"SATCHEL_DATABASE": str(tmp_path / "link" / "s.db")})
+    assert (done.returncode, done.stderr) == (0, b"")
