@@ -147,6 +147,7 @@ class SqliteDatabase(Database):
         # The name of the lock file stays: processes of older versions must wait for the same one.
         self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
+        self._is_writer_lost = False  # its transaction could not be ended
         self._watchers: list[changes.Watcher] = []
         try:
             _make_private_file(self._path)
@@ -182,9 +183,8 @@ class SqliteDatabase(Database):
         try:
             yield self._open_tx(connection, scope)
         finally:
-            with suppress(apsw.Error):
-                connection.execute("rollback")
-            self._idle_readers.append(connection)
+            if _roll_back(connection):
+                self._idle_readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
         """A connection with a read transaction."""
@@ -204,6 +204,9 @@ class SqliteDatabase(Database):
         with self._write_lock.hold():
             self._check_file()
             with _translate_errors():
+                if self._is_writer_lost:
+                    self._writer = self._connect()
+                    self._is_writer_lost = False
                 # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
                 # writes while another one writes.
                 self._writer.execute("begin immediate")
@@ -215,9 +218,7 @@ class SqliteDatabase(Database):
                 with _translate_errors():
                     self._writer.execute("commit")
             finally:
-                if self._writer.in_transaction:
-                    with suppress(apsw.Error):
-                        self._writer.execute("rollback")
+                self._is_writer_lost = not _roll_back(self._writer)
 
     def _open_tx(self, connection: apsw.Connection, scope: Scope | None) -> SqliteTx:
         tx = SqliteTx(connection)
@@ -314,6 +315,18 @@ class SqliteDatabase(Database):
 
     def _pragma(self, name: str) -> Any:
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
+
+
+def _roll_back(connection: apsw.Connection) -> bool:
+    """End a transaction that is not committed; where that fails the connection is closed, which ends it too."""
+    try:
+        if connection.in_transaction:
+            connection.execute("rollback")
+    except apsw.Error:
+        with suppress(apsw.Error):
+            connection.close(True)
+        return False
+    return True
 
 
 def _to_glob(text: str) -> str:
