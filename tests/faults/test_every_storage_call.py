@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from satchel.contracts import load
-from satchel.contracts.contract import Reply
-from satchel.errors import StoreFailed
 from tests.faults.injection import (
     FILE_FAULTS,
     POSTGRES_FAULTS,
@@ -25,10 +22,11 @@ from tests.faults.injection import (
     inject_sqlite,
     lose_answer_of_commit,
 )
+from tests.faults.judging import comparable, failure_of, forbid_surprises
 from tests.faults.rewinding import Filled, FilledPostgres, FilledSqlite
 from tests.search import test_in_step
 from tests.support.dumps import without_generated
-from tests.support.every_call import CALLS, NAMES, PLACE, WRITING, arguments_of
+from tests.support.every_call import CALLS, PLACE, WRITING, arguments_of
 from tests.support.postgres import ReusedDatabase
 from tests.support.runners import STORED, body_of, has_failed
 from tests.support.soak import amount
@@ -41,14 +39,7 @@ Reached = tuple[dict[str, Any], dict[str, Any], str]  # the rows before a call, 
 
 @pytest.fixture(autouse=True)
 def no_surprise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that no code expected is a failure of the test."""
-
-    def fail(what: str) -> None:
-        raise AssertionError(f"a surprise in {what}")
-
-    monkeypatch.setattr("satchel.contracts.runner.log_surprise", fail)
-    monkeypatch.setattr("satchel.contracts.runner.log", lambda _: None)
-    monkeypatch.setattr("satchel.contracts.runner.log_call", lambda *_: None)
+    forbid_surprises(monkeypatch)
 
 
 @pytest.fixture
@@ -180,23 +171,3 @@ def check(
     # Values that were given to a prompt are kept after the answer, if they can be.
     assert found == after or (found == before and (contract, name) not in WRITING), (contract, name, "is half done")
     filled.rewind()
-
-
-def failure_of(contract: str, name: str) -> Any:
-    """What a tool or a method says when the store fails."""
-    if "/" in name:
-        return {"code": -32603, "message": "Internal error"}
-    table = load(contract)
-    [tool] = [one for one in table.tools if one.name == name]
-    body = table.explain_failure(tool, StoreFailed("x"))
-    return msgspec.to_builtins(body.structured if isinstance(body, Reply) else body)
-
-
-def comparable(result: dict[str, Any]) -> str:
-    """An answer without what differs from run to run."""
-    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", str(result))
-    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d\.\d{6})?Z", "TIME", text)
-    return re.sub(r"\b\d\d:\d\d\b", "TIME", text)
-
-
-assert {(contract, name) for contract, name in NAMES} >= WRITING
