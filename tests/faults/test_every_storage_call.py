@@ -4,6 +4,7 @@ The call fails with the words that its contract has for a failing store, and the
 """
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from satchel.contracts import load
+from satchel.errors import StoreUnusable
+from satchel.storage.database import open_database
+from satchel.storage.migrations import MIGRATIONS
 from tests.faults.injection import (
     FILE_FAULTS,
     POSTGRES_FAULTS,
@@ -171,3 +175,26 @@ def check(
     # Values that were given to a prompt are kept after the answer, if they can be.
     assert found == after or (found == before and (contract, name) not in WRITING), (contract, name, "is half done")
     filled.rewind()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_store_that_cannot_be_opened_is_refused_and_opens_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path, is_new: bool
+) -> None:
+    """A fault at every statement of a start, and of the migrations of a new store."""
+    injector, faults = inject_sqlite(monkeypatch), list(SQLITE_FAULTS.values())
+    for number in range(1, MOST_CALLS):
+        path = tmp_path / f"{number}.db"
+        if not is_new:
+            shutil.copy(sqlite_template, path)
+        try:
+            with injector.armed(number, faults[number % len(faults)]):
+                open_database(str(path)).close()
+        except StoreUnusable as refusal:
+            assert str(path) in str(refusal) and str(refusal).endswith(".")
+        if not injector.has_fired:
+            break
+        database = open_database(str(path))
+        assert database.schema == len(MIGRATIONS)
+        database.close()
+    assert number > (20 if is_new else 3)

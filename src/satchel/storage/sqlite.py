@@ -388,7 +388,8 @@ def _check_header(path: str) -> None:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
         raise apsw.NotADBError("file is not a database")
-    if start and not os.path.exists(f"{path}-wal"):  # with a log, the end of the file may still be there
+    # The header tells the size where its two counters agree; with a log, the end of the file may still be in there.
+    if start[24:28] == start[92:96] and not any(os.path.exists(f"{path}{log}") for log in ("-wal", "-journal")):
         size = int.from_bytes(start[16:18], "big")
         expected = int.from_bytes(start[28:32], "big") * (65536 if size == 1 else size)
         if (found := os.path.getsize(path)) < expected:
