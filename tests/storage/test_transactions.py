@@ -11,6 +11,7 @@ from satchel.services import projects, prompts
 from satchel.storage import projects as project_rows
 from satchel.storage.database import Database, Violation, open_database
 from satchel.storage.write_lock import WriteLock
+from tests.faults.injection import SQLITE_FAULTS, inject_sqlite
 
 SCOPE = Scope()
 
@@ -170,4 +171,22 @@ def test_a_full_disk_loses_nothing_and_is_said(tmp_path: Path) -> None:
     with database.write() as tx:
         prompts.add(tx, SCOPE, PromptDraft(title="Room again", content="z"))
         assert tx.all("pragma integrity_check") == [("ok",)]
+    database.close()
+
+
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_a_connection_that_cannot_roll_back_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    injector = inject_sqlite(monkeypatch)
+    database = open_database(str(tmp_path / "s.db"))
+    projects.require(database, SCOPE)
+    # The transaction begins, and then its rollback fails.
+    with injector.armed(2, SQLITE_FAULTS["I/O error"]), pytest.raises(RuntimeError), getattr(database, way)():
+        raise RuntimeError
+    assert injector.has_fired
+    with database.write() as tx:
+        prompts.add(tx, SCOPE, PromptDraft(title="T", content="x"))
+    with database.read() as tx:
+        assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
     database.close()

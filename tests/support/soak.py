@@ -3,7 +3,7 @@
 import os
 from typing import TypeVar
 
-Amount = TypeVar("Amount", int, float)
+Amount = TypeVar("Amount", int, float, tuple[str, ...])
 
 
 def amount(quick: Amount, full: Amount) -> Amount:

@@ -157,7 +157,8 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
     stop_watching = watch.start(libraries, listeners.publish)
-    stop_upkeep = None if settings.is_read_only else upkeep.start(database, libraries.list_names)
+    is_read_only = settings.is_read_only or database.why_read_only
+    stop_upkeep = None if is_read_only else upkeep.start(database, libraries.list_names)
 
     def close() -> None:
         stop_watching.set()

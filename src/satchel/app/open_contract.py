@@ -87,7 +87,7 @@ class OpenContract:
 
     def prune(self) -> None:
         """Keep history and trash within their retention from now on, in a thread of its own."""
-        if self._database is not None and not self._is_read_only:
+        if self._database is not None and not self._is_read_only and not self._database.why_read_only:
             list_templates = (lambda: None) if self._libraries is None else self._libraries.list_names
             self._closing.callback(upkeep.start(self._database, list_templates))
 

@@ -44,6 +44,8 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
         except StoreError as error:
             raise CannotStart(f"cannot use the store: {error}", 1) from error
         failing.pop_all()
+    if database.why_read_only:
+        print_message(f"{database.why_read_only}: reads are served, and every call that writes fails")
     return database
 
 

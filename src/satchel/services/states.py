@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.model import Argument, Item, ItemKind, Priority, Project, Prompt, Resource, TaskDetails
+from satchel.storage.database import explain_damage
 
 
 class State(Struct, frozen=True, omit_defaults=True):
@@ -103,10 +104,13 @@ def encode(item: Item) -> bytes:
 def read(kind: ItemKind, state: bytes) -> State:
     """The content of an item, from its state."""
     head, _, body = state.partition(b"\n")
-    fields = _DECODER.decode(head)
-    if kind == "task":
-        return replace(fields, description=body.decode() or None)
-    return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
+    try:
+        fields = _DECODER.decode(head)
+        if kind == "task":
+            return replace(fields, description=body.decode() or None)
+        return replace(fields, data=body) if fields.is_binary else replace(fields, text=body.decode())
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise explain_damage(f"an old version of a {kind}", error) from error
 
 
 def with_blockers(state: State, blockers: Sequence[int]) -> State:

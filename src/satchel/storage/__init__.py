@@ -3,6 +3,7 @@
 database            opening a store, transactions, and what the engines do differently
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
+sqlite_read_only    a SQLite file that this process cannot write
 sqlite_watch        announces changes in a SQLite file
 backup              copies a SQLite file while it is in use, and seals the copy
 replacing           puts a backup or a dump into the place of a SQLite file

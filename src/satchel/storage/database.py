@@ -187,6 +187,7 @@ class Database:
     """An open store, safe to use from several threads."""
 
     is_shared = False  # by several machines, so that it keeps nothing about one of them
+    why_read_only = ""  # the reason, where this process cannot write it
     has_row_security = False  # our role owns nothing, and row-level security applies to it
     retention = Retention()
 
@@ -243,6 +244,11 @@ class Database:
     def close(self) -> None:
         """Close the store."""
         raise NotImplementedError
+
+
+def explain_damage(what: str, error: Exception) -> StoreFailed:
+    """The error for a row that is not of the form we write: another program, or the disk, changed it."""
+    return StoreFailed(f"{what} in the store cannot be read: {error}. Restore a backup of it")
 
 
 def patch_values(patch: Struct) -> dict[str, Any]:

@@ -6,6 +6,8 @@ Its window is 32 KiB; beyond it a text is compressed by itself.
 
 import zlib
 
+from satchel.storage.database import explain_damage
+
 _WINDOW = 32 * 1024
 _WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it saves
 
@@ -25,7 +27,18 @@ def make_delta(old: bytes, new: bytes) -> bytes:
 
 
 def apply_delta(delta: bytes, new: bytes) -> bytes:
-    """The old state, from its difference and the next state."""
+    """The old state, from its difference and the next state.
+
+    Raises:
+        StoreFailed: the difference is damaged.
+    """
+    try:
+        return _apply(delta, new)
+    except (IndexError, zlib.error) as error:
+        raise explain_damage("an old version", error) from error
+
+
+def _apply(delta: bytes, new: bytes) -> bytes:
     start, position = _read_number(delta, 0)
     end, position = _read_number(delta, position)
     is_packed, middle = delta[position], delta[position + 1 :]

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, TagCount, TrashedItem
-from satchel.storage.database import Row, Tx, patch_values
+from satchel.storage.database import Row, Tx, explain_damage, patch_values
 
 # Indexing a 4 MiB document takes a second, during which no other process can write. Longer texts are scanned instead.
 MAX_INDEXED_CHARACTERS = 256 * 1024
@@ -85,7 +85,10 @@ def find(tx: Tx, project: str, column: Literal["id", "name", "title", "number"],
 
 def decode_arguments(text: str | None) -> tuple[Argument, ...]:
     """The arguments of a prompt, from their column."""
-    return _ARGUMENTS.decode(text) if text else ()
+    try:
+        return _ARGUMENTS.decode(text) if text else ()
+    except msgspec.DecodeError as error:
+        raise explain_damage("the arguments of a prompt", error) from error
 
 
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:

@@ -4,12 +4,12 @@ Rows are only inserted. Pruning, in `pruning.py`, is the one thing that deletes 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import asdict
 
 from satchel.model import Action, Author, ChangeQuery, Item, ItemKind, Revision
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Row, Tx, explain_damage
 
 _COLUMNS = "r.number, r.kind, r.item, r.version, r.action, r.at, r.project, r.undoes"
 AUTHOR = "user_id, token, client, client_version, contract, caller"
@@ -24,6 +24,7 @@ _IS_WANTED = """
     r.at >= :since and (:by = '' or client = :by or contract = :by or caller = :by
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
 """
+_ACTIONS = frozenset(get_args(Action))
 SHORTEST_ID = 8  # characters by which a user or a token is found
 
 
@@ -205,6 +206,8 @@ def _filter_values(query: ChangeQuery) -> dict[str, Any]:
 
 def _revision(row: Row) -> Revision:
     number, kind, item, version, action, at, project, undoes, *author = row
+    if action not in _ACTIONS:
+        raise explain_damage("a change", ValueError(f"{action!r} is no action"))
     return Revision(
         number=number,
         kind=kind,

@@ -6,7 +6,7 @@ One connection writes, the others only read. A commit is on the disk before it i
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ import apsw
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes, search_sqlite
+from satchel.storage import changes, search_sqlite, sqlite_read_only
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.migrations.migration import fill_all
@@ -155,12 +155,15 @@ class SqliteDatabase(Database):
         # The name of the lock file stays: processes of older versions must wait for the same one.
         self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
+        self._is_writer_lost = False  # its transaction could not be ended
         self._watchers: list[changes.Watcher] = []
         try:
             _make_private_file(self._path)
             check_owner(self._path)
             _check_header(self._path)
-            self._file = _identity(self._path)
+            self.why_read_only = sqlite_read_only.find_obstacle(self._path)
+            self._is_at_rest = bool(self.why_read_only) and sqlite_read_only.is_at_rest(self._path)
+            self._file = self._identify()
             self._next_check = 0.0
             self._writer = self._connect()
             self._prepare()
@@ -175,7 +178,7 @@ class SqliteDatabase(Database):
                 f"cannot open the store {self._path}: {error.strerror}. Check that its folder is there and yours to "
                 "write, or name another file with --database or SATCHEL_DATABASE."
             ) from error
-        except (apsw.NotADBError, apsw.CorruptError) as error:
+        except (apsw.NotADBError, apsw.CorruptError, UnicodeDecodeError) as error:
             raise StoreUnusable(
                 f"cannot open the store {self._path}: it is damaged or no database ({error}). It was left as it is; "
                 "restore a backup, or name another file with --database or SATCHEL_DATABASE."
@@ -187,15 +190,14 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
-        if time.monotonic() >= self._next_check:
+        if self._is_at_rest or time.monotonic() >= self._next_check:
             self._check_file()
         connection = self._take_reader()
         try:
             yield self._open_tx(connection, scope)
         finally:
-            with suppress(apsw.Error):
-                connection.execute("rollback")
-            self._idle_readers.append(connection)
+            if _roll_back(connection):
+                self._idle_readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
         """A connection with a read transaction."""
@@ -212,9 +214,14 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
+        if self.why_read_only:
+            raise StoreFailed(f"{self.why_read_only}, so that nothing can be changed")
         with self._write_lock.hold():
             self._check_file()
             with _translate_errors():
+                if self._is_writer_lost:
+                    self._writer = self._connect()
+                    self._is_writer_lost = False
                 # Immediate, because SQLite refuses at once, without waiting, a transaction that first reads and then
                 # writes while another one writes.
                 self._writer.execute("begin immediate")
@@ -226,9 +233,7 @@ class SqliteDatabase(Database):
                 with _translate_errors():
                     self._writer.execute("commit")
             finally:
-                if self._writer.in_transaction:
-                    with suppress(apsw.Error):
-                        self._writer.execute("rollback")
+                self._is_writer_lost = not _roll_back(self._writer)
 
     def _open_tx(self, connection: apsw.Connection, scope: Scope | None) -> SqliteTx:
         tx = SqliteTx(connection)
@@ -287,27 +292,41 @@ class SqliteDatabase(Database):
             self._watchers.pop().stop()
         # The last connection to close moves the log into the file, which is a write and needs the lock. Where other
         # processes hold it, this is left to them.
-        with suppress(StoreFailed, apsw.Error), self._write_lock.hold(timeout=0.2):
+        with suppress(StoreFailed, apsw.Error), self._hold_to_close():
             for connection in [*self._idle_readers, self._writer]:
                 connection.close()
 
+    def _hold_to_close(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
+
+    def _identify(self) -> tuple[int, ...] | None:
+        return sqlite_read_only.describe(self._path) if self._is_at_rest else _identity(self._path)
+
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
-        if _identity(self._path) != self._file:
+        if self._identify() != self._file:
             self._next_check = 0.0
             raise StoreGone(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
         self._next_check = time.monotonic() + _CHECK_INTERVAL
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+        if self._is_at_rest:
+            connection = sqlite_read_only.connect(self._path)
+        else:
+            connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
         connection.execute("pragma foreign_keys = on; pragma synchronous = full")
         return connection
 
     def _prepare(self) -> None:
         version = self._version()
-        if version == len(MIGRATIONS) and self._pragma("journal_mode") == "wal":
+        if version == len(MIGRATIONS) and (self.why_read_only or self._pragma("journal_mode") == "wal"):
             return
+        if self.why_read_only:
+            raise StoreUnusable(
+                f"the store {self._path} has schema {version}, which must be brought to {len(MIGRATIONS)}, but "
+                f"{self.why_read_only}. Start once as a user who may write it."
+            )
         with self._write_lock.hold():
             self._writer.execute("pragma journal_mode = wal")
             while (version := self._version()) < len(MIGRATIONS):
@@ -338,6 +357,18 @@ class SqliteDatabase(Database):
         return self._writer.execute(f"pragma {name}").fetchall()[0][0]
 
 
+def _roll_back(connection: apsw.Connection) -> bool:
+    """End a transaction that is not committed; where that fails the connection is closed, which ends it too."""
+    try:
+        if connection.in_transaction:
+            connection.execute("rollback")
+    except apsw.Error:
+        with suppress(apsw.Error):
+            connection.close(True)
+        return False
+    return True
+
+
 def _contains(text: str) -> str:
     """The condition for rows of prompt_texts with a text.
 
@@ -361,6 +392,8 @@ def _translate_errors() -> Iterator[None]:
         yield
     except apsw.SQLError as error:  # a table or a column is missing
         raise StoreFailed(f"{error}. {ALTERED}") from error
+    except UnicodeDecodeError as error:  # of a row that was read
+        raise StoreFailed(f"a text in the store is damaged: {error}. Restore a backup of it") from error
     except apsw.Error as error:
         raise StoreFailed(str(error)) from error
 
@@ -402,6 +435,12 @@ def _check_header(path: str) -> None:
         start = file.read(512)
     if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
         raise apsw.NotADBError("file is not a database")
+    # The header tells the size where its two counters agree; with a log, the end of the file may still be in there.
+    if start[24:28] == start[92:96] and not any(os.path.exists(f"{path}{log}") for log in ("-wal", "-journal")):
+        size = int.from_bytes(start[16:18], "big")
+        expected = int.from_bytes(start[28:32], "big") * (65536 if size == 1 else size)
+        if (found := os.path.getsize(path)) < expected:
+            raise apsw.CorruptError(f"it has {found} bytes, and should have {expected}")
 
 
 def _constraint(error: apsw.ConstraintError) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec.structs import asdict
 
 from satchel.model import PRIORITIES, UNSET, Task, TaskDetails, TaskDraft, TaskPatch
-from satchel.storage.database import Row, Tx, patch_values
+from satchel.storage.database import Row, Tx, explain_damage, patch_values
 
 Allowed = tuple[str, ...] | None  # the only projects that a task may be in; None: any, or none
 
@@ -280,6 +280,13 @@ def _task(row: Row | None) -> Task | None:
 
 
 def _details(row: Row) -> TaskDetails:
+    try:
+        return _read_details(row)
+    except (IndexError, ValueError) as error:
+        raise explain_damage("a task", error) from error
+
+
+def _read_details(row: Row) -> TaskDetails:
     project, project_number, priority, due, tags, blockers, open_blockers, is_cancelled = row[_COUNT:]
     return TaskDetails(
         *row[:_COUNT],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from satchel import clock
 from satchel.model import Item, ItemKind, TrashedItem
-from satchel.storage.database import Row, Tx
+from satchel.storage.database import Row, Tx, explain_damage
 
 _COLUMNS = "kind, item, id, project, owner, name, title, version, deleted_at, blocks"
 _SELECT = f"select {_COLUMNS} from trash"
@@ -120,5 +120,12 @@ def _trashed(row: Row) -> TrashedItem:
         title=title,
         version=version,
         deleted_at=deleted_at,
-        blocks=tuple(map(int, blocks.split(","))) if blocks else (),
+        blocks=_numbers(blocks),
     )
+
+
+def _numbers(joined: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, joined.split(","))) if joined else ()
+    except ValueError as error:
+        raise explain_damage("a deleted task", error) from error

@@ -1,0 +1,140 @@
+"""What the contract satchel does with items of any kind: edits, tags, deletes, restores, finds and tells of them."""
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from tests.history.past import MustRefuse, Thing
+from tests.model.machine import PICKS, PLACES, USERS
+from tests.model.prompt_rules import PromptRules
+from tests.model.resource_rules import ResourceRules
+from tests.model.task_rules import TaskRules
+from tests.support.runners import ADA, BOB
+
+KINDS = st.sampled_from(["prompt", "resource", "task"])
+
+
+class Rules(PromptRules, ResourceRules, TaskRules):
+    """Everything that the contracts can do."""
+
+    def put_first(self) -> None:
+        self.add_project(user=ADA, name="web")
+        for place, title, way in (
+            ("default", "Tea", "satchel"),
+            ("default", "Straße", "many"),
+            ("web", "Tea", "prompt-store"),
+        ):
+            self.add_prompt(user=ADA, way=way, place=place, title=title, name="tea", text="needle", tags=["a"])
+        self.add_resource(user=BOB, way="mcpkg", place="default", name="plan.md", text="one\ntwo\nthree")
+        for user, way in ((ADA, "satchel"), (ADA, "todo"), (BOB, "tasks")):
+            self.add_task(user=user, way=way, title="Tea", place="default", pick=0)
+
+    def pick_item(self, kind: str, pick: int, user: str) -> Thing | None:
+        """An item of a kind that a user can see, deleted ones too."""
+        thing = self.choose(kind, pick)
+        return thing if thing is not None and thing.owner in (None, user) else None
+
+    @rule(user=USERS, kind=KINDS, pick=PICKS, old=st.sampled_from(["needle", "two", "absent"]))
+    def edit_text(self, user: str, kind: str, pick: int, old: str) -> None:
+        thing = self.pick_item(kind, pick, user)
+        if thing is None or not thing.is_live:
+            return
+        edits = [{"old": old, "new": "pin"}]
+        found = self.ask("satchel", "edit_text", user, item=uri_of(thing), edits=edits, project=self.place_of(thing))
+        part = "description" if kind == "task" else "content"
+        text = thing.state[part] or ""
+        if text.count(old) != 1:
+            self.expect(found, "wrong")
+            return
+        edited = self.edit(user, thing, **{part: text.replace(old, "pin")})
+        assert self.expect(found, "ok")["version"] == edited.version
+
+    @rule(user=USERS, kind=st.sampled_from(["prompt", "task"]), pick=PICKS, tag=st.sampled_from(["+new", "-a"]))
+    def update_items(self, user: str, kind: str, pick: int, tag: str) -> None:
+        thing = self.pick_item(kind, pick, user)
+        if thing is None or not thing.is_live:
+            return
+        place = self.place_of(thing)
+        found = self.ask("satchel", "update_items", user, items=[uri_of(thing)], tags=[tag], project=place)
+        tags = set(thing.state["tags"]) | {tag[1:]} if tag[0] == "+" else set(thing.state["tags"]) - {tag[1:]}
+        [row] = self.expect(found, "ok")["items"]
+        edited = self.edit(user, thing, tags=tuple(sorted(tags)))
+        assert (row["version"], tuple(row.get("tags", ()))) == (edited.version, edited.state["tags"])
+
+    @rule(user=USERS, kind=KINDS, pick=PICKS)
+    def delete_items(self, user: str, kind: str, pick: int) -> None:
+        thing = self.pick_item(kind, pick, user)
+        if thing is None or not thing.is_live or pick % 2:
+            return
+        found = self.ask("satchel", "delete", user, items=[uri_of(thing)], project=self.place_of(thing))
+        self.expect(found, "ok")
+        self.claimed -= {thing.number} if kind == "task" else set()
+        self.delete(user, thing)
+
+    @rule(user=USERS, kind=KINDS, pick=PICKS, back=st.integers(0, 3))
+    def restore(self, user: str, kind: str, pick: int, back: int) -> None:
+        thing = self.pick_item(kind, pick, user)
+        if thing is None:
+            return
+        version = max(thing.version - back, 1) if back else None
+        item = uri_of(thing) if thing.is_live else f"#{thing.number}" if kind == "task" else thing.id
+        found = self.ask("satchel", "restore", user, item=item, version=version, project=self.place_of(thing))
+        past = self.past.begin(user)
+        target = past.things[thing.key]
+        try:
+            is_changed = past.restore(target, version)
+        except MustRefuse as refusal:
+            assert found[0] != "ok", refusal
+            return
+        told = self.expect(found, "ok")["restored"]
+        assert (told["version"], told["changed"]) == (target.version, is_changed)
+        if is_changed:
+            self.past = past
+            if kind == "task" and target.state["completed_at"]:
+                self.claimed.discard(thing.number)
+
+    @rule(user=USERS, kind=KINDS, pick=PICKS)
+    def history(self, user: str, kind: str, pick: int) -> None:
+        thing = self.pick_item(kind, pick, user)
+        if thing is None or not thing.is_live:
+            return
+        found = self.ask("satchel", "history", user, item=uri_of(thing), project=self.place_of(thing))
+        versions = [(row["version"], row["action"]) for row in self.expect(found, "ok")["versions"]]
+        own = [(number, thing.versions[number].action) for number in sorted(thing.versions, reverse=True)]
+        assert versions[: len(own)] == own[: len(versions)]
+
+    @rule(user=USERS, place=PLACES)
+    def search(self, user: str, place: str) -> None:
+        found = self.ask("satchel", "search", user, query="needle", project=place, limit=50)
+        project = self.project(place)
+        if project is None:
+            self.expect(found, "missing")
+            return
+        visible = [
+            one
+            for one in self.past.things.values()
+            if self.past.is_visible(one) and one.owner in (None, user) and one.kind != "project"
+        ]
+        shown = {row["reference"] for row in self.expect(found, "ok")["hits"]}
+        assert shown <= {one.name for one in visible} | {uri_of(one) for one in visible}
+        for one in visible:
+            text = one.state["description" if one.kind == "task" else "content"] or ""
+            if one.kind != "task" and one.project == project and "needle" in text.casefold().split():
+                assert shown & {one.name, uri_of(one)}, one
+
+    @rule(user=USERS, place=PLACES)
+    def catch_up(self, user: str, place: str) -> None:
+        found = self.ask("satchel", "catch_up", user, project=place)
+        project = self.project(place)
+        if project is None:
+            self.expect(found, "missing")
+            return
+        told = self.expect(found, "ok")
+        counts = (told.get("prompts", 0), told.get("documents", 0), told.get("open_tasks", 0))
+        is_open = [one for one in self.own(user) if one.project == project and not one.state["completed_at"]]
+        assert counts[:2] == (len(self.past.live("prompt", project)), len(self.past.live("resource", project)))
+        assert counts[2] == len(is_open)
+
+
+def uri_of(thing: Thing) -> str:
+    """The reference that no other item has."""
+    return f"satchel://{thing.kind}/{thing.name.removeprefix('#')}"
