@@ -26,6 +26,7 @@ class Http(Struct, frozen=True, kw_only=True):
     workers: int
     connections: int  # of one process
     auth: str  # none, token, oauth
+    has_page: bool = True
     allow_hosts: tuple[str, ...]
     allow_origins: tuple[str, ...]
     public_url: str | None  # by which clients reach us
@@ -108,6 +109,7 @@ def _http(values: dict[str, Any]) -> Http:
         allow_hosts=hosts,
         allow_origins=tuple(origin.rstrip("/") for origin in origins),
         public_url=url and url.rstrip("/"),
+        has_page=not given.pop("no_page"),
         **given,
     )
 

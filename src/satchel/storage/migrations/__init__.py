@@ -8,9 +8,10 @@ step_4     history and trash
 step_5     the words by which items are found
 step_6     claims, notes and cancelled tasks, and the keys of repeated calls
 step_7     links between items
+step_12    sessions of browsers
 """
 
-from satchel.storage.migrations import step_1, step_2, step_3, step_4, step_5, step_6, step_7
+from satchel.storage.migrations import step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_12
 from satchel.storage.migrations.migration import for_postgres as for_postgres
 from satchel.storage.migrations.migration import for_sqlite as for_sqlite
 
@@ -22,4 +23,5 @@ MIGRATIONS = (
     step_5.STEP,
     step_6.STEP,
     step_7.STEP,
+    step_12.STEP,
 )
