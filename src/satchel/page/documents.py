@@ -5,6 +5,7 @@ from typing import Any
 from satchel.errors import NotFound, SatchelError, VersionConflict
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.page import words
+from satchel.page.conflicts import Conflict, find_conflict
 from satchel.page.visit import Answer, File, Redirect, Shown, Visit, link
 from satchel.services import links, mime_types, resources, rules
 
@@ -66,7 +67,9 @@ def show_edit(visit: Visit) -> Answer:
     document = _find(visit)
     if not isinstance(document.content, str):
         raise NotFound("text of the document", document.name, visit.scope)
-    return _show_form(visit, document)
+    version = visit.number("version")
+    newer = _find_conflict(visit, document, version) if version not in (0, document.version) else None
+    return _show_form(visit, document, newer=newer)
 
 
 def add(visit: Visit) -> Answer:
@@ -84,7 +87,7 @@ def add(visit: Visit) -> Answer:
         )
         document = visit.write(lambda tx: resources.add(tx, visit.scope, draft))
     except SatchelError as error:
-        return _show_form(visit, None, words.find_status(error), error=words.explain(error))
+        return _show_form(visit, None, error=words.explain(error))
     return Redirect(_link(visit, document.name), f"Added “{document.name}”.", can_undo=True)
 
 
@@ -103,11 +106,10 @@ def save(visit: Visit) -> Answer:
     version = visit.number("version")
     try:
         visit.write(lambda tx: resources.update(tx, visit.scope, document.name, patch, version))
-    except VersionConflict as error:
-        conflict = {"base": "", "theirs": stored, "revision": None}
-        return _show_form(visit, document, words.find_status(error), conflict=conflict)
+    except VersionConflict:
+        return _show_form(visit, document, conflict=_find_conflict(visit, document, version))
     except SatchelError as error:
-        return _show_form(visit, document, words.find_status(error), error=words.explain(error))
+        return _show_form(visit, document, error=words.explain(error))
     return Redirect(_link(visit, document.name), f"Saved “{document.name}”.", can_undo=True)
 
 
@@ -124,13 +126,18 @@ def _find(visit: Visit) -> Resource:
         return resources.get_by_name(tx, visit.scope, visit.path["name"])
 
 
+def _find_conflict(visit: Visit, document: Resource, version: int) -> Conflict:
+    theirs = document.content if isinstance(document.content, str) else ""
+    return find_conflict(visit, f"satchel://resource/{document.name}", theirs, version)
+
+
 def _is_picture(document: Resource) -> bool:
     """Whether a document is a picture by its type and by its first bytes; SVG is not, because it can run script."""
     starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
     return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
 
 
-def _show_form(visit: Visit, document: Resource | None, status: int = 200, **more: Any) -> Shown:
+def _show_form(visit: Visit, document: Resource | None, **more: Any) -> Shown:
     stored = {
         "name": document.name if document else visit.query.get("name", ""),
         "uri": document.uri if document else "",
@@ -143,7 +150,7 @@ def _show_form(visit: Visit, document: Resource | None, status: int = 200, **mor
     if document is not None and "conflict" in more:
         fields["version"] = str(document.version)
     values = {"document": document, "fields": fields, "project": visit.scope.project, "error": ""}
-    return Shown("document_form.html", values | {"compared": None, "conflict": None} | more, status)
+    return Shown("document_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
 
 
 def _link(visit: Visit, name: str) -> str:

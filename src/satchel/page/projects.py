@@ -18,7 +18,7 @@ def add(visit: Visit) -> Answer:
         _check_unlimited(visit, name)
         visit.write(lambda tx: projects.add(tx, name))
     except SatchelError as error:
-        return _show(visit, words.find_status(error), words.explain(error), name)
+        return _show(visit, words.explain(error), name)
     return Redirect(link("p", name, "prompts"), f"Added project {name}.", can_undo=True)
 
 
@@ -48,7 +48,7 @@ def _check_unlimited(visit: Visit, name: str) -> None:
         raise Forbidden("project", name, visit.scope)
 
 
-def _show(visit: Visit, status: int = 200, error: str = "", name: str = "") -> Shown:
+def _show(visit: Visit, error: str = "", name: str = "") -> Shown:
     with visit.read() as tx:
         found = projects.list_all(tx, visit.scope)
-    return Shown("projects.html", {"found": found, "error": error, "name": name}, status)
+    return Shown("projects.html", {"found": found, "error": error, "name": name})

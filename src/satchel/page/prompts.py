@@ -6,9 +6,9 @@ from satchel.errors import SatchelError, VersionConflict, WrongArgument
 from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery
 from satchel.page import template_check, words
+from satchel.page.conflicts import Conflict, find_conflict
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import history, links, prompts
-from satchel.storage.database import Tx
 
 _PAGE = 50
 
@@ -46,13 +46,18 @@ def show_new(visit: Visit) -> Answer:
 def show_edit(visit: Visit) -> Answer:
     """The form for an existing prompt."""
     visit = visit.within(visit.path["project"])
-    return _show_form(visit, _find(visit))
+    prompt = _find(visit)
+    version = visit.number("version")  # that an open form started from, and asks whether it is still the newest
+    newer = _find_conflict(visit, prompt, version) if version not in (0, prompt.version) else None
+    return _show_form(visit, prompt, newer=newer)
 
 
 def add(visit: Visit) -> Answer:
     """Add a prompt."""
     visit = visit.within(visit.path["project"])
     content = visit.field("content")
+    if visit.field("do") == "check":
+        return _show_form(visit, None)
     try:
         draft = PromptDraft(
             title=visit.field("title"),
@@ -63,7 +68,7 @@ def add(visit: Visit) -> Answer:
         )
         prompt = visit.write(lambda tx: prompts.add(tx, visit.scope, draft))
     except (SatchelError, RenderFailed) as error:
-        return _show_form(visit, None, words.find_status(error), error=words.explain(error))
+        return _show_form(visit, None, error=words.explain(error))
     return Redirect(_link(visit, prompt), f"Added “{prompt.title}”.", can_undo=True)
 
 
@@ -72,6 +77,8 @@ def save(visit: Visit) -> Answer:
     visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     content, version = visit.field("content"), visit.number("version")
+    if visit.field("do") == "check":
+        return _show_form(visit, prompt)
     if visit.field("do") == "compare":
         return _show_form(visit, prompt, compared=(prompt.content, content))
     try:
@@ -83,10 +90,10 @@ def save(visit: Visit) -> Answer:
             arguments=_settle_arguments(visit, content, prompt),
         )
         saved = visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, version))
-    except VersionConflict as error:
-        return _show_form(visit, prompt, words.find_status(error), conflict=_find_conflict(visit, prompt, version))
+    except VersionConflict:
+        return _show_form(visit, prompt, conflict=_find_conflict(visit, prompt, version))
     except (SatchelError, RenderFailed) as error:
-        return _show_form(visit, prompt, words.find_status(error), error=words.explain(error))
+        return _show_form(visit, prompt, error=words.explain(error))
     return Redirect(_link(visit, saved), f"Saved “{saved.title}”.", can_undo=True)
 
 
@@ -103,7 +110,7 @@ def _find(visit: Visit) -> Prompt:
         return prompts.get_by_name(tx, visit.scope, visit.path["name"])
 
 
-def _show_form(visit: Visit, prompt: Prompt | None, status: int = 200, **more: Any) -> Shown:
+def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
     """The form, with what the caller typed before what is stored."""
     stored = {
         "title": prompt.title if prompt else visit.query.get("title", ""),
@@ -115,50 +122,30 @@ def _show_form(visit: Visit, prompt: Prompt | None, status: int = 200, **more: A
     fields = {name: visit.field(name, value) for name, value in stored.items()}
     if prompt is not None and "conflict" in more:
         fields["version"] = str(prompt.version)  # saving again replaces theirs, which is shown
-    values = {"prompt": prompt, "fields": fields, "project": visit.scope.project, "error": "", "compared": None}
-    check = template_check.describe(visit, fields["content"], prompt)
-    return Shown("prompt_form.html", values | {"conflict": None, "check": check} | more, status)
+    values = {
+        "prompt": prompt,
+        "fields": fields,
+        "project": visit.scope.project,
+        "error": "",
+        "compared": None,
+        "newer": None,
+    }
+    known = prompt.arguments if prompt else ()
+    check = template_check.describe(visit, fields["content"], known)
+    return Shown("prompt_form.html", values | {"conflict": None, "check": check} | more)
 
 
 def _settle_arguments(visit: Visit, content: str, prompt: Prompt | None = None) -> tuple[Argument, ...]:
-    """The declared arguments that the template still uses, as they were, and its other variables as new ones."""
-    names = template_check.find_arguments(visit, content)
-    if names is None:
-        return ()
-    known = {one.name: one for one in prompt.arguments} if prompt else {}
-    found = tuple(known.get(name, Argument(name, None, is_required)) for name, is_required in names.items())
-    return tuple(_with_choices(visit, one) for one in found)
+    """The arguments of a template: as the form says, else as they were, else new ones.
+
+    Raises:
+        RenderFailed: it cannot be parsed.
+    """
+    return template_check.find_arguments(visit, content, prompt.arguments if prompt else ())
 
 
-def _with_choices(visit: Visit, argument: Argument) -> Argument:
-    """An argument as the form describes it; as it is where the form says nothing about it."""
-    name = f"argument.{argument.name}"
-    if f"{name}.description" not in visit.form:
-        return argument
-    values = [value.strip() for value in visit.field(f"{name}.values").split(",")]
-    return Argument(
-        argument.name,
-        visit.field(f"{name}.description").strip() or None,
-        bool(visit.field(f"{name}.required")),
-        tuple(value for value in values if value),
-        bool(visit.field(f"{name}.open")),
-    )
-
-
-def _find_conflict(visit: Visit, prompt: Prompt, version: int) -> dict[str, Any]:
-    """What the caller started from, what is stored now and who changed it, for a form whose version is old."""
-
-    def read(tx: Tx) -> dict[str, Any]:
-        reference = f"satchel://prompt/{prompt.name}"
-        _, revisions, _ = history.list_versions(tx, visit.scope, reference, limit=1)
-        try:
-            base = history.read_version(tx, visit.scope, reference, version).state.text
-        except SatchelError:
-            base = ""
-        return {"base": base, "theirs": prompt.content, "revision": revisions[0] if revisions else None}
-
-    with visit.read() as tx:
-        return read(tx)
+def _find_conflict(visit: Visit, prompt: Prompt, version: int) -> Conflict:
+    return find_conflict(visit, f"satchel://prompt/{prompt.name}", prompt.content, version)
 
 
 def _read_tags(visit: Visit) -> list[str]:

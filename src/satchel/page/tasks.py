@@ -13,6 +13,7 @@ from satchel.model import (
 from satchel.page import words
 from satchel.page.visit import Answer, Redirect, Shown, Visit, link
 from satchel.services import claims, history, links, projects, task_batches, task_lines, task_notes, tasks
+from satchel.storage.database import Tx
 
 FILTERS: dict[str, TaskFilter] = {
     "ready": "ready",
@@ -33,7 +34,7 @@ def show_list(visit: Visit) -> Answer:
     return _show_list(visit)
 
 
-def _show_list(visit: Visit, status: int = 200, error: str = "", line: str = "") -> Shown:
+def _show_list(visit: Visit, error: str = "", line: str = "") -> Shown:
     name = visit.query.get("status", "open")
     tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
     query = TaskQuery(
@@ -51,7 +52,7 @@ def _show_list(visit: Visit, status: int = 200, error: str = "", line: str = "")
     last = _write_position(tasks.position_of(query.filter, found[-1])) if found and has_more else ""
     values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
     more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
-    return Shown("tasks.html", values | more, status)
+    return Shown("tasks.html", values | more)
 
 
 def show(visit: Visit) -> Answer:
@@ -77,7 +78,7 @@ def add(visit: Visit) -> Answer:
         project = visit.field("project") or None
         added = visit.write(lambda tx: task_batches.add_all(tx, visit.scope, lines, project, lambda _: None))
     except SatchelError as error:
-        return _show_list(visit, words.find_status(error), words.explain(error), text)
+        return _show_list(visit, words.explain(error), text)
     said = ", ".join(f"#{task.number} “{task.title}”" for task in added[:3])
     more = f" and {len(added) - 3} more" if len(added) > 3 else ""
     return Redirect(visit.back or link("tasks"), f"Added {said}{more}.", can_undo=True)
@@ -122,8 +123,13 @@ def move(visit: Visit, number: int, to: str) -> TaskDetails:
         patch = TaskPatch(priority=to)
         visit.write(lambda tx: tasks.update(tx, visit.scope, number, patch))
     elif to in statuses:
-        status = TaskPatch(status=statuses[to])
-        visit.write(lambda tx: (claims.release(tx, visit.scope, number), tasks.update(tx, visit.scope, number, status)))
+        changed = TaskPatch(status=statuses[to])
+
+        def act(tx: Tx) -> None:
+            claims.release(tx, visit.scope, number)
+            tasks.update(tx, visit.scope, number, changed)
+
+        visit.write(act)
     else:
         raise NotFound("column", to, visit.scope)
     with visit.read() as tx:

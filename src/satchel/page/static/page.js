@@ -188,20 +188,24 @@ addEventListener("beforeunload", (event) => { if (!isSending && hasEdits()) even
 
 // -- live: one stream a browser, shared by its tabs ---------------------------------------------------------------------
 
+const changes = new Set();  // what was announced since the last refresh
 const refresh = () => {
+  const item = $("form[data-item]")?.dataset.item, named = [...changes].map((one) => one.split("/")[2]).filter(Boolean);
+  const isOwn = changes.has(item);
+  changes.clear();
   if (hasEdits() || document.activeElement?.closest("form.edit, form.quick") || $("dialog[open]")) {
-    const item = $("form[data-item]")?.dataset.item;
-    if (item && refresh.changes.some((one) => item === `${one.what}/${one.what === "task" ? "" : one.project}/${one.key}`)) say("This was changed by someone else while you edit.", { label: "See the difference", act: () => $("form[data-item] [value=compare]")?.click() });
+    if (isOwn) $("[data-changed]")?.dispatchEvent(new Event("changed"));
     return;
   }
-  htmx.ajax("GET", location.href, { target: "#main", select: "#main", swap: "outerMorph" });
-  say("Updated.");
+  const before = $("#main").textContent;
+  htmx.ajax("GET", location.href, { target: "#main", select: "#main", swap: "outerMorph" }).then(() => {
+    if ($("#main").textContent !== before) say(named.length ? `Updated: ${[...new Set(named)].slice(0, 3).join(", ")}.` : "Updated.");
+  });
 };
-refresh.changes = [];
 const hear = (message) => {
   if (message.what === "logout") { location.reload(); return; }
   if (message.what !== "changed") return;
-  refresh.changes = message.changes;
+  for (const one of message.changes) changes.add(`${one.what}/${one.what === "task" ? "" : one.project}/${one.key ?? ""}`);
   clearTimeout(hear.timer);
   hear.timer = setTimeout(refresh, 150);
 };
