@@ -52,9 +52,8 @@ other machines reach us by a name that we do not know yet, and are refused (stat
 satchel: """
 
 READY = """\
-the page for people is at {url}/
 serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
-  Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
+{page}  Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
   VS Code       code --add-mcp '{{"name":"satchel","type":"http","url":"{url}/mcp"}}'
   Cursor        "satchel": {{"url": "{url}/mcp"}} in ~/.cursor/mcp.json
   curl          curl {url}/health
@@ -290,6 +289,7 @@ def _written(host: str) -> str:
 def _greet(settings: Settings, http: Http, url: str) -> None:
     others = ", ".join(name for name in CONTRACTS if name != settings.contract)
     claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
+    page = f"  For people    open {url}/ in a browser\n" if http.has_page else ""
     named = http.allow_hosts or http.public_url
     hint = "" if named or _is_loopback(http.host) else NO_NAME
-    print_message(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude))
+    print_message(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude, page=page))
