@@ -77,9 +77,9 @@ class Site:
         """A page that says what is wrong."""
         return self._show(Shown("error.html", {"message": message}, status), visit, "")
 
-    def show_login(self, *, message: str = "", next: str = "/", status: int = 200) -> PageResponse:
+    def show_login(self, *, message: str = "", next: str = "/", code: str = "", status: int = 200) -> PageResponse:
         """The page that asks for a token."""
-        values = {"message": message, "next": next, "auth": self.server.auth}
+        values = {"message": message, "next": next, "code": code, "auth": self.server.auth}
         return _respond(status, markup.render("login.html", values))
 
     def _show(self, shown: Shown, visit: Visit, said: str) -> PageResponse:

@@ -216,8 +216,11 @@ const listen = () => new Promise((end) => {
   stream.addEventListener("message", (event) => { const message = JSON.parse(event.data); channel.postMessage(message); hear(message); });
   addEventListener("pagehide", () => { stream.close(); end(); }, { once: true });
 });
-if (navigator.locks) navigator.locks.request("satchel-live", listen);
-else listen();
+if ($("#live")) {
+  if (navigator.locks) navigator.locks.request("satchel-live", listen);
+  else listen();
+}
+$("form[data-auto]")?.requestSubmit();
 
 const keysOff = $("#keys-off");
 if (keysOff) {

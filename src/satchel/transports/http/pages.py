@@ -135,7 +135,7 @@ class Pages:
         if self._callers.identify is None:
             return Response(303, headers=[("location", next)])
         if request.method == "GET":
-            return _respond(site.show_login(next=next))
+            return _respond(site.show_login(next=next, code=query.get("code", "")))
         if request.method != "POST":
             raise Refusal(405, "method", "Use GET, POST here.", [("allow", "GET, POST")])
         form = await _read_form(request)
