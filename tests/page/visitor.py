@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from tests.support.web import Answer, WebServer
 
-SAME_ORIGIN = [("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "navigate")]
+SAME_ORIGIN = [("accept", "text/html,*/*"), ("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "navigate")]
 
 
 @dataclass

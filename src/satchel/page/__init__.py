@@ -7,6 +7,8 @@ markup      templates, static files, Markdown, differences, times: values into H
 words       errors in sentences for people
 home        search over everything, and what changed last
 prompts     prompts: list, read, add, edit, delete
+template_check  a text that is being typed, as a template
+conflicts   what changed while a form was open
 filling     a prompt filled in: a form from its arguments, the result beside it
 versions    the versions of an item, the difference between two, restore
 documents   documents: list, read, add, edit, download
@@ -17,9 +19,7 @@ activity    every change, by whom, and undo
 trash       what was deleted
 projects    projects: list, add, rename, delete
 connect     how clients connect to this server
-login       sessions of browsers: log in, log out
 settings    tokens: create, list, revoke
-events      the stream by which open pages learn of changes
 
 Nothing here is imported before a page is asked for.
 """

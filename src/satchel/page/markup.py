@@ -1,6 +1,7 @@
 """Values into HTML: templates, static files, Markdown, differences between texts, times and authors."""
 
 import difflib
+import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -40,18 +41,28 @@ class DiffLine(Struct, frozen=True):
     new: int | None = None
 
 
+class StaticFile(Struct, frozen=True):
+    """A file that never changes under its address."""
+
+    mime_type: str
+    content: bytes
+    compressed: bytes
+
+
 def render(template: str, values: Mapping[str, Any]) -> bytes:
     """A template as a whole HTML document."""
     return _environment().get_template(template).render(values).encode()
 
 
 @cache
-def static_files() -> dict[str, tuple[bytes, str]]:
-    """Every static file and its MIME type, by its path below /static/."""
+def static_files() -> dict[str, "StaticFile"]:
+    """Every static file, by its path below /static/."""
     contents = {file.name: file.read_bytes() for file in sorted((_FOLDER / "static").iterdir())}
     contents["page.css"] = contents.pop("tokens.css") + contents.pop("layout.css")
     return {
-        f"{sha256(content).hexdigest()[:12]}/{name}": (content, _KINDS[name.rpartition(".")[2]])
+        f"{sha256(content).hexdigest()[:12]}/{name}": StaticFile(
+            _KINDS[name.rpartition(".")[2]], content, gzip.compress(content, mtime=0)
+        )
         for name, content in contents.items()
     }
 

@@ -100,14 +100,19 @@ class Site:
         return _respond(shown.status, body, clear)
 
 
-def find_static(path: str) -> PageResponse | None:
+def find_static(path: str, *, takes_gzip: bool) -> PageResponse | None:
     """A static file, which never changes under its address; None where there is none."""
     found = markup.static_files().get(path.removeprefix("/static/"))
     if found is None:
         return None
-    content, kind = found
-    headers = (("content-type", f"{kind}; charset=utf-8"), ("cache-control", "public, max-age=31536000, immutable"))
-    return PageResponse(200, (*headers, *_HEADERS), content)
+    headers = [
+        ("content-type", f"{found.mime_type}; charset=utf-8"),
+        ("cache-control", "public, max-age=31536000, immutable"),
+        ("vary", "accept-encoding"),
+    ]
+    if takes_gzip:
+        headers.append(("content-encoding", "gzip"))
+    return PageResponse(200, (*headers, *_HEADERS), found.compressed if takes_gzip else found.content)
 
 
 def read_said(cookie: str) -> str:

@@ -21,4 +21,15 @@ create table sessions (
 create index sessions_by_expiry on sessions (expires_at);
 create index sessions_by_owner on sessions (owner, number);
 """,
+    postgres="""
+-- A user sees their own. Before a caller is known, a session is looked up by the hash of its secret.
+alter table sessions enable row level security;
+create policy sessions_owner on sessions using (
+    owner = (select nullif(current_setting('satchel.user', true), ''))
+    or (
+        (select nullif(current_setting('satchel.user', true), '')) is null
+        and (select current_setting('satchel.projects', true)) = '*'
+    )
+);
+""",
 )

@@ -8,6 +8,8 @@ guard      the one check in front of every request: Host, Origin, size of the he
 messages   requests and responses as ASGI carries them
 endpoint   MCP: a POST is a call, a GET opens a stream of changes
 tasks_api  the tools of `tasks` as plain HTTP
+pages      the page for people: sessions, origins, forms, live changes
+page_listener  one stream of changes to a browser
 health     whether the database answers
 metrics    counters for Prometheus
 """

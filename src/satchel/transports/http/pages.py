@@ -21,7 +21,9 @@ from satchel.transports.http.page_listener import PageListener
 from satchel.transports.listeners import Listeners
 
 if TYPE_CHECKING:
-    from satchel.page.site import PageResponse, Site
+    from satchel.page.site import Match, PageResponse, Site
+
+NOTHING = "There is nothing at this path. MCP is served at /mcp."
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 500
@@ -62,10 +64,14 @@ class Pages:
 
         site = self._site if self._site is not None else await run_sync(self._open_site)
         if request.path.startswith("/static/"):
-            found = find_static(request.path)
+            found = find_static(request.path, takes_gzip="gzip" in request.headers.last.get("accept-encoding", ""))
             if found is None or request.method != "GET":
                 raise Refusal(404, "path", "There is no such file.")
             return _respond(found)
+        match = site.match(request.path)
+        is_page = match is not None or request.path in ("/login", "/logout", "/events")
+        if not is_page and "text/html" not in request.headers.last.get("accept", ""):
+            raise Refusal(404, "path", NOTHING)  # a program asked, not a person
         self._check_origin(request)
         if request.path == "/login":
             return await self._log_in(request, site)
@@ -83,18 +89,19 @@ class Pages:
         if request.path == "/logout" and request.method == "POST":
             await run_sync(self._end_session, session, scope)
             return Response(303, headers=[("location", "/login"), ("set-cookie", self._write_cookie("", 0))])
-        return await self._show(request, site, scope, session)
+        return await self._show(request, site, match, scope, session)
 
     def _open_site(self) -> "Site":
         site = self._make_site()
         self._site = site
         return site
 
-    async def _show(self, request: Request, site: "Site", scope: Scope, session: str) -> Response:
+    async def _show(
+        self, request: Request, site: "Site", match: "Match | None", scope: Scope, session: str
+    ) -> Response:
         from satchel.page.site import SAID, read_said
         from satchel.page.visit import Visit
 
-        match = site.match(request.path)
         visit = Visit(
             server=site.server,
             scope=scope,

@@ -15,7 +15,7 @@ from satchel.transports.http.guard import Guard, enter
 from satchel.transports.http.health import Health
 from satchel.transports.http.messages import Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.http.pages import Pages
+from satchel.transports.http.pages import NOTHING, Pages
 from satchel.transports.http.tasks_api import TasksApi
 
 METADATA = "/.well-known/oauth-protected-resource"
@@ -112,7 +112,7 @@ def build_app(
     async def find_page(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         if pages is None or request.path == "/mcp" or request.path.startswith("/mcp/"):
-            raise Refusal(404, "path", "There is nothing at this path. MCP is served at /mcp.")
+            raise Refusal(404, "path", NOTHING)
         response = await pages.handle(request)
         if response is not None:
             await request.respond(response)
