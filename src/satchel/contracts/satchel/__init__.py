@@ -46,7 +46,8 @@ shared             arguments, answers and schemas that several of these use
 from collections.abc import Iterable, Sequence
 
 from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, search, tasks, texts
+from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, search, show, tasks, texts
+from satchel.contracts.satchel.chat_app import UI
 from satchel.contracts.satchel.failures import METHOD_FAILURES
 from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
@@ -121,6 +122,7 @@ CONTRACT = Contract(
         "prompts": {"listChanged": True},
         "resources": {"subscribe": True, "listChanged": True},
         "completions": {},
+        "extensions": {UI: {}},
     },
     instructions=write_instructions,
     reads_libraries=True,
@@ -141,6 +143,7 @@ CONTRACT = Contract(
         *tasks.TOOLS,
         *items.TOOLS,
         *history.TOOLS,
+        *show.TOOLS,
     ),
     methods={
         "prompts/list": answer_prompts_list,

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
+from satchel.contracts.satchel.chat_app import describe_app, read_app_resource
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors
@@ -232,6 +233,8 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
         )
         for one in found
     ]
+    if cursor is None:
+        entries.insert(0, describe_app())
     result: Result = {"resources": entries}
     return {**result, "nextCursor": cursors.encode_cursor("resources", found[-1].number)} if has_more else result
 
@@ -245,6 +248,9 @@ def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
 def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/read: a resource of the project, or a page behind a satchel:// URI."""
     uri: str = params["uri"]
+    app = read_app_resource(uri)
+    if app is not None:
+        return {"contents": [app]}
     try:
         return {"contents": [_read(context, uri)]}
     except (NotFound, Forbidden, TemplateFailed) as missing:
