@@ -157,7 +157,7 @@ def make_tool(
     at_least_one: tuple[str, ...] = (),
     **more: Any,
 ) -> Tool:
-    """A row of a table of tools; the tool has the name of its function. A title made from the name would tell nobody more.
+    """A row of a table of tools; the tool has the name of its function, and no title: it would repeat the name.
 
     `more` are further members of the row.
     """
