@@ -11,7 +11,8 @@ from tests.support.http import HttpServer
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 HOST = """
-<!doctype html><html lang="en"><head><title>Host</title><style>:root { color-scheme: light dark; }</style></head><body><main><h1>Chat</h1>
+<!doctype html><html lang="en"><head><title>Host</title>
+<style>:root { color-scheme: light dark; }</style></head><body><main><h1>Chat</h1>
 <iframe title="app" sandbox="allow-scripts allow-forms" style="width: 700px; height: 600px"></iframe></main>
 <script>
 const frame = document.querySelector("iframe");

@@ -248,9 +248,13 @@ def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
 def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/read: a resource of the project, or a page behind a satchel:// URI."""
     uri: str = params["uri"]
-    app = read_app_resource(uri)
-    if app is not None:
-        return {"contents": [app]}
+    ours = read_app_resource(uri)
+    if ours is None and uri.startswith("skill://"):
+        from satchel.contracts.satchel.skills import read_skill_file  # most clients ask for no skills
+
+        ours = read_skill_file(context, uri)
+    if ours is not None:
+        return {"contents": [ours]}
     try:
         return {"contents": [_read(context, uri)]}
     except (NotFound, Forbidden, TemplateFailed) as missing:
