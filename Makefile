@@ -1,5 +1,5 @@
 # A newcomer needs `make run`, `make quick` and `make test`; each sets up what it needs in .venv.
-.PHONY: help run quick test soak judges check format lint types docs docs-check bench lock clean
+.PHONY: help run quick test soak judges browser screenshots check format lint types docs docs-check bench lock clean
 
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist worksteal
@@ -16,24 +16,32 @@ run: ## serve everything over HTTP on this machine, and tell how to connect (set
 
 quick: ## in half a minute: protocol, rules, contracts in process on SQLite, house rules (set-up included)
 	@tools/setup dev
-	$(PYTEST) -m "not npm and not postgres and not process" tests/protocol tests/services tests/contracts tests/test_house.py
+	$(PYTEST) -m "not npm and not browser and not postgres and not process" tests/protocol tests/services tests/contracts tests/test_house.py
 
 test: ## everything but the npm judges: SQLite files, a PostgreSQL that the tests start, real processes
 	@tools/setup dev
 	@tools/pgbouncer
-	$(PYTEST) -m "not npm"
+	$(PYTEST) -m "not npm and not browser"
 
 soak: ## the same with the hostile, slow and fault programmes in full; takes its time
 	@tools/setup dev
 	@tools/pgbouncer
-	SATCHEL_SOAK=1 $(PYTEST) -m "not npm" --timeout 600
+	SATCHEL_SOAK=1 $(PYTEST) -m "not npm and not browser" --timeout 600
 
 judges: ## the official npm clients drive the server (brings its own Node)
 	@tools/setup judges
 	@tools/judges
 	$(PYTEST) -m npm
 
-check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/list, the walks, tests, judges
+browser: ## a day's work on the page in a real Chromium (installs Debian's where it can, and says so when it cannot)
+	@tools/setup browser
+	@if chromium=$$(tools/browser); then SATCHEL_CHROMIUM=$$chromium $(PY) -m pytest -m browser -n 0 tests/browser; fi
+
+screenshots: ## the pictures in docs/screenshots, from example data
+	@tools/setup browser
+	SATCHEL_CHROMIUM=$$(tools/browser) $(PY) tools/screenshots.py
+
+check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/list, the walks, tests, judges, browser
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
@@ -44,6 +52,7 @@ check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/l
 	$(PY) tools/walks.py
 	$(MAKE) test
 	$(MAKE) judges
+	$(MAKE) browser
 
 format: ## put the code into shape
 	@tools/setup dev

@@ -25,12 +25,13 @@ ALLOWED: dict[str, set[str]] = {
     "library": GROUND,
     "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
     "auth": GROUND | {"storage", "services"},
-    "transports": GROUND | {"auth", "contracts", "protocol"},
+    "page": GROUND | {"storage", "services", "library", "auth", "__init__"},
+    "transports": GROUND | {"auth", "contracts", "protocol", "page"},
     "settings": {"model"},
     "config": GROUND | {"settings"},
     "asgi": {"config", "app", "transports"},
     "sdk": {"config", "app"},
-    "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol"},
+    "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol", "page"},
     "cli": GROUND | {"config", "settings", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
 }
 

@@ -8,7 +8,7 @@ from rs_bpe.bpe import openai
 
 from satchel.contracts import load
 
-HIDDEN = ("outputSchema", "annotations", "icons")  # which no model is shown
+HIDDEN = ("outputSchema", "annotations", "icons", "_meta")  # which no model is shown
 MOST_TOKENS = 2_400  # of o200k, in compact JSON without these
 MOST_BYTES = 20 * 1024  # of all of it but the icons, which older clients are not sent
 

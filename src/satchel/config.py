@@ -30,6 +30,7 @@ class Http(Struct, frozen=True, kw_only=True):
     calls_per_minute: int = 0  # of a user with a token; 0: any number
     user_items: int = 0  # that a user with a token may keep; 0: any number
     user_megabytes: int = 0
+    has_page: bool = True
     allow_hosts: tuple[str, ...]
     allow_origins: tuple[str, ...]
     public_url: str | None  # by which clients reach us
@@ -115,6 +116,7 @@ def _http(values: dict[str, Any]) -> Http:
         allow_hosts=hosts,
         allow_origins=tuple(origin.rstrip("/") for origin in origins),
         public_url=url and url.rstrip("/"),
+        has_page=not given.pop("no_page"),
         **given,
     )
 

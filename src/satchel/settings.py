@@ -197,6 +197,7 @@ SETTINGS = (
         bounds=(0, 100_000_000),
         default=1024,
     ),
+    _http("no_page", "", "serve no page for people, only MCP", kind="yes/no", default=False),
     _http_list("allow_host", "NAME", "another host name by which clients reach the server"),
     _http_list("allow_origin", "ORIGIN", "an origin whose web pages may call the server"),
     _http("public_url", "URL", "the address by which clients reach the server behind a proxy"),

@@ -8,8 +8,9 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from satchel.auth import sessions
 from satchel.errors import StoreFailed
-from satchel.model import PromptDraft, PromptPatch, PromptQuery, ResourceDraft, Scope
+from satchel.model import Identity, PromptDraft, PromptPatch, PromptQuery, ResourceDraft, Scope
 from satchel.services import projects, prompts, resources, task_notes
 from satchel.storage.database import Database, Tx, open_database
 from satchel.storage.postgres_schema import APPEND_ONLY, DATA, FUNCTIONS, READ_ONLY
@@ -19,7 +20,7 @@ from tests.support.stdio import Server
 
 ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-555555555555"
 NOW = "2026-01-01T00:00:00.000000Z"
-OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "task_claims", "retry_keys")
+OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "task_claims", "retry_keys", "sessions")
 SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources", "links")
 SAME_FOR_ALL = {"settings", "tokens", "authors", "satchel_schema"}  # the role does not change or delete them
 
@@ -44,6 +45,7 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             tx.run("insert into argument_values values (:owner, 'p', 'a', 'v', :now)", owner=user, now=NOW)
             tx.run("insert into task_claims select number, owner, 'h', 'k', '', 1 from tasks where owner = :o", o=user)
             tx.run("insert into retry_keys values (:owner, 't', 'k', 'd', '', :now)", owner=user, now=NOW)
+            sessions.begin(tx, Identity(user=user))
             scope = Scope(user=user)
             for (number,) in tx.all("select number from tasks where owner = :owner", owner=user):
                 task_notes.add(tx, scope, number, "A note")

@@ -129,7 +129,7 @@ CONTRACTS = ("satchel", "prompt-store", "mcpkg", "twig", "todo", "tasks")
 MCP = ("/mcp", *(f"/mcp/{name}" for name in CONTRACTS))
 DOOR = ("/mcp/tool/add_task", "/mcp/tool/nothing")
 NOTHING = (
-    *("/", "/nothing", "/mcp/", "/mcp/nothing", "/mcp/tool", "/health/"),
+    *("/nothing", "/mcp/", "/mcp/nothing", "/mcp/tool", "/health/"),
     "/.well-known/oauth-protected-resource",  # there is none without OAuth
     "/.well-known/oauth-protected-resource/mcp",
 )

@@ -6,6 +6,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from satchel.app import upkeep
@@ -13,6 +14,7 @@ from satchel.app.startup import CannotStart, open_store, print_message
 from satchel.auth import tokens
 from satchel.auth.allowed_names import allow
 from satchel.auth.callers import Callers
+from satchel.auth.sessions import Sessions
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract
@@ -29,11 +31,15 @@ from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.health import Health
 from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.pages import Pages
 from satchel.transports.http.routes import build_app
 from satchel.transports.http.server import run
 from satchel.transports.http.tasks_api import TasksApi
 from satchel.transports.http.timeouts import Timeouts
 from satchel.transports.listeners import Listeners
+
+if TYPE_CHECKING:
+    from satchel.page.site import Site
 
 HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
 
@@ -49,7 +55,7 @@ satchel: """
 
 READY = """\
 serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
-  Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
+{page}  Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
   VS Code       code --add-mcp '{{"name":"satchel","type":"http","url":"{url}/mcp"}}'
   Cursor        "satchel": {{"url": "{url}/mcp"}} in ~/.cursor/mcp.json
   curl          curl {url}/health
@@ -169,6 +175,30 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         libraries.renderer.close()
         database.close()
 
+    def make_pages() -> Pages:
+        def make_site() -> "Site":
+            from satchel.page.site import Site  # templates and Markdown: only when a page is asked for
+            from satchel.page.visit import Server
+
+            server = Server(database=database, libraries=libraries, url=url, auth=http.auth, contracts=tuple(CONTRACTS))
+            return Site(server)
+
+        def watch_all() -> None:
+            _ = libraries.catalog
+            store_watch.begin()
+
+        return Pages(
+            make_site,
+            callers=callers,
+            calls=calls,
+            sessions=Sessions(database),
+            listeners=listeners,
+            watch=watch_all,
+            is_secure=url.startswith("https://"),
+            port=urlsplit(url).port or 0,
+            heartbeat=heartbeat,
+        )
+
     return build_app(
         allowed=allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
         callers=callers,
@@ -179,6 +209,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         issuer=http.oauth_issuer if http.auth == "oauth" else None,
         url=url,
         close=close,
+        pages=make_pages() if http.has_page else None,
     )
 
 
@@ -274,6 +305,7 @@ def _written(host: str) -> str:
 def _greet(settings: Settings, http: Http, url: str) -> None:
     others = ", ".join(name for name in CONTRACTS if name != settings.contract)
     claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
+    page = f"  For people    open {url}/ in a browser\n" if http.has_page else ""
     named = http.allow_hosts or http.public_url
     hint = "" if named or _is_loopback(http.host) else NO_NAME
-    print_message(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude))
+    print_message(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude, page=page))

@@ -2,6 +2,7 @@
 
 allowed_names  host names and origins that are served
 callers        the caller of a request, and what they may do
+sessions       sessions of browsers, opened by a token or a one-time code
 tokens         bearer tokens that the store keeps as hashes
 oauth          verifies the signature and claims of access tokens
 issuer         finds, fetches and caches the keys of an issuer

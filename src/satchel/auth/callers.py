@@ -65,6 +65,14 @@ class Callers(Struct, frozen=True, kw_only=True):
             raise self._unauthorized(error.description, is_given=True) from error
         except (AuthUnavailable, StoreError) as error:
             raise AccessDenied(503, "Who is calling cannot be told at the moment. Try again.") from error
+        return self.scope_of(identity, project, why)
+
+    def scope_of(self, identity: Identity, project: str | None = None, why: str = "") -> Scope:
+        """The scope of a caller who is known, in the project that they name.
+
+        Raises:
+            AccessDenied: 403 for a project that their token does not open.
+        """
         allowed = identity.projects
         if allowed == ():  # an issuer may grant none
             raise self._forbidden("This token opens no project.")

@@ -19,6 +19,7 @@ undo      `satchel undo`: takes back what a user did last
 trash     `satchel trash`: what was deleted
 purge     `satchel purge`: removes an item for good
 history   `satchel history`: what history costs
+open      `satchel open`: the page in the browser
 token     `satchel token`: bearer tokens for HTTP
 user      `satchel user`: the local user
 store     what they share: opening the store, exit statuses

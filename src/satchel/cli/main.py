@@ -22,6 +22,7 @@ COMMANDS = {
     "purge": ("satchel.cli.purge", "Remove items for good, with their history and their bytes."),
     "history": ("satchel.cli.history", "Show what history costs."),
     "library": ("satchel.cli.library", "List, show, check, make and render libraries of templates."),
+    "open": ("satchel.cli.open", "Open the page of a running server in the browser."),
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
     "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
     "backup": ("satchel.cli.backup", "Copy the store, while it is in use, to a new file."),

@@ -106,6 +106,7 @@ class Tool(Struct, frozen=True):
     size_argument: str | None = None  # by which a caller asks for a shorter answer
     toolset: str = ""  # a server may be narrowed to some toolsets; a tool without one is always served
     output_schema: Schema | None = None  # published in tools/list; covers failures too
+    make_meta: Callable[[], dict[str, Any]] | None = None  # what tools/list says of it for extensions of MCP
     is_listed: bool = True  # else it is served, for callers that know it from before, but not in tools/list
     # Reads what `prepare` needs, in a transaction of its own; `prepare` finds it in `context.prepared`.
     look: Callable[[Context, Any], Any] | None = None
@@ -193,6 +194,7 @@ class Contract(Struct, frozen=True, kw_only=True):
             "outputSchema": self.output_schema(tool) if self.lists_output_schemas else tool.output_schema,
             "annotations": tool.annotations,
             "icons": self.list_icons(tool.toolset),
+            "_meta": None if tool.make_meta is None else tool.make_meta(),
         }
         return {name: value for name, value in entry.items() if value is not None}
 

@@ -8,6 +8,7 @@ conditions finds where a template asks whether a variable has a value
 worker     the program of a separate process that parses TOML and renders templates
 render     runs worker processes: deadlines, restarts, one spare
 catalog    an immutable snapshot of all libraries, replaced when the disk changes
+skills     reads the skills of a library
 watch      notices changes on the disk
 validate   checks libraries for their authors
 """

@@ -186,4 +186,6 @@ _CHECKS: dict[str, Callable[[Json], None]] = {
     "resources/subscribe": partial(_check_text, name="uri"),
     "resources/unsubscribe": partial(_check_text, name="uri"),
     "completion/complete": _check_completion,
+    "skills/list": _check_cursor,
+    "skills/get": partial(_check_text, name="uri"),
 }

@@ -41,6 +41,7 @@ PER_REQUEST_DATES = [revision.date for revision in REVISIONS.values() if not rev
 CACHEABLE = {
     *("server/discover", "tools/list", "prompts/list"),
     *("resources/list", "resources/templates/list", "resources/read"),
+    *("skills/list", "skills/get"),  # of the extension io.modelcontextprotocol/skills
 }
 
 # Members of `_meta`.

@@ -139,6 +139,21 @@ def list_changes(
     return label(tx, found[:limit]), len(found) > limit
 
 
+def list_visible_changes(
+    tx: Tx, scope: Scope, query: ChangeQuery = EVERY_CHANGE, *, limit: int = 50
+) -> tuple[list[FeedEntry], bool]:
+    """What changed in all projects that the scope may enter and in the user's tasks, the newest first; is there more.
+
+    Raises:
+        WrongArgument: nothing can have the name of the query.
+    """
+    _check(query)
+    numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    has_loose, owner = scope.projects is None, scope.user or ""
+    found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
+    return label(tx, found[:limit]), len(found) > limit
+
+
 def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
     """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
     _check(query)

@@ -37,11 +37,16 @@ def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
     for step in steps:
         # What was deleted comes back first: other changes of the transaction may refer to it.
         for entry in sorted(step.changes, key=lambda entry: entry.revision.action != "delete"):
-            _take_back(tx, scope, entry.revision)
+            take_back(tx, scope, entry.revision)
     return steps
 
 
-def _take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
+def take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
+    """Take back one change of one item.
+
+    Raises:
+        VersionConflict, NotFound, VersionMissing, Taken, MissingBlocker: as `undo`.
+    """
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])
     later = [one for one in found if one.version > revision.version and one.undoes is None]

@@ -48,6 +48,7 @@ argument_history    the values that a user gave to the arguments of prompts
 completion          names that start with a text, or contain it
 usage               how much the store keeps of what a user wrote
 tokens              queries about tokens
+sessions            queries about sessions of browsers
 retry_keys          queries about the keys of repeated calls
 settings            the few facts that a store keeps about itself
 """

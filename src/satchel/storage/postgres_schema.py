@@ -20,7 +20,7 @@ Connection = psycopg.Connection[Any]
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
-    *("task_claims", "retry_keys", "links"),
+    *("task_claims", "retry_keys", "links", "sessions"),
     *("search_spaces", "search_items", "search_words"),
 )
 APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes")  # read and inserted, never changed

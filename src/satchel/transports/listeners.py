@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from satchel.log import log_surprise
 from satchel.model import StoreChange
@@ -62,15 +63,27 @@ class Listener:
             return []
 
 
+class Receiver(Protocol):
+    """An open stream, of a client or of a page."""
+
+    owner: str | None
+
+    def receive(self, changes: list[StoreChange]) -> None:
+        """Keep changes until they can be sent."""
+
+    def close(self) -> None:
+        """End the stream."""
+
+
 class Listeners:
     """Every open stream of this process."""
 
     def __init__(self) -> None:
-        self._open: set[Listener] = set()
+        self._open: set[Receiver] = set()
         self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
         self._is_closing = False
 
-    def add(self, listener: Listener) -> None:
+    def add(self, listener: Receiver) -> None:
         """Send changes to a stream from now on.
 
         Raises:
@@ -85,7 +98,7 @@ class Listeners:
         if self._is_closing:
             listener.close()
 
-    def remove(self, listener: Listener) -> None:
+    def remove(self, listener: Receiver) -> None:
         """Send nothing more to a stream."""
         self._open.discard(listener)
 

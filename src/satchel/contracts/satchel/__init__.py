@@ -39,14 +39,19 @@ nearest            which argument or tool was meant by one that there is not
 other_names        what models and other servers call our arguments and tools
 cursors            where the next page of a tool that lists begins
 place              tells of a current project that did not exist
+show               the tool that shows tasks or prompts inside the chat
+chat_app           the app that hosts show for it
+skills             skills/list and skills/get
 icons              the icons of the server and of its tools
 shared             arguments, answers and schemas that several of these use
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from satchel.contracts.contract import Contract, Tool
-from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, search, tasks, texts
+from satchel.contracts.contract import Context, Contract, Result, Tool
+from satchel.contracts.satchel import catch_up, history, items, projects, prompts, resources, search, show, tasks, texts
+from satchel.contracts.satchel.chat_app import UI
 from satchel.contracts.satchel.failures import METHOD_FAILURES
 from satchel.contracts.satchel.icons import ICONS
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, quote_prompt_uri
@@ -106,6 +111,24 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
     return [ClientChange("resource", quote_prompt_uri(name) if change.what == "prompt" else name)]
 
 
+# Imported with the first call: most clients ask for no skills.
+SKILLS = "io.modelcontextprotocol/skills"
+
+
+def answer_skills_list(context: Context, params: dict[str, Any]) -> Result:
+    """Answer skills/list."""
+    from satchel.contracts.satchel import skills
+
+    return skills.answer_skills_list(context, params)
+
+
+def answer_skills_get(context: Context, params: dict[str, Any]) -> Result:
+    """Answer skills/get."""
+    from satchel.contracts.satchel import skills
+
+    return skills.answer_skills_get(context, params)
+
+
 def explain_unknown_tool(name: str, served: Iterable[str]) -> str:
     """Which tool was probably meant."""
     from satchel.contracts.satchel import nearest  # only after a mistake
@@ -121,6 +144,7 @@ CONTRACT = Contract(
         "prompts": {"listChanged": True},
         "resources": {"subscribe": True, "listChanged": True},
         "completions": {},
+        "extensions": {UI: {}, SKILLS: {}},
     },
     instructions=write_instructions,
     reads_libraries=True,
@@ -141,6 +165,7 @@ CONTRACT = Contract(
         *tasks.TOOLS,
         *items.TOOLS,
         *history.TOOLS,
+        *show.TOOLS,
     ),
     methods={
         "prompts/list": answer_prompts_list,
@@ -149,6 +174,8 @@ CONTRACT = Contract(
         "resources/templates/list": resources.answer_templates_list,
         "resources/read": resources.answer_resources_read,
         "completion/complete": answer_completion,
+        "skills/list": answer_skills_list,
+        "skills/get": answer_skills_get,
     },
     failures={**TEXT_FAILURES, **TASK_FAILURES},
     method_failures={**METHOD_FAILURES, **TEXT_METHOD_FAILURES},

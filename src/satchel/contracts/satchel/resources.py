@@ -11,6 +11,7 @@ from satchel.contracts.answer_size import BATCH, PageRows, count_fitting
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
+from satchel.contracts.satchel.chat_app import describe_app, read_app_resource
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, suggest
@@ -233,6 +234,8 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
     page, has_more = PageRows(), True
+    if cursor is None:
+        page.add(describe_app())
     while has_more and len(page.rows) < PAGE:
         found, has_more = resources.list_page(context.tx, context.scope, limit=BATCH, after=after)
         for one in found:
@@ -257,6 +260,13 @@ def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
 def answer_resources_read(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/read: a resource of the project, or a page behind a satchel:// URI."""
     uri: str = params["uri"]
+    ours = read_app_resource(uri)
+    if ours is None and uri.startswith("skill://"):
+        from satchel.contracts.satchel.skills import read_skill_file  # most clients ask for no skills
+
+        ours = read_skill_file(context, uri)
+    if ours is not None:
+        return {"contents": [ours]}
     try:
         return {"contents": [_read(context, uri)]}
     except (NotFound, Forbidden, TemplateFailed) as missing:

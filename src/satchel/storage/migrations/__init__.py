@@ -11,9 +11,22 @@ step_7     links between items
 step_8     row-level security of what search keeps of tasks
 step_9     how much the store keeps of what each user wrote
 step_10    the values of arguments go with their prompt
+step_11    sessions of browsers
 """
 
-from satchel.storage.migrations import step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10
+from satchel.storage.migrations import (
+    step_1,
+    step_2,
+    step_3,
+    step_4,
+    step_5,
+    step_6,
+    step_7,
+    step_8,
+    step_9,
+    step_10,
+    step_11,
+)
 from satchel.storage.migrations.migration import for_postgres as for_postgres
 from satchel.storage.migrations.migration import for_sqlite as for_sqlite
 
@@ -28,4 +41,5 @@ MIGRATIONS = (
     step_8.STEP,
     step_9.STEP,
     step_10.STEP,
+    step_11.STEP,
 )

@@ -94,7 +94,13 @@ class Request:
         self.path: str = scope["path"].removeprefix(scope.get("root_path", ""))  # below the mount
         self.headers: Headers = scope["satchel.headers"]
         self.account: Account = scope["satchel.account"]
+        self.client: str = (scope.get("client") or ("",))[0]  # the address
         self.connection: Connection = scope.get("state", {}).get("satchel.connection") or Connection()
+
+    @property
+    def address(self) -> str:
+        """The path with the query."""
+        return f"{self.path}?{self.query}" if self.query else self.path
 
     async def read_body(self, limit: int = MAX_MESSAGE_BYTES) -> bytearray:
         """The whole body. How long it may take is the server's to bound (see bounds.py).

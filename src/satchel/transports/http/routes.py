@@ -15,6 +15,7 @@ from satchel.transports.http.guard import Guard, enter
 from satchel.transports.http.health import Health
 from satchel.transports.http.messages import Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.pages import NOTHING, Pages
 from satchel.transports.http.tasks_api import TasksApi
 
 METADATA = "/.well-known/oauth-protected-resource"
@@ -61,6 +62,7 @@ def build_app(
     issuer: str | None,
     url: str,
     close: Callable[[], None],
+    pages: Pages | None = None,
 ) -> Guard:
     """Every route of a server; `endpoints` by path, `url` as clients reach it, `issuer` of its OAuth tokens."""
 
@@ -107,13 +109,17 @@ def build_app(
         await run_sync(close)
         guard.on_end()
 
-    router = Router(routes, redirect_slashes=False, default=_find_nothing, lifespan=lifespan)
+    async def find_page(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        if pages is None or request.path == "/mcp" or request.path.startswith("/mcp/"):
+            raise Refusal(404, "path", NOTHING)
+        response = await pages.handle(request)
+        if response is not None:
+            await request.respond(response)
+
+    router = Router(routes, redirect_slashes=False, default=find_page, lifespan=lifespan)
     guard = Guard(router, allowed, refuse=refuse, close=close)
     return guard
-
-
-async def _find_nothing(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise Refusal(404, "path", "There is nothing at this path. MCP is served at /mcp.")
 
 
 def _refuse(path: str, refusal: Refusal) -> Response:

@@ -1,0 +1,131 @@
+"""Sessions of browsers: opened by a token or a one-time code, ended by log-out, time, or the end of their token."""
+
+import re
+import secrets
+from hashlib import sha256
+from typing import Literal
+
+from msgspec import Struct
+
+from satchel import clock
+from satchel.errors import Unauthorized
+from satchel.model import Identity
+from satchel.storage import sessions as rows
+from satchel.storage.database import Database, Tx
+from satchel.storage.sessions import Session
+
+_PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
+_RANDOM_PART = r"[A-Za-z0-9_-]{43}"
+_LONGEST_DAYS = 7
+_IDLE_MINUTES = 12 * 60
+_TOUCH_MINUTES = 5  # between two notes that a session is in use, because each is a write
+_CODE_MINUTES = 1
+
+
+class Sessions(Struct, frozen=True):
+    """The sessions of one store, each call in a transaction of its own."""
+
+    database: Database
+
+    def begin(self, identity: Identity) -> str:
+        """As `begin`."""
+        with self.database.write() as tx:
+            return begin(tx, identity)
+
+    def redeem(self, code: str) -> str:
+        """As `redeem`."""
+        with self.database.write() as tx:
+            return redeem(tx, code)
+
+    def identify(self, secret: str) -> tuple[Identity, str]:
+        """As `identify`."""
+        return identify(self.database, secret)
+
+    def end(self, id: str, user: str) -> None:
+        """As `end`."""
+        with self.database.write() as tx:
+            end(tx, id, user)
+
+
+def begin(tx: Tx, identity: Identity) -> str:
+    """Open a session for a caller who showed who they are; its secret."""
+    rows.delete_expired(tx, clock.minutes_after(tx.now, -_IDLE_MINUTES))
+    return _add(tx, "session", identity, clock.days_before(tx.now, -_LONGEST_DAYS))
+
+
+def make_code(tx: Tx, identity: Identity) -> str:
+    """A code that opens a session once, within a minute."""
+    return _add(tx, "code", identity, clock.minutes_after(tx.now, _CODE_MINUTES))
+
+
+def redeem(tx: Tx, code: str) -> str:
+    """Open a session by a code, which ends with that; the secret of the session.
+
+    Raises:
+        Unauthorized: the code is unknown, was used or has expired.
+    """
+    found = _find(tx, "code", code)
+    if found is None or not rows.delete(tx, found.id, found.owner):
+        raise Unauthorized("the code is unknown, was used or has expired")
+    return begin(tx, _identity(found))
+
+
+def identify(database: Database, secret: str) -> tuple[Identity, str]:
+    """The caller whose session has this secret, and the id of the session.
+
+    Raises:
+        Unauthorized: there is no such session, or it has ended.
+    """
+    with database.read() as tx:
+        session = _find(tx, "session", secret)
+        now = tx.now
+    if session is None or session.used_at < clock.minutes_after(now, -_IDLE_MINUTES):
+        raise Unauthorized("the session has ended")
+    if session.used_at < clock.minutes_after(now, -_TOUCH_MINUTES):
+        with database.write() as tx:
+            rows.touch(tx, session.id)
+    return _identity(session), session.id
+
+
+def list_of(tx: Tx, user: str) -> list[Session]:
+    """The open sessions of a user, the newest first."""
+    return rows.list_of(tx, user)
+
+
+def end(tx: Tx, id: str, user: str) -> bool:
+    """End a session of a user; whether there was one."""
+    return rows.delete(tx, id, user)
+
+
+def _add(tx: Tx, kind: Literal["session", "code"], identity: Identity, expires_at: str) -> str:
+    secret = _PREFIXES[kind] + secrets.token_urlsafe(32)
+    session = Session(
+        id=tx.new_id(),
+        kind=kind,
+        token=identity.token or None,
+        owner=identity.user,
+        is_read_only=identity.is_read_only,
+        projects=identity.projects,
+        created_at=tx.now,
+        used_at=tx.now,
+        expires_at=expires_at,
+    )
+    rows.add(tx, _hash(secret), session)
+    return secret
+
+
+def _find(tx: Tx, kind: Literal["session", "code"], secret: str) -> Session | None:
+    if not re.fullmatch(re.escape(_PREFIXES[kind]) + _RANDOM_PART, secret):
+        return None
+    return rows.by_hash(tx, _hash(secret), kind)
+
+
+def _identity(session: Session) -> Identity:
+    return Identity(
+        user=session.owner, projects=session.projects, is_read_only=session.is_read_only, token=session.token or ""
+    )
+
+
+def _hash(secret: str) -> str:
+    # Without salt and stretching, because 256 random bits cannot be guessed.
+    return sha256(secret.encode()).hexdigest()

@@ -1,0 +1,25 @@
+"""The page for people: server-rendered HTML over the same services as the contracts. Knows no SQL and no MCP.
+
+site        one request for a page: who asks, may they, which view answers, what goes wrong
+views       every address of the page, as one table
+visit       what a view gets, and what it returns
+markup      templates, static files, Markdown, differences, times: values into HTML
+words       errors in sentences for people
+home        search over everything, and what changed last
+prompts     prompts: list, read, add, edit, delete
+template_check  a text that is being typed, as a template
+conflicts   what changed while a form was open
+filling     a prompt filled in: a form from its arguments, the result beside it
+versions    the versions of an item, the difference between two, restore
+documents   documents: list, read, add, edit, download
+tasks       tasks: list, read, add, edit, notes
+board       tasks as cards in columns
+libraries   libraries on disk, their problems, their prompts filled in
+activity    every change, by whom, and undo
+trash       what was deleted
+projects    projects: list, add, rename, delete
+connect     how clients connect to this server
+settings    tokens: create, list, revoke
+
+Nothing here is imported before a page is asked for.
+"""

@@ -1,0 +1,45 @@
+"""Every change, by whom and through what, and undo."""
+
+from satchel.errors import NotFound
+from satchel.model import KINDS, ChangeQuery
+from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.services import history, undo
+from satchel.services.history import FeedEntry
+from satchel.storage.database import Tx
+
+_PAGE = 50
+
+
+def show(visit: Visit) -> Answer:
+    """What changed, the newest first; ?by= and ?kind= narrow it."""
+    kind = visit.query.get("kind", "")
+    query = ChangeQuery(
+        by=visit.query.get("by", ""),
+        kinds=[one for one in KINDS if one == kind] or KINDS,
+        before=visit.number("before") or 2**53,
+    )
+    with visit.read() as tx:
+        changes, has_more = history.list_visible_changes(tx, visit.scope, query, limit=_PAGE)
+    last = str(changes[-1].revision.number) if changes and has_more else ""
+    return Shown("activity.html", {"changes": changes, "next": last, "by": query.by, "kind": kind, "kinds": KINDS})
+
+
+def undo_change(visit: Visit) -> Answer:
+    """Take back one change, or without a number the last thing that the user did."""
+    number = visit.number("revision")
+
+    def act(tx: Tx) -> list[FeedEntry]:
+        if not number:
+            return [entry for step in undo.undo(tx, visit.scope) for entry in step.changes]
+        around = ChangeQuery(after=number - 1, before=number + 1)
+        changes, _ = history.list_visible_changes(tx, visit.scope, around, limit=1)
+        if not changes:
+            raise NotFound("change", str(number), visit.scope)
+        undo.take_back(tx, visit.scope, changes[0].revision)
+        return changes
+
+    done = visit.write(act)
+    said = (
+        "Took back: " + ", ".join(f"{entry.title or entry.key}" for entry in done) + "." if done else "Nothing to undo."
+    )
+    return Redirect(visit.back or link("activity"), said)

@@ -1,0 +1,157 @@
+"""Documents: list, read as text, Markdown or picture, add, edit, download."""
+
+from typing import Any
+
+from satchel.errors import NotFound, SatchelError, VersionConflict
+from satchel.model import Resource, ResourceDraft, ResourcePatch
+from satchel.page import words
+from satchel.page.conflicts import Conflict, find_conflict
+from satchel.page.visit import Answer, File, Redirect, Shown, Visit, link
+from satchel.services import links, mime_types, resources, rules
+
+_PAGE = 100
+_LONGEST_SHOWN = 512 * 1024  # bytes of a text that a page shows; the rest is in the download
+_PICTURES = {
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+}
+
+
+def show_list(visit: Visit) -> Answer:
+    """The documents of a project."""
+    visit = visit.within(visit.path["project"])
+    with visit.read() as tx:
+        found, has_more = resources.list_page(tx, visit.scope, limit=_PAGE, after=visit.number("after"))
+    values = {"found": found, "next": str(found[-1].number) if found and has_more else ""}
+    return Shown("documents.html", values | {"project": visit.scope.project})
+
+
+def show(visit: Visit) -> Answer:
+    """One document."""
+    visit = visit.within(visit.path["project"])
+    document = _find(visit)
+    with visit.read() as tx:
+        to, back = links.of(tx, visit.scope, "resource", document)
+    text = document.content if isinstance(document.content, str) else ""
+    values = {
+        "document": document,
+        "is_text": isinstance(document.content, str),
+        "is_markdown": document.mime_type.partition(";")[0] == "text/markdown",
+        "is_picture": _is_picture(document),
+        "text": text[:_LONGEST_SHOWN],
+        "is_cut": len(text) > _LONGEST_SHOWN,
+        "links": to,
+        "referrers": back,
+    }
+    return Shown("document.html", values | {"project": visit.scope.project})
+
+
+def download(visit: Visit) -> Answer:
+    """The bytes of a document; pictures may be shown inside the page."""
+    visit = visit.within(visit.path["project"])
+    document = _find(visit)
+    content = document.content.encode() if isinstance(document.content, str) else document.content or b""
+    return File(document.name, document.mime_type, content, is_inline=_is_picture(document))
+
+
+def show_new(visit: Visit) -> Answer:
+    """The form for a new document."""
+    return _show_form(visit.within(visit.path["project"]), None)
+
+
+def show_edit(visit: Visit) -> Answer:
+    """The form for an existing text."""
+    visit = visit.within(visit.path["project"])
+    document = _find(visit)
+    if not isinstance(document.content, str):
+        raise NotFound("text of the document", document.name, visit.scope)
+    version = visit.number("version")
+    newer = _find_conflict(visit, document, version) if version not in (0, document.version) else None
+    return _show_form(visit, document, newer=newer)
+
+
+def add(visit: Visit) -> Answer:
+    """Add a text document."""
+    visit = visit.within(visit.path["project"])
+    try:
+        name = resources.make_name(visit.field("name"))
+        kind = visit.field("mime_type").strip() or mime_types.guess(visit.field("name"))
+        draft = ResourceDraft(
+            name=name,
+            uri=visit.field("uri").strip() or f"doc:///{name}",
+            content=visit.field("content"),
+            mime_type=kind if rules.is_text(kind) else "text/plain",
+            description=visit.field("description").strip() or None,
+        )
+        document = visit.write(lambda tx: resources.add(tx, visit.scope, draft))
+    except SatchelError as error:
+        return _show_form(visit, None, error=words.explain(error))
+    return Redirect(_link(visit, document.name), f"Added “{document.name}”.", can_undo=True)
+
+
+def save(visit: Visit) -> Answer:
+    """Save a text document, or show what would change."""
+    visit = visit.within(visit.path["project"])
+    document = _find(visit)
+    stored = document.content if isinstance(document.content, str) else ""
+    if visit.field("do") == "compare":
+        return _show_form(visit, document, compared=(stored, visit.field("content")))
+    patch = ResourcePatch(
+        content=visit.field("content"),
+        mime_type=visit.field("mime_type").strip(),
+        description=visit.field("description").strip() or None,
+    )
+    version = visit.number("version")
+    try:
+        visit.write(lambda tx: resources.update(tx, visit.scope, document.name, patch, version))
+    except VersionConflict:
+        return _show_form(visit, document, conflict=_find_conflict(visit, document, version))
+    except SatchelError as error:
+        return _show_form(visit, document, error=words.explain(error))
+    return Redirect(_link(visit, document.name), f"Saved “{document.name}”.", can_undo=True)
+
+
+def delete(visit: Visit) -> Answer:
+    """Move a document to the trash."""
+    visit = visit.within(visit.path["project"])
+    name = visit.path["name"]
+    visit.write(lambda tx: resources.delete(tx, visit.scope, name))
+    return Redirect(link("p", visit.scope.project, "documents"), f"“{name}” is in the trash.", can_undo=True)
+
+
+def _find(visit: Visit) -> Resource:
+    with visit.read() as tx:
+        return resources.get_by_name(tx, visit.scope, visit.path["name"])
+
+
+def _find_conflict(visit: Visit, document: Resource, version: int) -> Conflict:
+    theirs = document.content if isinstance(document.content, str) else ""
+    return find_conflict(visit, f"satchel://resource/{document.name}", theirs, version)
+
+
+def _is_picture(document: Resource) -> bool:
+    """Whether a document is a picture by its type and by its first bytes; SVG is not, because it can run script."""
+    starts = _PICTURES.get(document.mime_type.partition(";")[0].strip().lower(), ())
+    return isinstance(document.content, bytes) and document.content.startswith(tuple(starts))
+
+
+def _show_form(visit: Visit, document: Resource | None, **more: Any) -> Shown:
+    stored = {
+        "name": document.name if document else visit.query.get("name", ""),
+        "uri": document.uri if document else "",
+        "mime_type": document.mime_type if document else "",
+        "content": str(document.content or "") if document else "",
+        "description": (document.description or "") if document else "",
+        "version": str(document.version) if document else "",
+    }
+    fields = {name: visit.field(name, value) for name, value in stored.items()}
+    if document is not None and "conflict" in more:
+        fields["version"] = str(document.version)
+    values = {"document": document, "fields": fields, "project": visit.scope.project, "error": ""}
+    return Shown("document_form.html", values | {"compared": None, "conflict": None, "newer": None} | more)
+
+
+def _link(visit: Visit, name: str) -> str:
+    return link("p", visit.scope.project, "documents", name)

@@ -1,0 +1,52 @@
+"""A prompt filled in: a form from its arguments, the result beside it."""
+
+from collections.abc import Mapping, Sequence
+
+from satchel.library.render import RenderFailed
+from satchel.model import Argument
+from satchel.page.visit import Answer, Shown, Visit
+from satchel.services import argument_history, prompts
+
+_KNOWN = 10  # values of an argument that are suggested
+
+
+def show(visit: Visit) -> Answer:
+    """The form, filled in as far as the address says."""
+    return _show(visit.within(visit.path["project"]), visit.query)
+
+
+def fill(visit: Visit) -> Answer:
+    """The form with its result."""
+    visit = visit.within(visit.path["project"])
+    return _show(visit, {name: visit.field(name) for name in visit.form})
+
+
+def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
+    with visit.read() as tx:
+        prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
+        key = argument_history.key_within(visit.scope.project, prompt.name)
+        known = {one.name: argument_history.recall(tx, visit.scope, key, one.name)[:_KNOWN] for one in prompt.arguments}
+    values = read_values(prompt.arguments, given)
+    result, problem = prompt.content, ""
+    if prompt.arguments:
+        result, problem = render(visit, prompt.content, {name: value for name, value in values.items() if value})
+    missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
+    if visit.form and not missing and not problem and not visit.is_read_only:
+        kept = {name: value for name, value in values.items() if value}
+        visit.write(lambda tx: argument_history.remember(tx, visit.scope, key, kept)) if visit.field("copy") else None
+    shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
+    return Shown("fill.html", shown | {"missing": missing, "project": visit.scope.project})
+
+
+def read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict[str, str]:
+    """The value of each argument, empty where none was given."""
+    return {one.name: given.get(one.name, "") for one in arguments}
+
+
+def render(visit: Visit, template: str, values: Mapping[str, str]) -> tuple[str, str]:
+    """A template with values, and what is wrong with it."""
+    try:
+        return visit.server.libraries.renderer.render(template, dict(values)), ""
+    except RenderFailed as failure:
+        where = "" if failure.line is None else f"Line {failure.line}: "
+        return "", f"{where}{failure.what}"

@@ -1,0 +1,165 @@
+"""Prompts: list, read, add, edit with the difference before saving, delete."""
+
+from typing import Any
+
+from satchel.errors import SatchelError, VersionConflict, WrongArgument
+from satchel.library.render import RenderFailed
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery
+from satchel.page import template_check, words
+from satchel.page.conflicts import Conflict, find_conflict
+from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.services import history, links, prompts
+
+_PAGE = 50
+
+
+def show_list(visit: Visit) -> Answer:
+    """The prompts of a project, by text and tags, the last changed first."""
+    visit = visit.within(visit.path["project"])
+    tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
+    query = PromptQuery(text=visit.query.get("q", ""), tags=tags, needs_all_tags=True)
+    with visit.read() as tx:
+        after = _read_position(visit.query.get("after", ""))
+        found, has_more = prompts.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
+        counts = prompts.list_tags(tx, visit.scope)
+    last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
+    values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
+    return Shown("prompts.html", values | {"project": visit.scope.project})
+
+
+def show(visit: Visit) -> Answer:
+    """One prompt."""
+    visit = visit.within(visit.path["project"])
+    with visit.read() as tx:
+        prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
+        to, back = links.of(tx, visit.scope, "prompt", prompt)
+        _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://prompt/{prompt.name}", limit=1)
+    values = {"prompt": prompt, "links": to, "referrers": back, "revision": revisions[0] if revisions else None}
+    return Shown("prompt.html", values | {"project": visit.scope.project})
+
+
+def show_new(visit: Visit) -> Answer:
+    """The form for a new prompt."""
+    return _show_form(visit.within(visit.path["project"]), None)
+
+
+def show_edit(visit: Visit) -> Answer:
+    """The form for an existing prompt."""
+    visit = visit.within(visit.path["project"])
+    prompt = _find(visit)
+    version = visit.number("version")  # that an open form started from, and asks whether it is still the newest
+    newer = _find_conflict(visit, prompt, version) if version not in (0, prompt.version) else None
+    return _show_form(visit, prompt, newer=newer)
+
+
+def add(visit: Visit) -> Answer:
+    """Add a prompt."""
+    visit = visit.within(visit.path["project"])
+    content = visit.field("content")
+    if visit.field("do") == "check":
+        return _show_form(visit, None)
+    try:
+        draft = PromptDraft(
+            title=visit.field("title"),
+            content=content,
+            description=visit.field("description").strip() or None,
+            tags=_read_tags(visit),
+            arguments=_settle_arguments(visit, content),
+        )
+        prompt = visit.write(lambda tx: prompts.add(tx, visit.scope, draft))
+    except (SatchelError, RenderFailed) as error:
+        return _show_form(visit, None, error=words.explain(error))
+    return Redirect(_link(visit, prompt), f"Added “{prompt.title}”.", can_undo=True)
+
+
+def save(visit: Visit) -> Answer:
+    """Save a prompt, or show what would change; where it changed meanwhile, show base, theirs and yours."""
+    visit = visit.within(visit.path["project"])
+    prompt = _find(visit)
+    content, version = visit.field("content"), visit.number("version")
+    if visit.field("do") == "check":
+        return _show_form(visit, prompt)
+    if visit.field("do") == "compare":
+        return _show_form(visit, prompt, compared=(prompt.content, content))
+    try:
+        patch = PromptPatch(
+            title=visit.field("title"),
+            content=content,
+            description=visit.field("description").strip() or None,
+            tags=_read_tags(visit),
+            arguments=_settle_arguments(visit, content, prompt),
+        )
+        saved = visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, version))
+    except VersionConflict:
+        return _show_form(visit, prompt, conflict=_find_conflict(visit, prompt, version))
+    except (SatchelError, RenderFailed) as error:
+        return _show_form(visit, prompt, error=words.explain(error))
+    return Redirect(_link(visit, saved), f"Saved “{saved.title}”.", can_undo=True)
+
+
+def delete(visit: Visit) -> Answer:
+    """Move a prompt to the trash."""
+    visit = visit.within(visit.path["project"])
+    prompt = _find(visit)
+    visit.write(lambda tx: prompts.delete(tx, visit.scope, prompt.id))
+    return Redirect(link("p", visit.scope.project, "prompts"), f"“{prompt.title}” is in the trash.", can_undo=True)
+
+
+def _find(visit: Visit) -> Prompt:
+    with visit.read() as tx:
+        return prompts.get_by_name(tx, visit.scope, visit.path["name"])
+
+
+def _show_form(visit: Visit, prompt: Prompt | None, **more: Any) -> Shown:
+    """The form, with what the caller typed before what is stored."""
+    stored = {
+        "title": prompt.title if prompt else visit.query.get("title", ""),
+        "content": prompt.content if prompt else "",
+        "description": (prompt.description or "") if prompt else "",
+        "tags": " ".join(prompt.tags) if prompt else "",
+        "version": str(prompt.version) if prompt else "",
+    }
+    fields = {name: visit.field(name, value) for name, value in stored.items()}
+    if prompt is not None and "conflict" in more:
+        fields["version"] = str(prompt.version)  # saving again replaces theirs, which is shown
+    values = {
+        "prompt": prompt,
+        "fields": fields,
+        "project": visit.scope.project,
+        "error": "",
+        "compared": None,
+        "newer": None,
+    }
+    known = prompt.arguments if prompt else ()
+    check = template_check.describe(visit, fields["content"], known)
+    return Shown("prompt_form.html", values | {"conflict": None, "check": check} | more)
+
+
+def _settle_arguments(visit: Visit, content: str, prompt: Prompt | None = None) -> tuple[Argument, ...]:
+    """The arguments of a template: as the form says, else as they were, else new ones.
+
+    Raises:
+        RenderFailed: it cannot be parsed.
+    """
+    return template_check.find_arguments(visit, content, prompt.arguments if prompt else ())
+
+
+def _find_conflict(visit: Visit, prompt: Prompt, version: int) -> Conflict:
+    return find_conflict(visit, f"satchel://prompt/{prompt.name}", prompt.content, version)
+
+
+def _read_tags(visit: Visit) -> list[str]:
+    return [tag for tag in visit.field("tags").replace(",", " ").split() if tag]
+
+
+def _read_position(text: str) -> PromptPosition | None:
+    moment, _, number = text.partition(",")
+    if not text:
+        return None
+    if not number.isdigit():
+        raise WrongArgument("after", "format", value=text)
+    return moment, int(number[:18])
+
+
+def _link(visit: Visit, prompt: Prompt) -> str:
+    return link("p", visit.scope.project, "prompts", prompt.name)

@@ -1,0 +1,72 @@
+"""Tokens: create, list, revoke; and the open sessions of the user."""
+
+from satchel.auth import sessions, tokens
+from satchel.errors import NotFound, SatchelError
+from satchel.page import words
+from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.services import projects
+from satchel.services.moments import parse_future
+from satchel.storage.database import Tx
+
+
+def show(visit: Visit) -> Answer:
+    """The settings."""
+    return _show(visit)
+
+
+def create_token(visit: Visit) -> Answer:
+    """Create a token for the user; its secret is shown once."""
+    _check_owner(visit)
+    wanted = [name for name in visit.form.get("projects", ()) if name]
+    expiry = visit.field("expires").strip()
+
+    def act(tx: Tx) -> str:
+        moment = parse_future(expiry, tx.now) if expiry else None
+        _, secret = tokens.create(
+            tx,
+            user=visit.scope.user or "",
+            is_read_only=bool(visit.field("read_only")),
+            projects=wanted or None,
+            expires_at=moment,
+        )
+        return secret
+
+    try:
+        secret = visit.write(act)
+    except SatchelError as error:
+        return _show(visit, error=words.explain(error))
+    return _show(visit, secret=secret)
+
+
+def revoke_token(visit: Visit) -> Answer:
+    """Revoke a token of the user; its sessions end with it."""
+    _check_owner(visit)
+    visit.write(lambda tx: tokens.revoke(tx, visit.path["id"]))
+    return Redirect(link("settings"), "The token is revoked, and its sessions have ended.")
+
+
+def end_session(visit: Visit) -> Answer:
+    """End a session of the user."""
+    visit.write(lambda tx: sessions.end(tx, visit.path["id"], visit.scope.user or ""))
+    return Redirect(link("settings"), "The session has ended.")
+
+
+def may_manage_tokens(visit: Visit) -> bool:
+    """Whether the caller may manage tokens: the owner of the store may, and what is limited may not."""
+    is_limited = visit.scope.projects is not None or visit.is_read_only
+    return not is_limited and not visit.server.database.has_row_security
+
+
+def _check_owner(visit: Visit) -> None:
+    if not may_manage_tokens(visit):
+        raise NotFound("page", "tokens", visit.scope)
+
+
+def _show(visit: Visit, error: str = "", secret: str = "") -> Shown:
+    with visit.read() as tx:
+        own = [one for one in tokens.listed(tx) if one.owner == visit.scope.user] if may_manage_tokens(visit) else []
+        now = tx.now
+        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+        opened = sessions.list_of(tx, visit.scope.user or "")
+    values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": secret}
+    return Shown("settings.html", values | {"may_manage": may_manage_tokens(visit)})

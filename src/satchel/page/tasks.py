@@ -1,0 +1,179 @@
+"""Tasks: list by urgency, one task with blockers both ways, notes and history, add by a line, edit."""
+
+from satchel.errors import NotFound, SatchelError, WrongArgument
+from satchel.model import (
+    PRIORITIES,
+    TaskDetails,
+    TaskFilter,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+    TaskStatus,
+)
+from satchel.page import words
+from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.services import claims, history, links, projects, task_batches, task_lines, task_notes, tasks
+from satchel.storage.database import Tx
+
+FILTERS: dict[str, TaskFilter] = {
+    "ready": "ready",
+    "open": "pending",
+    "progress": "in_progress",
+    "done": "completed",
+    "cancelled": "cancelled",
+    "all": "all",
+}
+_PAGE = 100
+_NOTES = 50
+_VERSIONS = 10
+_CLAIM_MINUTES = 480  # that a person holds a task which they move to "in progress"
+
+
+def show_list(visit: Visit) -> Answer:
+    """The user's tasks, by status, project, tag and text."""
+    return _show_list(visit)
+
+
+def _show_list(visit: Visit, error: str = "", line: str = "") -> Shown:
+    name = visit.query.get("status", "open")
+    tags = [tag for tag in visit.query.get("tag", "").split(",") if tag]
+    query = TaskQuery(
+        text=visit.query.get("q", ""),
+        tags=tags,
+        needs_all_tags=True,
+        filter=FILTERS.get(name, "pending"),
+        project=visit.query.get("project") or None,
+    )
+    with visit.read() as tx:
+        after = _read_position(visit.query.get("after", ""))
+        found, has_more = tasks.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
+        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+        known = tasks.list_tags(tx, visit.scope, query.project)
+    last = _write_position(tasks.position_of(query.filter, found[-1])) if found and has_more else ""
+    values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
+    more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
+    return Shown("tasks.html", values | more)
+
+
+def show(visit: Visit) -> Answer:
+    """One task."""
+    with visit.read() as tx:
+        task = _find(visit)
+        around = tasks.list_some(tx, visit.scope, task.blocked_by)
+        blocks = tasks.list_blocked(tx, visit.scope, task.number)
+        notes, count = task_notes.list_newest(tx, visit.scope, task.number, _NOTES)
+        _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
+        to, back = links.of(tx, visit.scope, "task", task)
+        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+    values = {"task": task, "blockers": around, "blocks": blocks, "notes": notes, "note_count": count}
+    more = {"revisions": revisions, "links": to, "referrers": back, "names": names, "priorities": PRIORITIES}
+    return Shown("task.html", values | more | {"error": ""})
+
+
+def add(visit: Visit) -> Answer:
+    """Add a task for each line, like `Write docs !high due:2026-12-01 +docs @web`: all of them, or none."""
+    text = visit.field("lines")
+    try:
+        lines = task_lines.read([text])
+        project = visit.field("project") or None
+        added = visit.write(lambda tx: task_batches.add_all(tx, visit.scope, lines, project, lambda _: None))
+    except SatchelError as error:
+        return _show_list(visit, words.explain(error), text)
+    said = ", ".join(f"#{task.number} “{task.title}”" for task in added[:3])
+    more = f" and {len(added) - 3} more" if len(added) > 3 else ""
+    return Redirect(visit.back or link("tasks"), f"Added {said}{more}.", can_undo=True)
+
+
+def save(visit: Visit) -> Answer:
+    """Change a task."""
+    patch = TaskPatch(
+        title=visit.field("title"),
+        description=visit.field("description").strip() or None,
+        project=visit.field("project") or None,
+        tags=[tag for tag in visit.field("tags").replace(",", " ").split() if tag],
+        priority=visit.field("priority", "normal"),  # type: ignore[arg-type]
+        due=visit.field("due").strip() or None,
+        blocked_by=_read_numbers(visit.field("blocked_by")),
+    )
+    task = visit.write(lambda tx: tasks.update(tx, visit.scope, _number(visit), patch, visit.number("version")))
+    return Redirect(link("tasks", str(task.number)), f"Saved #{task.number}.", can_undo=True)
+
+
+def set_status(visit: Visit) -> Answer:
+    """Complete, cancel, reopen, start or release a task, or set its priority."""
+    task = move(visit, _number(visit), visit.field("to"))
+    return Redirect(
+        visit.back or link("tasks", str(task.number)),
+        f"#{task.number} “{task.title}”: {task.status.replace('_', ' ')}.",
+        can_undo=True,
+    )
+
+
+def move(visit: Visit, number: int, to: str) -> TaskDetails:
+    """Give a task another status or priority.
+
+    Raises:
+        NotFound: there is no such task or status.
+    """
+    statuses: dict[str, TaskStatus] = {"done": "completed", "cancelled": "cancelled", "ready": "pending"}
+    if to == "progress":
+        holder = claims.make_holder("page", visit.session, visit.scope)
+        visit.write(lambda tx: claims.take(tx, visit.scope, number, holder, _CLAIM_MINUTES))
+    elif to in PRIORITIES:
+        patch = TaskPatch(priority=to)
+        visit.write(lambda tx: tasks.update(tx, visit.scope, number, patch))
+    elif to in statuses:
+        changed = TaskPatch(status=statuses[to])
+
+        def act(tx: Tx) -> None:
+            claims.release(tx, visit.scope, number)
+            tasks.update(tx, visit.scope, number, changed)
+
+        visit.write(act)
+    else:
+        raise NotFound("column", to, visit.scope)
+    with visit.read() as tx:
+        return tasks.find(tx, visit.scope, number)
+
+
+def add_note(visit: Visit) -> Answer:
+    """Add a note to a task."""
+    number = _number(visit)
+    visit.write(lambda tx: task_notes.add(tx, visit.scope, number, visit.field("note").strip()))
+    return Redirect(link("tasks", str(number)), "Added a note.")
+
+
+def delete(visit: Visit) -> Answer:
+    """Move a task to the trash."""
+    task = visit.write(lambda tx: tasks.delete(tx, visit.scope, _number(visit)))
+    return Redirect(link("tasks"), f"#{task.number} “{task.title}” is in the trash.", can_undo=True)
+
+
+def _read_numbers(text: str) -> list[int]:
+    parts = text.replace("#", " ").replace(",", " ").split()
+    if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
+        raise WrongArgument("blocked_by", "format", value=text)
+    return [int(part) for part in parts]
+
+
+def _find(visit: Visit) -> TaskDetails:
+    with visit.read() as tx:
+        return tasks.find(tx, visit.scope, _number(visit))
+
+
+def _number(visit: Visit) -> int:
+    text = visit.path.get("number", "")
+    if not (text.isascii() and text.isdigit()) or len(text) > 15:
+        raise NotFound("task", text, visit.scope)
+    return int(text)
+
+
+def _write_position(position: TaskPosition) -> str:
+    return f"{position.moment},{position.number},{position.priority},{position.due or ''}"
+
+
+def _read_position(text: str) -> TaskPosition | None:
+    parts = text.split(",")
+    if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
+        return None
+    return TaskPosition(parts[0], int(parts[1][:15]), int(parts[2][:2]), parts[3] or None)

@@ -1,0 +1,66 @@
+"""The versions of an item, the difference between any two, and restore."""
+
+from satchel.errors import NotFound, VersionMissing
+from satchel.model import ItemKind
+from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.services import diffs, history, restoring
+
+_KINDS: dict[str, ItemKind] = {"prompts": "prompt", "documents": "resource"}
+_SHOWN = 100
+
+
+def show(visit: Visit) -> Answer:
+    """The versions of a prompt or document; ?old= and ?new= are compared."""
+    visit = visit.within(visit.path["project"])
+    kind = _read_kind(visit)
+    address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
+    return _show(visit, f"satchel://{kind}/{visit.path['name']}", address)
+
+
+def show_of_task(visit: Visit) -> Answer:
+    """The versions of a task."""
+    return _show(visit, f"satchel://task/{visit.path['number']}", link("tasks", visit.path["number"]))
+
+
+def restore(visit: Visit) -> Answer:
+    """Make a version of a prompt or document the newest."""
+    visit = visit.within(visit.path["project"])
+    kind = _read_kind(visit)
+    address = link("p", visit.scope.project, visit.path["kind"], visit.path["name"])
+    return _restore(visit, f"satchel://{kind}/{visit.path['name']}", address)
+
+
+def restore_task(visit: Visit) -> Answer:
+    """Make a version of a task the newest."""
+    return _restore(visit, f"satchel://task/{visit.path['number']}", link("tasks", visit.path["number"]))
+
+
+def _show(visit: Visit, reference: str, address: str) -> Shown:
+    with visit.read() as tx:
+        item, revisions, has_more = history.list_versions(tx, visit.scope, reference, limit=_SHOWN)
+        versions = [one.version for one in revisions if one.action != "delete"]
+        new = visit.number("new") or (versions[0] if versions else 0)
+        old = visit.number("old") or next((one for one in versions if one < new), new)
+        texts = []
+        for version in (old, new):
+            try:
+                state = history.read_version(tx, visit.scope, reference, version).state
+                texts.append(diffs.render(item.kind, state))
+            except VersionMissing:
+                texts.append("")
+    values = {"item": item, "revisions": revisions, "has_more": has_more, "old": old, "new": new, "texts": texts}
+    return Shown("versions.html", values | {"item_address": address, "project": visit.scope.project})
+
+
+def _restore(visit: Visit, reference: str, address: str) -> Redirect:
+    version = visit.number("version")
+    restored = visit.write(lambda tx: restoring.restore(tx, visit.scope, reference, version or None))
+    said = f"Version {version} is the newest again." if restored.is_changed else "It was like that already."
+    return Redirect(address, " ".join([said, *restored.notes]), can_undo=restored.is_changed)
+
+
+def _read_kind(visit: Visit) -> ItemKind:
+    kind = _KINDS.get(visit.path["kind"])
+    if kind is None:
+        raise NotFound("page", visit.path["kind"], visit.scope)
+    return kind

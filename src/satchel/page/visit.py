@@ -1,0 +1,126 @@
+"""What a view gets and what it returns: a visit in, a page, a redirect or a file out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from satchel.errors import Forbidden, StoreConflict
+from satchel.library.catalog import Libraries
+from satchel.model import Author, Scope
+from satchel.services import projects
+from satchel.storage.database import Database, Tx
+
+Result = TypeVar("Result")
+
+_TRIES = 5  # of a transaction that lost against another one
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What all visits to one server share."""
+
+    database: Database
+    libraries: Libraries
+    url: str  # as clients reach it, without a slash at the end
+    auth: str  # none, token or oauth
+    contracts: Sequence[str]
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """One request for a page, by a caller who was let in."""
+
+    server: Server
+    scope: Scope
+    address: str  # the path and query, to come back to
+    path: Mapping[str, str]  # the named parts of the path
+    query: Mapping[str, str]
+    form: Mapping[str, Sequence[str]] = {}
+    session: str = ""  # the id of the session that a person logged in with
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the caller may change nothing."""
+        return self.scope.is_read_only
+
+    def within(self, project: str) -> "Visit":
+        """The same visit in another project."""
+        return replace(self, scope=projects.enter(self.scope, project))
+
+    def field(self, name: str, default: str = "") -> str:
+        """A field of the form; browsers send CRLF for the ends of lines."""
+        values = self.form.get(name)
+        return values[-1].replace("\r\n", "\n") if values else default
+
+    @property
+    def back(self) -> str:
+        """The address of ours that a form wants to go back to; empty where it names none."""
+        address = self.field("back")
+        return address if address.startswith("/") and not address.startswith(("//", "/\\")) else ""
+
+    def number(self, name: str) -> int:
+        """A number in the form or the query; 0 where there is none."""
+        text = self.field(name) or self.query.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+
+    def read(self) -> AbstractContextManager[Tx]:
+        """A transaction that reads."""
+        return self.server.database.read(self.scope)
+
+    def write(self, act: Callable[[Tx], Result]) -> Result:
+        """Do something in one transaction, again where it lost against another one.
+
+        Raises:
+            Forbidden: the caller may only read.
+        """
+        if self.is_read_only:
+            raise Forbidden("change", "read-only", self.scope)
+        author = Author(
+            user=self.scope.user or "", token=self.scope.author.token, client="page", contract="page", caller="person"
+        )
+        scope = replace(self.scope, author=author)
+        for attempt in range(_TRIES):
+            try:
+                with self.server.database.write(scope) as tx:
+                    return act(tx)
+            except StoreConflict:
+                if attempt == _TRIES - 1:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+
+class Shown(Struct, frozen=True):
+    """A page: its template, what the template shows, and the status."""
+
+    template: str
+    values: Mapping[str, Any]
+    status: int = 200
+
+
+class Redirect(Struct, frozen=True):
+    """Another address of ours, with a sentence to show there."""
+
+    to: str
+    said: str = ""
+    can_undo: bool = False  # the sentence comes with a button that takes back what was done
+
+
+class File(Struct, frozen=True):
+    """Bytes of a document, which the browser must not take for a page of ours."""
+
+    name: str
+    mime_type: str
+    content: bytes
+    is_inline: bool = False  # shown in the page; only pictures are
+
+
+Answer = Shown | Redirect | File
+
+
+def link(*parts: str, **query: str | None) -> str:
+    """An address of the page: its parts, each encoded, and the fields of its query that have a value."""
+    path = "/" + "/".join(quote(part, safe="") for part in parts)
+    fields = {name: value for name, value in query.items() if value}
+    return f"{path}?{urlencode(fields)}" if fields else path

@@ -1,0 +1,81 @@
+"""Queries about sessions of browsers. The store keeps only a hash of each secret."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from satchel.model import Timestamp
+from satchel.storage.database import Row, Tx
+
+_COLUMNS = "id, kind, token, owner, is_read_only, projects, created_at, used_at, expires_at"
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """A session of a browser, or a code that opens one once."""
+
+    id: str
+    kind: Literal["session", "code"]
+    token: str | None  # the id of the token that opened it; None: `satchel open` did
+    owner: str
+    is_read_only: bool
+    projects: tuple[str, ...] | None
+    created_at: Timestamp
+    used_at: Timestamp
+    expires_at: Timestamp
+
+
+def add(tx: Tx, hash: str, session: Session) -> None:
+    """Insert a session."""
+    sql = f"""
+        insert into sessions (hash, {_COLUMNS})
+        values (:hash, :id, :kind, :token, :owner, :is_read_only, :projects, :created_at, :used_at, :expires_at)
+    """
+    projects = None if session.projects is None else ",".join(session.projects)
+    tx.run(sql, **asdict(session) | {"hash": hash, "is_read_only": int(session.is_read_only), "projects": projects})
+
+
+def by_hash(tx: Tx, hash: str, kind: str) -> Session | None:
+    """The session, or code, whose secret has this hash, unless it expired or its token did or was revoked."""
+    sql = f"""
+        select {_COLUMNS} from sessions s where hash = :hash and kind = :kind and expires_at > :now and (
+            token is null or exists (
+                select 1 from tokens t where t.id = s.token and t.revoked_at is null
+                    and (t.expires_at is null or t.expires_at > :now)
+            )
+        )
+    """
+    row = tx.one(sql, hash=hash, kind=kind, now=tx.now)
+    return _session(row) if row else None
+
+
+def touch(tx: Tx, id: str) -> None:
+    """Note that a session is in use."""
+    tx.run("update sessions set used_at = :now where id = :id", id=id, now=tx.now)
+
+
+def list_of(tx: Tx, owner: str) -> list[Session]:
+    """The sessions of a user, the newest first."""
+    sql = f"""
+        select {_COLUMNS} from sessions where owner = :owner and kind = 'session' and expires_at > :now
+        order by number desc limit 100
+    """
+    return [_session(row) for row in tx.all(sql, owner=owner, now=tx.now)]
+
+
+def delete(tx: Tx, id: str, owner: str) -> bool:
+    """End a session of a user; whether there was one."""
+    return bool(tx.all("delete from sessions where id = :id and owner = :owner returning id", id=id, owner=owner))
+
+
+def delete_expired(tx: Tx, unused_since: Timestamp) -> None:
+    """Remove sessions that expired, or that were not used since a time."""
+    sql = "delete from sessions where expires_at <= :now or used_at < :since"
+    tx.run(sql, now=tx.now, since=unused_since)
+
+
+def _session(row: Row) -> Session:
+    columns: dict[str, Any] = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    columns["is_read_only"] = bool(columns["is_read_only"])
+    columns["projects"] = None if columns["projects"] is None else tuple(columns["projects"].split(","))
+    return Session(**columns)

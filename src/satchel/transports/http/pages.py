@@ -1,0 +1,288 @@
+"""The page for people over HTTP: who asks, whether the request comes from our own page, forms, and the live stream.
+
+The page itself, satchel.page, is imported with the first request for it.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, quote, urlsplit
+
+from anyio.to_thread import run_sync
+from msgspec import structs
+
+from satchel.auth.callers import AccessDenied, Callers
+from satchel.auth.sessions import Sessions
+from satchel.errors import Abandoned, StoreError, Unauthorized
+from satchel.model import Identity, Scope, StoreChange
+from satchel.protocol.codec import encode
+from satchel.transports.http.calls import Calls
+from satchel.transports.http.messages import CLOSE, RETRY_LATER, Disconnected, Refusal, Request, Response
+from satchel.transports.http.page_listener import PageListener
+from satchel.transports.listeners import Listeners, TooManyStreams
+
+if TYPE_CHECKING:
+    from satchel.page.site import Match, PageResponse, Site
+
+NOTHING = "There is nothing at this path. MCP is served at /mcp."
+
+_FORM = "application/x-www-form-urlencoded"
+_MAX_FIELDS = 500
+_WRONG_TOKENS = 5  # a minute and address
+_ADDRESSES = 10_000  # whose wrong tokens are remembered
+
+
+class Pages:
+    """Answers every request that no other route answers."""
+
+    def __init__(
+        self,
+        make_site: "Callable[[], Site]",
+        *,
+        callers: Callers,
+        calls: Calls,
+        sessions: Sessions,
+        listeners: Listeners,
+        watch: Callable[[], None],
+        is_secure: bool,
+        port: int,
+        heartbeat: float,
+    ) -> None:
+        self._make_site = make_site
+        self._site: Site | None = None
+        self._callers = callers
+        self._calls = calls
+        self._sessions = sessions
+        self._listeners = listeners
+        self._watch = watch
+        self._is_secure = is_secure
+        # Cookies know no ports: servers on several ports of one host must not take each other's.
+        self._cookie = "__Host-satchel" if is_secure else f"satchel-{port}"
+        self._heartbeat = heartbeat
+        self._wrong_tokens: dict[str, list[float]] = {}
+
+    async def handle(self, request: Request) -> Response | None:
+        """Answer one request; None where the response was a stream."""
+        from satchel.page.site import find_static
+
+        site = self._site if self._site is not None else await run_sync(self._open_site)
+        if request.path.startswith("/static/"):
+            found = find_static(request.path, takes_gzip="gzip" in request.headers.last.get("accept-encoding", ""))
+            if found is None or request.method != "GET":
+                raise Refusal(404, "path", "There is no such file.")
+            return _respond(found)
+        match = site.match(request.path)
+        is_page = match is not None or request.path in ("/login", "/logout", "/events")
+        if not is_page and "text/html" not in request.headers.last.get("accept", ""):
+            raise Refusal(404, "path", NOTHING)  # a program asked, not a person
+        self._check_origin(request)
+        if request.path == "/login":
+            return await self._log_in(request, site)
+        try:
+            scope, session = await run_sync(self._identify, request)
+        except Unauthorized:
+            if request.method != "GET" or request.path == "/events":
+                return _respond(site.show_login(message="Your session has ended. Log in again.", status=401))
+            return Response(303, headers=[("location", f"/login?next={quote(request.address)}")])
+        except StoreError:
+            raise Refusal(503, "server", "Who is calling cannot be told at the moment. Try again.") from None
+        if request.path == "/events" and request.method == "GET":
+            await self._listen(request, scope)
+            return None
+        if request.path == "/logout" and request.method == "POST":
+            await run_sync(self._end_session, session, scope)
+            return Response(303, headers=[("location", "/login"), ("set-cookie", self._write_cookie("", 0))])
+        return await self._show(request, site, match, scope, session)
+
+    def _open_site(self) -> "Site":
+        site = self._make_site()
+        self._site = site
+        return site
+
+    async def _show(
+        self, request: Request, site: "Site", match: "Match | None", scope: Scope, session: str
+    ) -> Response:
+        from satchel.page.site import SAID, read_said
+        from satchel.page.visit import Visit
+
+        visit = Visit(
+            server=site.server,
+            scope=scope,
+            address=request.address,
+            path=match.parts if match else {},
+            query=_read_fields(request.query),
+            session=session,
+        )
+        if match is None:
+            return _respond(await run_sync(site.show_error, visit, 404, "There is no such page."))
+        view = match.views.get(request.method)
+        if view is None:
+            allowed = ", ".join(match.views)
+            raise Refusal(405, "method", f"Use {allowed} here.", [("allow", allowed)])
+        if request.method == "POST":
+            visit = structs.replace(visit, form=await _read_form(request))
+        said = read_said(_read_cookie(request, SAID))
+        work = self._calls.begin(scope)
+        self._calls.rates.count(work.user, 1)
+        is_change = request.method == "POST"
+        try:
+            answer = await self._calls.run(request, work, lambda: site.answer(view, visit, said), writes=is_change)
+        except Abandoned:
+            raise Disconnected from None
+        return structs.replace(_respond(answer), is_refusable=not is_change)
+
+    # -- who ------------------------------------------------------------------------------------------------------
+
+    def _identify(self, request: Request) -> tuple[Scope, str]:
+        if self._callers.identify is None:
+            return self._callers.as_user(self._callers.scope), ""
+        identity, session = self._sessions.identify(_read_cookie(request, self._cookie))
+        return self._make_scope(identity), session
+
+    def _make_scope(self, identity: Identity) -> Scope:
+        return self._callers.as_user(self._callers.scope_of(identity))
+
+    def _end_session(self, session: str, scope: Scope) -> None:
+        if session:
+            self._sessions.end(session, scope.user or "")
+
+    async def _log_in(self, request: Request, site: "Site") -> Response:
+        query = _read_fields(request.query)
+        next = _read_next(query.get("next", ""))
+        if self._callers.identify is None:
+            return Response(303, headers=[("location", next)])
+        if request.method == "GET":
+            return _respond(site.show_login(next=next, code=query.get("code", "")))
+        if request.method != "POST":
+            raise Refusal(405, "method", "Use GET, POST here.", [("allow", "GET, POST")])
+        form = await _read_form(request)
+        field = {name: values[-1].strip() for name, values in form.items()}
+        next = _read_next(field.get("next", ""))
+        if self._is_guessing(request.client):
+            message = "Too many wrong tokens from your address. Wait a minute."
+            return _respond(site.show_login(message=message, next=next, status=429))
+        try:
+            secret = await run_sync(self._open_session, field)
+        except Unauthorized as error:
+            self._note_wrong_token(request.client)
+            message = f"That did not work: {error.description}."
+            return _respond(site.show_login(message=message, next=next, status=401))
+        return Response(303, headers=[("location", next), ("set-cookie", self._write_cookie(secret, 7 * 86400))])
+
+    def _open_session(self, field: dict[str, str]) -> str:
+        if field.get("code"):
+            return self._sessions.redeem(field["code"])
+        assert self._callers.identify is not None
+        return self._sessions.begin(self._callers.identify(field.get("token", "")))
+
+    def _write_cookie(self, secret: str, age: int) -> str:
+        secure = "; Secure" if self._is_secure else ""
+        return f"{self._cookie}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
+
+    def _is_guessing(self, address: str) -> bool:
+        recent = [at for at in self._wrong_tokens.get(address, []) if time.monotonic() - at < 60]
+        return len(recent) >= _WRONG_TOKENS
+
+    def _note_wrong_token(self, address: str) -> None:
+        if len(self._wrong_tokens) >= _ADDRESSES:
+            self._wrong_tokens.clear()
+        kept = self._wrong_tokens.get(address, [])[-_WRONG_TOKENS:]
+        self._wrong_tokens[address] = [*kept, time.monotonic()]
+
+    # -- from where -------------------------------------------------------------------------------------------------
+
+    def _check_origin(self, request: Request) -> None:
+        """Check that a request that changes something comes from our own page, and no other site embeds us.
+
+        A page on another port of the same host gets the cookie sent along, so that the exact origin decides.
+
+        Raises:
+            Refusal: 403 where it does not.
+        """
+        site = request.headers.last.get("sec-fetch-site")
+        origin = request.headers.last.get("origin")
+        if request.method == "POST":
+            own = f"{'https' if self._is_secure else 'http'}://{request.headers.last.get('host', '')}"
+            is_own = site == "same-origin" if site is not None else origin == own
+            if not is_own or origin not in (own, None):
+                raise Refusal(403, "origin", "This form was not sent from a page of this server.", [CLOSE])
+        elif site == "cross-site" and request.headers.last.get("sec-fetch-mode") != "navigate":
+            raise Refusal(403, "origin", "Other sites may link to this page, and not embed it.")
+
+    # -- live ---------------------------------------------------------------------------------------------------------
+
+    async def _listen(self, request: Request, scope: Scope) -> None:
+        """Send what changed until the browser leaves, the session ends, or the server shuts down."""
+        await run_sync(self._watch)
+        listener = PageListener(lambda change: _is_visible(change, scope), scope.user)
+        try:
+            self._listeners.add(listener)
+        except TooManyStreams as error:
+            raise Refusal(503, "path", str(error), [RETRY_LATER]) from error
+
+        async def messages() -> AsyncIterator[bytes | None]:
+            yield encode({"what": "hello"})
+            checked = time.monotonic()
+            while not listener.is_closing:
+                found = await listener.next_changes(self._heartbeat)
+                if time.monotonic() - checked >= self._heartbeat:
+                    checked = time.monotonic()
+                    try:
+                        await run_sync(self._identify, request)
+                    except (Unauthorized, StoreError, AccessDenied):
+                        yield encode({"what": "logout"})
+                        return
+                if found:
+                    yield encode({"what": "changed", "changes": found})
+                elif not listener.is_closing:
+                    yield None
+
+        try:
+            await request.stream(messages(), listener.close, listener.close)
+        finally:
+            self._listeners.remove(listener)
+
+
+def _is_visible(change: StoreChange, scope: Scope) -> bool:
+    """Whether a scope may know of a change."""
+    if change.owner is not None and change.owner != scope.user:
+        return False
+    return change.project is None or scope.projects is None or change.project in scope.projects
+
+
+def _respond(response: "PageResponse") -> Response:
+    return Response(response.status, response.body, response.headers)
+
+
+def _read_fields(query: str) -> dict[str, str]:
+    try:
+        found = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="replace")
+    except ValueError:
+        raise Refusal(400, "query", "The address has more fields than there is a use for.") from None
+    return {name: values[-1] for name, values in found.items()}
+
+
+async def _read_form(request: Request) -> dict[str, list[str]]:
+    kind = request.headers.last.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM:
+        raise Refusal(415, "body", f"A form is sent as {_FORM}.")
+    body = await request.read_body()
+    try:
+        return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise Refusal(400, "body", "The form cannot be read.") from None
+
+
+def _read_cookie(request: Request, name: str) -> str:
+    for line in request.headers.all("cookie"):
+        for pair in line.split(";"):
+            key, _, value = pair.strip().partition("=")
+            if key == name:
+                return value
+    return ""
+
+
+def _read_next(address: str) -> str:
+    """An address of ours to go to after logging in."""
+    parts = urlsplit(address) if address.startswith("/") and not address.startswith(("//", "/\\")) else None
+    return address if parts is not None and not parts.netloc and not parts.scheme else "/"

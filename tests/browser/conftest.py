@@ -1,0 +1,65 @@
+"""One Chromium for all tests, one context for each, and a server whose console stays empty."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from tests.support.http import HttpServer
+
+QUIET = [
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"),
+    *("--no-first-run", "--disable-gpu"),
+]
+OpenPage = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test here, so that `make test` leaves it to `make browser`."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("browser")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("SATCHEL_CHROMIUM") or shutil.which("chromium")
+    assert path, "no Chromium: run `make browser`"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[HttpServer]:
+    """A server without authentication, with an empty store."""
+    with HttpServer("--database", str(tmp_path / "satchel.db")) as server:
+        yield server
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Opens pages, each in the context of a person of its own unless one is given; the console must stay empty."""
+    contexts: list[BrowserContext] = []
+    said: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        said.append(f"{message.type}: {message.text}")
+
+    def start(context: BrowserContext | None = None, **options: object) -> Page:
+        if context is None:
+            context = browser.new_context(**options)
+            contexts.append(context)
+        page = context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert said == []

@@ -1,0 +1,1 @@
+"""The page for people, without a browser."""

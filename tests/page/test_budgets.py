@@ -1,0 +1,55 @@
+"""What the page weighs, what it brings along, and when it is loaded."""
+
+import gzip
+import re
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+from satchel.page.views import VIEWS
+from tests.page.visitor import Visitor
+
+STATIC = Path(__file__).resolve().parents[2] / "src" / "satchel" / "page" / "static"
+# From the npm package htmx.org 4.0.0, dist/htmx.min.js; its licence (Zero-Clause BSD) is beside it.
+HTMX = "e484d9171a9db30a39c8f16e3d709d4137f3211c659f8e6125816635033d593f"
+
+
+def test_the_vendored_script_is_the_published_one() -> None:
+    assert sha256((STATIC / "htmx-4.0.0.min.js").read_bytes()).hexdigest() == HTMX
+    assert "Zero-Clause BSD" in (STATIC / "htmx-LICENSE.txt").read_text()
+
+
+def test_our_own_script_has_at_most_300_lines_and_evaluates_nothing() -> None:
+    script = (STATIC / "page.js").read_text()
+    assert len(script.splitlines()) <= 300
+    assert not re.search(r"\beval\b|innerHTML|Function\(|document\.write", script)
+
+
+def test_the_first_view_is_five_requests_and_50_kilobytes(ada: Visitor) -> None:
+    page = ada.get("/")
+    files = sorted(set(re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)))
+    answers = [ada.ask("GET", file, headers=[("accept-encoding", "gzip, br")]) for file in files]
+
+    assert len(files) + 1 <= 5
+    assert {answer.header("content-encoding") for answer in answers} == {"gzip"}
+    assert sum(len(answer.body) for answer in answers) + len(gzip.compress(page.body)) <= 50 * 1024
+    plain = ada.ask("GET", files[0], headers=[])
+    assert plain.header("content-encoding") is None and gzip.decompress(answers[0].body) == plain.body
+    assert (plain.header("cache-control") or "").endswith("immutable")
+
+
+def test_every_view_that_changes_something_is_a_post_and_every_get_has_a_page(ada: Visitor) -> None:
+    for view in VIEWS:
+        if view.method == "GET" and "{" not in view.path:
+            assert ada.get(view.path).status == 200, view.path
+    posts = {view.path for view in VIEWS if view.method == "POST"}
+    for path in sorted(path for path in posts if "{" not in path):
+        assert ada.ask("GET", path).status in (200, 405), path
+
+
+def test_a_server_that_nobody_looks_at_loads_no_page() -> None:
+    heavy = ("satchel.page", "jinja2", "nh3", "markdown_it")
+    code = f"import satchel.app.http, sys; print([one for one in sys.modules if one.startswith({heavy})])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,172 @@
+"""Who may: sessions, foreign origins, read-only and limited tokens, hostile content."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+from satchel import clock
+from satchel.auth import tokens
+from satchel.storage.database import open_database
+from tests.page.visitor import SAME_ORIGIN, Visitor, text_of
+from tests.support.web import WebServer
+
+FORM = urlencode({"title": "T", "content": "C"})
+
+
+@pytest.fixture
+def guarded(store: str) -> Iterator[WebServer]:
+    """A server that asks for tokens."""
+    with WebServer("--database", store, "--auth", "token") as server:
+        yield server
+
+
+def make_token(store: str, user: str, **limits: object) -> tuple[str, str]:
+    """A token of a user: its id and its secret."""
+    database = open_database(store)
+    with database.write() as tx:
+        token, secret = tokens.create(tx, user=user, **limits)  # type: ignore[arg-type]
+    database.close()
+    return token.id, secret
+
+
+def log_in(server: WebServer, secret: str) -> Visitor:
+    visitor = Visitor(server)
+    assert visitor.post("/login", token=secret, next="/tasks").status == 200
+    assert visitor.address == "/tasks"
+    return visitor
+
+
+def test_a_page_without_a_session_leads_to_the_login_and_back(store: str, guarded: WebServer) -> None:
+    _, secret = make_token(store, clock.new_id())
+    visitor = Visitor(guarded)
+
+    asked = visitor.get("/p/default/prompts?tag=x")
+    assert visitor.address == "/login?next=/p/default/prompts%3Ftag%3Dx" and "Token" in text_of(asked)
+    assert visitor.post("/login", token="satchel_" + "x" * 43).status == 401
+    assert visitor.post("/login", token=secret, next="//evil.example").status == 200
+    assert visitor.address == "/"
+    assert visitor.ask("POST", "/logout", "").status == 303
+    assert visitor.ask("GET", "/tasks").status == 303
+
+
+def test_a_session_ends_with_its_token(store: str, guarded: WebServer) -> None:
+    id, secret = make_token(store, clock.new_id())
+    visitor = log_in(guarded, secret)
+    assert visitor.get("/tasks").status == 200
+
+    database = open_database(store)
+    with database.write() as tx:
+        tokens.revoke(tx, id)
+    database.close()
+
+    assert visitor.ask("GET", "/tasks").status == 303
+    assert visitor.ask("POST", "/tasks", urlencode({"lines": "x"})).status == 401
+
+
+def test_the_cookie_is_no_token_and_a_token_no_cookie(store: str, guarded: WebServer) -> None:
+    _, secret = make_token(store, clock.new_id())
+    visitor = log_in(guarded, secret)
+    [(name, session)] = [(name, value) for name, value in visitor.cookies.items() if name.startswith("satchel-")]
+
+    assert guarded.ask("GET", "/metrics", [("authorization", f"Bearer {session}")]).status == 401
+    assert guarded.ask("GET", "/tasks", [("cookie", f"{name}={secret}"), *SAME_ORIGIN]).status == 303
+
+
+def test_wrong_tokens_are_counted_for_each_address(guarded: WebServer) -> None:
+    visitor = Visitor(guarded)
+    statuses = [visitor.post("/login", token=f"wrong {count}").status for count in range(7)]
+    assert statuses == [401] * 5 + [429] * 2
+
+
+def test_read_only_and_limited_tokens_see_and_may_do_what_they_may_by_mcp(store: str, guarded: WebServer) -> None:
+    user = clock.new_id()
+    owner = log_in(guarded, make_token(store, user)[1])
+    for project in ("open", "closed"):
+        owner.post("/projects", name=project)
+        owner.post(f"/p/{project}/prompts/new", title=f"Prompt of {project}", content="text")
+
+    reader = log_in(guarded, make_token(store, user, is_read_only=True)[1])
+    assert "Prompt of open" in text_of(reader.get("/p/open/prompts"))
+    assert reader.ask("POST", "/p/open/prompts/new", FORM).status == 200
+    assert "read-only" in text_of(reader.post("/p/open/prompts/new", title="T", content="C"))
+    assert reader.post("/projects/open/delete").status == 403
+
+    limited = log_in(guarded, make_token(store, user, projects=["open"])[1])
+    assert "Prompt of open" in text_of(limited.get("/p/open/prompts"))
+    for path in ("/p/closed/prompts", "/p/closed/prompts/prompt-of-closed", "/p/closed/board", "/p/none/prompts"):
+        answer = limited.get(path)
+        assert answer.status in (403, 404) and "Prompt of closed" not in answer.text
+    assert "closed" not in limited.get("/").text.replace("disclosed", "")
+    assert "closed" not in limited.get("/activity").text
+    assert "closed" not in limited.get("/trash").text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")],
+        [("sec-fetch-site", "same-site"), ("origin", "http://127.0.0.1:1")],
+        [("sec-fetch-site", "none")],
+        [("origin", "http://127.0.0.1:1")],
+        [("origin", "null")],
+        [],
+    ],
+)
+def test_a_form_from_elsewhere_changes_nothing(ada: Visitor, headers: list[tuple[str, str]]) -> None:
+    answer = ada.ask("POST", "/p/default/prompts/new", FORM, headers)
+    assert answer.status == 403
+    assert "No prompts yet" in text_of(ada.get("/p/default/prompts"))
+
+
+def test_a_form_of_an_old_browser_is_taken_from_the_own_origin_only(ada: Visitor) -> None:
+    own = [("host", "127.0.0.1:7"), ("origin", "http://127.0.0.1:7")]
+    assert ada.ask("POST", "/p/default/prompts/new", FORM, own).status == 303
+
+
+def test_other_sites_cannot_embed_or_fetch_pages(ada: Visitor) -> None:
+    fetched = ada.ask("GET", "/tasks", headers=[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")])
+    linked = ada.ask("GET", "/tasks", headers=[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")])
+    assert (fetched.status, linked.status) == (403, 200)
+    assert "frame-ancestors 'none'" in (linked.header("content-security-policy") or "")
+    assert ada.ask(
+        "POST", "/tasks", "lines=x", [("sec-fetch-site", "same-origin"), ("content-type", "text/plain")]
+    ).status
+
+
+def test_stored_texts_never_become_markup(ada: Visitor) -> None:
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg onload=alert(3)>"
+    ada.post("/p/default/prompts/new", title=f"A {hostile}", content=hostile, description=hostile)
+    ada.post("/tasks", lines=f"Task {hostile}", project="")
+    ada.post("/tasks/1/notes", note=f"{hostile} [x](javascript:alert(4)) ![y](http://evil.example/z)")
+    ada.post(
+        "/p/default/documents/new",
+        name="bad.md",
+        content=f"{hostile}\n\n[a](javascript:alert(5))",
+        uri="",
+        mime_type="",
+    )
+    ada.post("/p/default/documents/new", name="bad.html", content=hostile, uri="", mime_type="text/html")
+
+    name = re.search(r"/p/default/prompts/(a-[^\"/]+)", ada.get("/p/default/prompts").text)
+    assert name
+    paths = (
+        "/",
+        "/tasks",
+        "/tasks/1",
+        "/board",
+        "/activity",
+        "/p/default/documents/bad.md",
+        "/p/default/documents/bad.html",
+    )
+    for path in (*paths, f"/p/default/prompts/{name[1]}", f"/p/default/prompts/{name[1]}/edit", "/?q=script"):
+        page = ada.get(path)
+        assert page.status == 200
+        for mark in ("<script>alert", "<img src=x", "<svg onload", 'href="javascript:', 'src="http://evil'):
+            assert mark not in page.text, (path, mark)
+
+
+def test_a_server_without_a_page_has_none(store: str) -> None:
+    with WebServer("--database", store, "--no-page") as server:
+        assert server.ask("GET", "/").status == 404

@@ -1,0 +1,125 @@
+"""A day's work on the page, without script: prompts, documents, tasks, board, history, trash."""
+
+from tests.page.visitor import Visitor, field_of, text_of
+
+REVIEW = {
+    "title": "Review a change",
+    "content": "Review {{ file }} for {{ focus }}.\r\nList bugs first.",
+    "tags": "review code",
+    "description": "Finds bugs",
+}
+
+
+def test_a_prompt_with_arguments_is_added_filled_in_edited_compared_and_restored(ada: Visitor) -> None:
+    shown = ada.post("/p/default/prompts/new", **REVIEW)
+    assert (shown.status, ada.address) == (200, "/p/default/prompts/review-a-change")
+    assert "Added “Review a change”." in text_of(shown)
+    assert "Review {{ file }} for {{ focus }}.\nList bugs first." in shown.text
+
+    filled = ada.post("/p/default/prompts/review-a-change/fill", file="<main>", focus="")
+    assert "Review &lt;main&gt; for .\nList bugs first." in filled.text
+    assert "Still needed: focus" in text_of(filled)
+
+    form = ada.get("/p/default/prompts/review-a-change/edit")
+    changed = REVIEW | {"content": "Review {{ file }} twice.", "version": field_of(form, "version")}
+    compared = ada.post("/p/default/prompts/review-a-change/edit", **changed, do="compare")
+    assert "What saving would change" in text_of(compared)
+    saved = ada.post("/p/default/prompts/review-a-change/edit", **changed, do="save")
+    assert "Saved “Review a change”." in text_of(saved)
+
+    versions = ada.get("/p/default/prompts/review-a-change/versions?old=1&new=2")
+    assert "From version 1 to 2" in text_of(versions)
+    back = ada.post("/p/default/prompts/review-a-change/restore", version="1")
+    assert "Version 1 is the newest again." in text_of(back)
+    assert "for {{ focus }}" in back.text
+
+
+def test_saving_on_an_old_version_shows_what_they_and_you_changed_and_loses_nothing(ada: Visitor) -> None:
+    ada.post("/p/default/prompts/new", **REVIEW)
+    form = ada.get("/p/default/prompts/review-a-change/edit")
+    theirs = REVIEW | {"content": "Theirs {{ file }}", "version": field_of(form, "version")}
+    ada.post("/p/default/prompts/review-a-change/edit", **theirs)
+
+    yours = theirs | {"content": "Yours {{ file }}"}
+    conflict = ada.post("/p/default/prompts/review-a-change/edit", **yours)
+
+    assert "It was changed while you edited, by you on this page." in text_of(conflict)
+    assert "What they changed" in text_of(conflict) and "What you changed" in text_of(conflict)
+    assert field_of(conflict, "version") == "2"
+    assert "Theirs" in ada.get("/p/default/prompts/review-a-change").text
+    again = ada.post("/p/default/prompts/review-a-change/edit", **yours | {"version": "2"})
+    assert "Yours {{ file }}" in again.text
+
+
+def test_a_form_with_a_mistake_is_shown_again_with_what_was_typed(ada: Visitor) -> None:
+    wrong = ada.post("/p/default/prompts/new", **REVIEW | {"content": "Review {{ file", "title": "Mine"})
+    assert "The text is no valid template" in text_of(wrong) and 'value="Mine"' in wrong.text
+
+    taken = ada.post("/p/default/prompts/new", **REVIEW)
+    taken = ada.post("/p/default/prompts/new", **REVIEW)
+    assert "Another prompt has the title “Review a change”. Choose another." in text_of(taken)
+
+
+def test_documents_are_added_shown_as_markdown_and_downloaded_in_a_sandbox(ada: Visitor) -> None:
+    shown = ada.post(
+        "/p/default/documents/new", name="notes.md", content="# Plan\n\n- one <b>x</b>\n", mime_type="", uri=""
+    )
+    assert ada.address == "/p/default/documents/notes.md"
+    assert "<h1>Plan</h1>" in shown.text and "&lt;b&gt;x&lt;/b&gt;" in shown.text
+
+    raw = ada.get("/p/default/documents/notes.md/raw")
+    assert raw.body == b"# Plan\n\n- one <b>x</b>\n"
+    assert raw.header("content-type") == "application/octet-stream"
+    assert raw.header("content-disposition") == "attachment; filename*=UTF-8''notes.md"
+    assert raw.header("content-security-policy") == "sandbox; default-src 'none'"
+
+
+def test_tasks_are_added_by_lines_moved_on_the_board_noted_and_undone(ada: Visitor) -> None:
+    added = ada.post("/tasks", lines="Write docs !high +docs\nFix build\nAsk Ada after:1", project="default")
+    assert "Added #1 “Write docs”, #2 “Fix build”, #3 “Ask Ada”." in text_of(added)
+
+    board = ada.get("/p/default/board")
+    assert "Ready 2" in text_of(board) and "Blocked 1" in text_of(board)
+    moved = ada.post("/board/move", task="1", to="done", back="/board")
+    assert "#1 “Write docs”: completed." in text_of(moved) and "Blocked 0" in text_of(moved)
+    undone = ada.post("/undo", back="/board")
+    assert "Took back: Write docs." in text_of(undone) and "Blocked 1" in text_of(undone)
+
+    noted = ada.post("/tasks/1/notes", note="Half of it *is* there")
+    assert "Half of it <em>is</em> there" in noted.text
+    saved = ada.post("/tasks/1", title="Write all docs", priority="urgent", due="2030-01-31", tags="docs", version="3")
+    assert "#1 Write all docs" in text_of(saved) and "due 2030-01-31" in text_of(saved)
+    gone = ada.post("/tasks/2/delete")
+    assert "#2 “Fix build” is in the trash." in text_of(gone)
+    back = ada.post("/trash/restore", item="satchel://task/2")
+    assert "“Fix build” is back." in text_of(back)
+
+
+def test_search_activity_and_projects(ada: Visitor) -> None:
+    ada.post("/projects", name="web")
+    ada.post("/p/web/prompts/new", **REVIEW)
+    ada.post("/tasks", lines="Review the build", project="web")
+
+    found = ada.get("/?q=review")
+    assert "Review a change" in text_of(found) and "Review the build" in text_of(found)
+    activity = ada.get("/activity?kind=prompt")
+    assert "prompt Review a change added in web you on this page" in text_of(activity)
+    renamed = ada.post("/projects/web/rename", name="site")
+    assert "Project web is called site now." in text_of(renamed)
+    ada.post("/projects/site/delete")
+    assert ada.get("/p/site/prompts").status == 404
+    assert "is back" in text_of(ada.post("/trash/restore", item="satchel://project/site"))
+
+
+def test_what_does_not_exist_is_a_page_with_a_hint(ada: Visitor) -> None:
+    for path in (
+        "/nothing",
+        "/p/none/prompts",
+        "/p/default/prompts/none",
+        "/tasks/99",
+        "/tasks/x",
+        "/p/default/x/y/versions",
+    ):
+        answer = ada.get(path)
+        assert (answer.status, answer.header("content-type")) == (404, "text/html; charset=utf-8"), path
+        assert "That did not work" in text_of(answer) or "no such page" in text_of(answer)
