@@ -38,6 +38,8 @@ from tests.support.soak import amount
 MOST_CALLS = 2_000  # of the driver, in one call of a tool
 KINDS = amount(1, 100)  # of faults that are tried at each place; `make test` takes another one at each
 
+pytestmark = pytest.mark.timeout(1800)  # the long form; and a busy machine
+
 Reached = tuple[dict[str, Any], dict[str, Any], str]  # the rows before a call, after it, and its answer
 
 
