@@ -66,6 +66,7 @@ class StdioServer:
         self._writer = streams.writer
         self._shutdown = streams.shutdown
         self._pending: deque[Exchange] = deque()  # received, and not served yet
+        self._read_ahead = 0  # bytes, by the second thread
         self._lock = threading.Lock()  # for the connection, what it has made, and the output
         self._reading = threading.Lock()
         self._stand_in = StandIn(self._serve_beside)
@@ -101,6 +102,7 @@ class StdioServer:
                 self._start_watching()  # before the acknowledgement, so that no change after it is missed
             self._serve(exchange)
             self._start_watching()
+        self._read_ahead = 0
         return bool(lines)
 
     def _take_pending(self) -> Exchange | None:
@@ -143,11 +145,14 @@ class StdioServer:
                     self._pending.remove(exchange)
             for exchange in quick:
                 self._serve_quick(exchange)
-            if len(self._pending) >= _MAX_PENDING or self._lines.has_ended:
+            is_enough = len(self._pending) >= _MAX_PENDING or self._read_ahead > MAX_MESSAGE_BYTES
+            if is_enough or self._lines.has_ended:
                 return
             with self._reading:
                 if is_needed() and self._lines.wait(_BESIDE_WAIT):
-                    self._receive(self._lines.read_available())
+                    lines = self._lines.read_available()
+                    self._read_ahead += sum(map(len, filter(None, lines)))
+                    self._receive(lines)
 
     def _is_quick(self, exchange: Exchange) -> bool:
         return not exchange.is_listening and not any(map(self._needs_store, exchange.calls))

@@ -22,13 +22,14 @@ from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
 from satchel.transports.http.bounds import BoundedProtocol
-from satchel.transports.http.connections import Connections, Limits
+from satchel.transports.http.connections import PROBE_CONNECTIONS, Connections, Limits
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
 
 _PAUSES = (1.0, 2.0, 3.0)  # seconds before a worker that could not start is tried again; the last one from then on
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BLOCK = 1024 * 1024  # bytes
+_OTHER_FILES = 400  # of the store and the libraries
 # Seconds that the event loop waits for a thread that computes; Python's 5 ms would be paid several times a call.
 _SWITCH_INTERVAL = 0.001
 
@@ -63,6 +64,7 @@ def run(
         ssl_keyfile=key,
     )
     _forward_logs()
+    _allow_open_files(limits.connections + PROBE_CONNECTIONS + _OTHER_FILES)
     if workers == 1:
         try:
             uvicorn.Server(config).run(sockets=[listening])
@@ -167,6 +169,18 @@ def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Gu
     # end it instead of status 0.
     app.on_end = partial(os._exit, 0)
     return app
+
+
+def _allow_open_files(count: int) -> None:
+    """Raise the limit of this process and its workers, often 1,024, as far as it may: a connection is a file, too."""
+    try:
+        import resource  # Windows has none, and no such limit
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _return_freed_memory() -> None:
