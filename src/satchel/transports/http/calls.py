@@ -46,6 +46,9 @@ class Calls:
         )
         try:
             return await self._shares.run(work, act, writes=writes)
+        except asyncio.CancelledError:  # the server gives the request up
+            work.cancel()
+            raise
         finally:
             timer.cancel()
             for task in watching:
