@@ -28,7 +28,7 @@ SatchelError
     │   └── TooCostly        the transaction was ended because it took too long: ask for less
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
 
-Abandoned                nobody waits for the answer any more; raised between the parts of a call, and never answered
+Abandoned                the answer is not awaited any more; raised between the parts of a call, and never answered
 
 AuthError                who is calling cannot be established; raised over HTTP, before any contract runs
 ├── Unauthorized         the token is unknown, malformed, expired, revoked, or for another server
@@ -293,7 +293,7 @@ class StoreUnusable(StoreError):
 
 
 class Abandoned(Exception):
-    """Nobody waits for the answer of a call any more."""
+    """The answer of a call is not awaited any more: its client left, or cancelled it."""
 
 
 class AuthError(Exception):

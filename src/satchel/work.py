@@ -1,7 +1,7 @@
 """One call in progress: whose share it uses, and how it is ended before it is done.
 
 A call that is cancelled, because its client left, ends at once while it reads or renders; a write that has begun is
-finished. A transaction that takes too long is ended by its deadline, whoever waits for it.
+finished. A transaction that takes too long is ended by its deadline.
 """
 
 import threading
@@ -17,13 +17,13 @@ WRITE_SECONDS: Final = 20.0  # of a transaction that writes, and so holds up oth
 
 _TICK = 0.1  # seconds between looks at the deadlines, while something runs
 
-EVERYBODY: Final = ""  # the user of calls that are not counted against a share: those of a process with one owner
+LOCAL: Final = ""  # the user of calls that are not counted against a share: those of a process with one owner
 
 
 class Work:
     """One call, or a batch of them. It is made by a transport, and may be cancelled from any thread."""
 
-    def __init__(self, user: str = EVERYBODY) -> None:
+    def __init__(self, user: str = LOCAL) -> None:
         self.user = user
         self.is_cancelled = False
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Work:
                 stop()
 
     def check(self) -> None:
-        """Go on only if somebody still waits for the answer.
+        """Go on only if the answer is still awaited.
 
         Raises:
             Abandoned: the call was cancelled.

@@ -27,7 +27,7 @@ ENDLESS = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% en
 
 
 def abandoned(server: SlowServer) -> int:
-    """How many calls were ended because nobody waited for them."""
+    """How many calls were ended because their client had left."""
     return server.stderr.count("Abandoned")
 
 

@@ -1,4 +1,4 @@
-"""F18: a user with a token keeps only so many items and bytes, on both engines and whoever writes at the same time."""
+"""F18: a user with a token keeps only so many items and bytes, also when several of their calls write at once."""
 
 import json
 import random

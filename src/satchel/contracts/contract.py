@@ -64,7 +64,7 @@ class Context(Struct, frozen=True):
     revision: Revision = NEWEST  # of the request: a result is fitted to it, so few tools need it
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
     followups: list[Callable[[Tx], None]] = []
-    work: Work = Work()  # whose share it uses, and whether somebody still waits for the answer
+    work: Work = Work()  # whose share it uses, and whether the answer is still awaited
 
     def confirm(self, message: str) -> None:
         """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.

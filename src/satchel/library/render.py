@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from satchel.work import EVERYBODY, Work
+from satchel.work import LOCAL, Work
 
 if TYPE_CHECKING:
     import subprocess
@@ -191,7 +191,7 @@ class Renderer:
         """Of those who wait, the first of the user with the fewest jobs that run."""
         if self._rendering.total() >= self._most:
             return None
-        free = [turn for turn in self._waiting if turn.user == EVERYBODY or self._rendering[turn.user] < self._share]
+        free = [turn for turn in self._waiting if turn.user == LOCAL or self._rendering[turn.user] < self._share]
         return min(free, key=lambda turn: self._rendering[turn.user], default=None)
 
     def _get_worker(self) -> _Worker:

@@ -10,7 +10,7 @@ from satchel.model import Scope
 from satchel.transports.http.guard import enter
 from satchel.transports.http.messages import Request
 from satchel.transports.http.shares import Rates, Shares
-from satchel.work import EVERYBODY, Work
+from satchel.work import LOCAL, Work
 
 _UNWATCHED = 0.05  # seconds that a call may take before its client is watched, because most take less
 _WITH_HEAD = 0.001  # seconds in which a body is read that arrived together with its head
@@ -31,7 +31,7 @@ class Calls:
 
     def begin(self, scope: Scope) -> Work:
         """The work of one request. Where no token is asked for, all callers are one user, who may use everything."""
-        return Work(EVERYBODY if self._callers.identify is None else scope.user or EVERYBODY)
+        return Work(LOCAL if self._callers.identify is None else scope.user or LOCAL)
 
     async def run(self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
         """Run something for a request, when it is its user's turn, and cancel it when the client leaves.
@@ -46,6 +46,9 @@ class Calls:
         )
         try:
             return await self._shares.run(work, act, writes=writes)
+        except asyncio.CancelledError:  # the server gives the request up
+            work.cancel()
+            raise
         finally:
             timer.cancel()
             for task in watching:

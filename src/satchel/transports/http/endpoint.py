@@ -219,7 +219,7 @@ class Endpoint:
             while message is not None:
                 yield message
                 message = await reports.get()
-            with suppress(Abandoned):  # then nobody waits for the last message
+            with suppress(Abandoned):  # then the client does not wait for the last message
                 yield await working
 
         def cancel() -> None:

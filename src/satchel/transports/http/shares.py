@@ -15,11 +15,11 @@ from typing import Final, TypeVar
 
 from satchel.errors import Abandoned
 from satchel.transports.http.messages import Refusal
-from satchel.work import EVERYBODY, Work
+from satchel.work import LOCAL, Work
 
 THREADS: Final = 40  # calls that run at once
 # Of them, those of one user that read, and as many that write: half of the processors, so that the other half is there
-# for everybody else. Writes have a share of their own, because one that waits for a lock must not hold up reads.
+# for all others. Writes have a share of their own, because one that waits for a lock must not hold up reads.
 SHARE: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
 QUEUE: Final = 100  # calls of one user that wait for their turn
 
@@ -54,7 +54,7 @@ class Shares:
             Refusal: too many calls of this user are waiting.
             Abandoned: the work was cancelled before its turn.
         """
-        user = f"{work.user} writes" if writes and work.user != EVERYBODY else work.user
+        user = f"{work.user} writes" if writes and work.user != LOCAL else work.user
         if user in self._waiting or not self._has_room(user):
             await self._wait(work, user)
         else:
@@ -69,7 +69,7 @@ class Shares:
         finally:
             if running.done():
                 self._release(user)
-            else:  # nobody waits any more, but the thread is still at work
+            else:  # the request is over, but the thread is still at work
                 running.add_done_callback(partial(self._release_later, asyncio.get_running_loop(), user))
 
     def close(self) -> None:
@@ -77,13 +77,13 @@ class Shares:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _has_room(self, user: str) -> bool:
-        is_below_share = user == EVERYBODY or self._running[user] < self._share
+        is_below_share = user == LOCAL or self._running[user] < self._share
         return is_below_share and self._running.total() < self._threads
 
     async def _wait(self, work: Work, user: str) -> None:
         loop = asyncio.get_running_loop()
         queue = self._waiting.setdefault(user, deque())
-        if user != EVERYBODY and len(queue) >= self._queue:
+        if user != LOCAL and len(queue) >= self._queue:
             raise Refusal(429, "rate", _BUSY, [("retry-after", "1")])
         turn: asyncio.Future[None] = loop.create_future()
 
@@ -172,7 +172,7 @@ class Rates:
         Raises:
             Refusal: they have made too many.
         """
-        if user == EVERYBODY or not self._calls_per_minute or not calls:
+        if user == LOCAL or not self._calls_per_minute or not calls:
             return
         missing = min(calls, self._calls_per_minute) - self._calls.left(user)
         if missing > 0:
