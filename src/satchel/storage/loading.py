@@ -30,7 +30,9 @@ _SET_HASH = "insert into {index} ({index}, rank) values ('hashsize', ?)"
 
 _GZIP = b"\x1f\x8b"
 # What a store has of which nothing was made yet: the default project, its revision, and the local user.
-_OF_EMPTY_STORES = frozenset({"projects", "revisions", "authors", "settings", "search_spaces"})
+_OF_EMPTY_STORES = frozenset({"projects", "revisions", "authors", "settings", "search_spaces", "user_usage"})
+# Triggers write these while other tables are loaded, so that their own rows, which are few, come last.
+_KEPT_BY_TRIGGERS = frozenset({"user_usage"})
 _DAMAGED = "Nothing was changed. Load another copy of it"
 
 
@@ -150,18 +152,22 @@ def load(where: str, dump: Dump) -> dict[str, int]:
                 raise StoreUnusable(_not_empty(table.name))
         if not target.only_default_project():
             raise StoreUnusable(_not_empty("projects"))
-        for table in reversed(list_tables()):
-            if table.name != "settings":
-                target.clear(table)
         target.begin()
+        for table in reversed(list_tables()):
+            target.clear(table)
+        last: list[tuple[Table, list[Row]]] = []
         for table, head, rows in dump.tables():
-            if table.name == "settings":
-                target.clear(table)
             counted = _Counted(rows)
-            target.add_rows(table, counted)
+            if table.name in _KEPT_BY_TRIGGERS:
+                last.append((table, list(counted)))
+            else:
+                target.add_rows(table, counted)
             counts[table.name] = counted.count
             if table.is_numbered:
                 target.set_last_number(table, head.last_number or 0)
+        for table, kept in last:
+            target.clear(table)
+            target.add_rows(table, iter(kept))
         target.finish()
     return counts
 
