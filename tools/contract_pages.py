@@ -44,6 +44,8 @@ METHODS = {  # what a method does, whatever the contract
     "resources/templates/list": "Lists the URI templates of the server.",
     "resources/read": "Gives the content of one resource by its `uri`.",
     "completion/complete": "Suggests values for an argument of a prompt or of a URI template.",
+    "skills/list": "Lists the skills: Satchel's own, those of libraries, and prompts tagged `skill`.",
+    "skills/get": "Gives one skill by the `uri` of its SKILL.md, with the digests of its files.",
 }
 
 WORDS = f"words of Jinja2 {' '.join(f'`{word}`' for word in JINJA2_WORDS)}"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.library.render import Renderer, RenderFailed, TemplateNames
+from satchel.work import Work
 from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Server
 
@@ -160,7 +161,7 @@ def test_openness_is_kept_in_history(client: Server) -> None:
 
 
 def test_a_template_that_the_worker_cannot_check_is_kept(client: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_renderer: Renderer, _template: str) -> TemplateNames:
+    def fail(_renderer: Renderer, _template: str, _work: Work) -> TemplateNames:
         raise RenderFailed("it took longer than 500 ms", is_exhausted=True)
 
     monkeypatch.setattr(Renderer, "check", fail)
@@ -176,12 +177,12 @@ def test_no_transaction_is_open_while_the_worker_is_asked(
     asked, free = [], []
     ask = Renderer._ask
 
-    def watch(renderer: Renderer, job: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def watch(renderer: Renderer, job: dict[str, Any], timeout: float, work: Work | None = None) -> dict[str, Any]:
         asked.append(job["job"])
         # A held write lock would stop the other client for ever.
         ok(other, "add_task", title=job["job"])
         free.append(job["job"])
-        return ask(renderer, job, timeout)
+        return ask(renderer, job, timeout, work)
 
     other = serve("satchel", store)
     monkeypatch.setattr(Renderer, "_ask", watch)
