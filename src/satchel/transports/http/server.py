@@ -31,7 +31,7 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BLOCK = 1024 * 1024  # bytes
 _OTHER_FILES = 400  # of the store and the libraries
 # Seconds that the event loop waits for a thread that computes; Python's 5 ms would be paid several times a call.
-_SWITCH_INTERVAL = 0.001
+_SWITCH_INTERVAL = 0.0005
 
 
 def run(
