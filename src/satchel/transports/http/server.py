@@ -27,8 +27,6 @@ from satchel.transports.http.timeouts import Timeouts
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BLOCK = 1024 * 1024  # bytes
 _OTHER_FILES = 400  # of the store and the libraries
-# Seconds that the event loop waits for a thread that computes; Python's 5 ms would be paid several times a call.
-_SWITCH_INTERVAL = 0.001
 
 
 def run(
@@ -90,7 +88,6 @@ def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Gu
     """Make the application in the process that serves it."""
     _forward_logs()
     _return_freed_memory()
-    sys.setswitchinterval(_SWITCH_INTERVAL)
     if parent_process() is not None:
         threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
     try:
