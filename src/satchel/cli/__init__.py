@@ -2,6 +2,8 @@
 
 main      the table of commands
 serve     `satchel serve`, whose options are parsed without click
+install   `satchel install`: puts Satchel into the settings of MCP clients
+uninstall  `satchel uninstall`: takes it out
 contract  `satchel contract`: the contracts and their schemas
 database  `satchel database`: migrate, inspect and copy a store
 library   `satchel library`: libraries of prompt templates
@@ -18,7 +20,8 @@ purge     `satchel purge`: removes an item for good
 history   `satchel history`: what history costs
 token     `satchel token`: bearer tokens for HTTP
 user      `satchel user`: the local user
-store     what they share: opening the store, printing, exit statuses
+client_options  what `install` and `uninstall` share
+store     what the commands on the store share: opening the store, printing, exit statuses
 explain   errors of the store in words
 changes   changes as the commands on history show them
 content   a content from an argument, a file, stdin or the editor

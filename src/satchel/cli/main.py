@@ -25,6 +25,8 @@ COMMANDS = {
     "token": ("satchel.cli.token", "Make, list and revoke the tokens of clients over HTTP."),
     "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
     "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
+    "install": ("satchel.cli.install", "Connect MCP clients to Satchel."),
+    "uninstall": ("satchel.cli.uninstall", "Disconnect MCP clients."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
 SERVE_HELP = "Serve prompts, resources and tasks to MCP clients, over stdio or HTTP."
