@@ -4,6 +4,11 @@ main      the table of commands
 serve     `satchel serve`, whose options are parsed without click
 install   `satchel install`: puts Satchel into the settings of MCP clients
 uninstall  `satchel uninstall`: takes it out
+doctor    `satchel doctor`: looks at everything that Satchel needs
+findings  what `doctor` finds, and how it is repaired
+check_machine  interpreter, data folder, libraries, watcher and port
+check_store  the store
+check_clients  the clients that start Satchel
 contract  `satchel contract`: the contracts and their schemas
 database  `satchel database`: migrate, inspect and copy a store
 library   `satchel library`: libraries of prompt templates

@@ -26,6 +26,7 @@ COMMANDS = {
     "user": ("satchel.cli.user", "Show the user whose tasks are yours."),
     "database": ("satchel.cli.database", "Bring the store up to date, look at it, and copy it."),
     "install": ("satchel.cli.install", "Connect MCP clients to Satchel."),
+    "doctor": ("satchel.cli.doctor", "Check the installation, the store and every connected client."),
     "uninstall": ("satchel.cli.uninstall", "Disconnect MCP clients."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
