@@ -9,6 +9,9 @@ findings  what `doctor` finds, and how it is repaired
 check_machine  interpreter, data folder, libraries, watcher and port
 check_store  the store
 check_clients  the clients that start Satchel
+completion  `satchel completion`: the script of a shell
+complete  what a shell offers for arguments and options
+welcome   what `satchel` alone says on a terminal
 contract  `satchel contract`: the contracts and their schemas
 database  `satchel database`: migrate, inspect and copy a store
 library   `satchel library`: libraries of prompt templates

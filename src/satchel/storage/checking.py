@@ -75,7 +75,8 @@ def compare_index(tx: Tx) -> IndexState:
     compared = stale = 0
     for kind, item, words in _newest(tx):
         compared += 1
-        found = tx.one(_INDEXED[kind], item=item)
+        sql = _INDEXED[kind]
+        found = tx.one(sql, item=item)
         if found is not None and (set(found[2].split()) != set(words.split()) or not _is_found(tx, found, compared)):
             stale += 1
     return IndexState(compared, missing, stale)
@@ -84,7 +85,8 @@ def compare_index(tx: Tx) -> IndexState:
 def _newest(tx: Tx) -> Iterator[tuple[str, int, str]]:
     """The kind, the number and the words of the newest items of each kind."""
     for kind, sql, place_of in search_filling.KINDS:
-        row = tx.one(_STARTS[kind])
+        newest = _STARTS[kind]
+        row = tx.one(newest)
         after = max(0, (row[0] if row else 0) - _MOST_COMPARED)
         for item in search_filling.read_items(tx, sql, after):
             yield kind, item[0], make_words(place_of(item)[1])
