@@ -29,7 +29,7 @@ def offer(context: click.Context, parameter: click.Parameter, word: str) -> list
 
 
 def attach(command: click.Command) -> click.Command:
-    """Let the parameters of a command and of those within it be completed, unless they have a completion of their own."""
+    """Let the parameters of a command, and of those within it, be completed, unless they have a way of their own."""
     for parameter in command.params:
         is_plain = isinstance(parameter.type, click.types.StringParamType)
         has_own = getattr(parameter, "_custom_shell_complete", None) is not None
