@@ -66,4 +66,4 @@ lock: ## renew locks/ from pyproject.toml
 	tools/lock
 
 clean: ## forget the set-up
-	rm -rf .venv tests/oracles/ts/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/oracles/*/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
