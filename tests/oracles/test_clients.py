@@ -1,4 +1,4 @@
-"""The agents themselves judge `satchel install`: in an empty home they start what it wrote, and report the connection."""
+"""The agents judge `satchel install`: in an empty home they start what it wrote, and report the connection."""
 
 import json
 import os

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from anyio.to_thread import run_sync
-from starlette.routing import Route, Router
 
 from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import SCOPES, Callers
@@ -15,6 +14,7 @@ from satchel.transports.http.guard import Guard, enter
 from satchel.transports.http.health import Health
 from satchel.transports.http.messages import Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.routing import Router
 from satchel.transports.http.tasks_api import TasksApi
 
 METADATA = "/.well-known/oauth-protected-resource"
@@ -66,7 +66,10 @@ def build_app(
 
     async def show_metrics(request: Request) -> Response:
         await enter(request, callers)
-        page, kind = metrics.show()
+        shown = metrics.show()
+        if shown is None:
+            raise Refusal(501, "path", "Metrics need an extra: pip install 'satchel[metrics]', then start again.")
+        page, kind = shown
         return Response(200, page, (("content-type", kind),))
 
     async def describe_resource(request: Request) -> Response:
@@ -90,24 +93,24 @@ def build_app(
             )
         return _refuse(path, refusal)
 
-    routes = [
-        Route(path, Handler(endpoint.handle, "GET, POST", "" if endpoint.has_stream else "POST"))
+    paths = {
+        path: Handler(endpoint.handle, "GET, POST", "" if endpoint.has_stream else "POST")
         for path, endpoint in endpoints.items()
-    ]
-    routes.append(Route(f"{tasks_api.PREFIX}{{name:path}}", Handler(tasks.handle, "POST")))
-    routes.append(Route("/health", Handler(health.handle, "GET")))
-    routes.append(Route("/metrics", Handler(show_metrics, "GET")))
+    }
+    paths["/health"] = Handler(health.handle, "GET")
+    paths["/metrics"] = Handler(show_metrics, "GET")
     if issuer is not None:
-        routes += [Route(METADATA + path, Handler(describe_resource, "GET")) for path in ("", *endpoints)]
+        paths |= {METADATA + path: Handler(describe_resource, "GET") for path in ("", *endpoints)}
 
     @asynccontextmanager
-    async def lifespan(_app: object) -> AsyncIterator[None]:
+    async def lifespan() -> AsyncIterator[None]:
         guard.on_start()
         yield
         await run_sync(close)
         guard.on_end()
 
-    router = Router(routes, redirect_slashes=False, default=_find_nothing, lifespan=lifespan)
+    prefixes = {tasks_api.PREFIX: Handler(tasks.handle, "POST")}
+    router = Router(paths, prefixes, default=_find_nothing, lifespan=lifespan)
     guard = Guard(router, allowed, refuse=refuse, close=close)
     return guard
 
