@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from satchel.clients.changes import Change
 from satchel.clients.table import BY_NAME, CLIENTS, Client
+
+if TYPE_CHECKING:
+    from satchel.clients.changes import Change  # `--help` needs nothing that reads files
 
 NAMES = ", ".join(client.name for client in CLIENTS)
 
@@ -39,7 +41,7 @@ class Reporter:
         self.rows: list[dict[str, Any]] = []
         self.failed = False
 
-    def add(self, client: Client, status: str, text: str, change: Change | None = None, **more: Any) -> None:
+    def add(self, client: Client, status: str, text: str, change: "Change | None" = None, **more: Any) -> None:
         """Report one step; `text` is for people."""
         self.failed = self.failed or status == "failed"
         file = {} if change is None else {"file": change.path}
