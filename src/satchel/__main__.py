@@ -13,7 +13,7 @@ def main() -> int:
     """Run the command line and return the exit status."""
     arguments = sys.argv[1:]
     if not arguments and _COMPLETING not in os.environ:
-        if os.isatty(0):
+        if _has_no_client():
             from satchel.cli.welcome import TEXT
 
             sys.stdout.write(TEXT)
@@ -28,6 +28,15 @@ def main() -> int:
     from satchel.cli.main import cli
 
     return cli.main(arguments, prog_name="satchel")
+
+
+def _has_no_client() -> bool:
+    """Whether stdin is a terminal, or closed."""
+    try:
+        os.fstat(0)
+    except OSError:
+        return True
+    return os.isatty(0)
 
 
 if __name__ == "__main__":

@@ -136,6 +136,12 @@ def test_alone_on_a_pipe_it_serves_the_client_that_started_it(tmp_path: Path) ->
 
 
 @pytest.mark.process
+def test_alone_without_any_stdin_it_welcomes_too() -> None:
+    done = subprocess.run(["sh", "-c", f"{SATCHEL} <&-"], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr, done.stdout.startswith("Satchel ")) == (0, "", True)
+
+
+@pytest.mark.process
 def test_alone_on_a_terminal_it_welcomes_and_names_the_next_two_commands() -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run([SATCHEL], stdin=theirs, capture_output=True, text=True, timeout=60, check=False)

@@ -308,16 +308,20 @@ def test_nothing_that_the_file_of_a_project_names_is_run_or_called(doctor: Docto
         header = {"Authorization": "Bearer ${env:HOME}"}
         write(work / ".cursor" / "mcp.json", {"satchel": {"url": address, "headers": header}})
         loaded = {"command": SCRIPT, "args": ["serve"], "env": {"PYTHONPATH": str(work)}}
-        (work / ".gemini").mkdir()
-        (work / ".gemini" / "settings.json").write_text(json.dumps({"mcpServers": {"satchel": loaded}}))
+        write(work / ".gemini" / "settings.json", {"satchel": loaded})
+        deleting = {"command": SCRIPT, "args": ["prompt", "delete", "walrus"]}
+        elsewhere = {"command": SCRIPT, "args": ["serve", "--database", str(mark)]}
+        moved = {"command": SCRIPT, "args": ["serve"], "env": {"SATCHEL_HOME": str(mark)}}
+        write(work / ".github" / "mcp.json", {"satchel": deleting, "b": elsewhere, "c": moved})
         status, found = doctor()
         listening.settimeout(0)
         with pytest.raises(BlockingIOError):
             listening.accept()
     assert status == 0 and not mark.exists()
-    for client in ("claude-code", "cursor", "gemini-cli"):
-        [finding] = found[f"client {client}"]
-        assert finding["status"] == "note" and "was not tried" in finding["message"]
+    for client, count in (("claude-code", 1), ("cursor", 1), ("gemini-cli", 1), ("copilot-cli", 3)):
+        findings = found[f"client {client}"]
+        assert [finding["status"] for finding in findings] == ["note"] * count
+        assert all("was not tried" in finding["message"] for finding in findings)
 
 
 def test_the_entry_that_install_wrote_into_a_project_is_tried(

@@ -161,6 +161,12 @@ def test_the_server_of_a_team_is_connected_by_its_address(satchel: Satchel, home
     }
 
 
+def test_a_token_that_would_go_unencrypted_is_told(satchel: Satchel) -> None:
+    for url, is_told in (("http://satchel.example/mcp", True), ("http://127.0.0.1:8000", False)):
+        result = satchel("install", "codex", "--url", url, "--token-env", "SATCHEL_TOKEN", "--dry-run")
+        assert (result.returncode, b"can be read on the way" in result.stderr) == (0, is_told)
+
+
 def test_print_shows_the_lines_and_writes_nothing(satchel: Satchel, home: Path) -> None:
     assert tomllib.loads(done(satchel("install", "codex", "--print"))) == {
         "mcp_servers": {"satchel": {"command": str(SCRIPT), "args": ["serve"]}}

@@ -75,6 +75,26 @@ def test_a_link_stays_a_link_and_its_target_is_changed(tmp_path: Path) -> None:
     assert dangling.is_symlink() and (tmp_path / "dotfiles" / "new.json").is_file()
 
 
+def test_a_file_without_other_tables_stays_as_an_empty_one(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    install(path, client=CODEX)
+    change = plan_uninstall(CODEX, str(path), "satchel", "user")
+    assert change is not None
+    change.make()
+    assert path.read_text() == ""
+
+
+def test_a_rule_behind_a_link_leaves_the_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "shared.md", tmp_path / "AGENTS.md"
+    link.symlink_to(target)
+    for is_wanted in (True, False):
+        change = plan_rule(str(link), is_wanted=is_wanted)
+        assert change is not None
+        change.make()
+        assert link.is_symlink()
+    assert target.read_text() == ""
+
+
 def test_a_file_that_was_changed_in_between_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text("{}")

@@ -1,6 +1,7 @@
 """Checks of `satchel doctor` on the clients: every entry is started, or its address called, as the client would."""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 
 from satchel.cli.findings import Finding, Repairable, attempt
@@ -9,7 +10,6 @@ from satchel.clients.entries import CannotInstall, Local, Remote, own_command, r
 from satchel.clients.files import UnusableFile
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import CLIENTS, Client
-from satchel.errors import SatchelError
 
 _SCOPES: tuple[Scope, ...] = ("user", "project")
 
@@ -91,22 +91,21 @@ class _Entry:
 
 
 def _is_ours(target: Local | Remote, machine: Machine) -> bool:
-    """Whether an entry starts this very Satchel, as `satchel install --scope project` writes it."""
+    """Whether an entry is one that `satchel install --scope project` could have written here."""
     if isinstance(target, Remote):
         return False
     try:
         own = own_command(machine.environment)
-    except (CannotInstall, SatchelError):
+    except CannotInstall:
         return False
-    command = target.command
-    import shutil
-
-    found = shutil.which(command, path=machine.environment.get("PATH")) or ""
+    found = shutil.which(target.command, path=machine.environment.get("PATH")) or ""
     is_own = bool(found) and os.path.realpath(found) == os.path.realpath(own[0])
-    return is_own and target.arguments[: len(own) - 1] == own[1:] and not set(target.variables) - _DATA
-
-
-_DATA = {"SATCHEL_HOME", "SATCHEL_DATABASE", "SATCHEL_LIBRARIES"}
+    before, words = target.arguments[: len(own) - 1], target.arguments[len(own) - 1 :]
+    flags, values = words[1::2], words[2::2]
+    is_plain = words[:1] == ("serve",) and len(flags) == len(values) and set(flags) <= {"--contract", "--project"}
+    # Its variables would send the server to any file: those that are set here are known anyway.
+    is_known = all(machine.environment.get(name) == value for name, value in target.variables.items())
+    return is_own and before == own[1:] and is_plain and is_known
 
 
 def _client_environment(environment: Mapping[str, str], target: Local | Remote) -> dict[str, str]:

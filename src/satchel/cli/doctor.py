@@ -85,4 +85,4 @@ def _print(finding: "Finding") -> None:
     mark, color = _MARKS.get(finding.status, ("failed", "red"))
     click.echo(f"{click.style(f'{mark:<8}', fg=color)}{finding.check:<13} {finding.message}")
     if finding.remedy:
-        click.echo(f"{'':<22}→ {finding.remedy}")
+        click.echo(f"{'':<22}-> {finding.remedy}")

@@ -121,7 +121,10 @@ def _make_target(
 
     url, token_env = remote
     if url is not None:
-        return entries.Remote(entries.server_url(url, contract, project, list(CONTRACTS)), token_env or "")
+        address = entries.server_url(url, contract, project, list(CONTRACTS))
+        if token_env and not entries.is_private(address):
+            click.echo("Note: over http:// the token can be read on the way. Use https:// where you can.", err=True)
+        return entries.Remote(address, token_env or "")
     try:
         settings = config.load({"project": project, "contract": contract})
     except config.SettingsError as error:

@@ -1,6 +1,7 @@
 """The change of one file: planned from what the file says, shown, and then made."""
 
 import json
+import os
 from typing import Any
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ class Change(Struct, frozen=True, kw_only=True):
     diff: str = ""
     note: str = ""  # about the file, for its owner
     mode: int = USER_MODE
+    is_rule: bool = False  # a file that has nothing but the rule goes with it
 
     @property
     def is_needed(self) -> bool:
@@ -36,7 +38,7 @@ class Change(Struct, frozen=True, kw_only=True):
             UnusableFile: it cannot be written, or was changed in between.
         """
         backup = files.replace(self.path, self.before, self.after, mode=self.mode)
-        if not self.after:
+        if self.is_rule and not self.after and not os.path.islink(self.path):
             files.remove(self.path)
         return backup
 
@@ -88,7 +90,9 @@ def plan_rule(path: str, *, is_wanted: bool) -> Change | None:
     after = rules.add_rule(before) if is_wanted else rules.remove_rule(before or "")
     if after == (before or ""):
         return None
-    return Change(path=path, before=before, after=after, diff=make_diff(path, before, after), mode=PROJECT_MODE)
+    return Change(
+        path=path, before=before, after=after, diff=make_diff(path, before, after), mode=PROJECT_MODE, is_rule=True
+    )
 
 
 def write_snippet(client: Client, name: str, target: Local | Remote) -> str:

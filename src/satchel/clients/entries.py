@@ -196,3 +196,10 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
     if project is not None:
         query = [(name, value) for name, value in query if name != "project"] + [("project", project)]
     return parts._replace(path=path, query=urlencode(query), fragment="").geturl()
+
+
+def is_private(url: str) -> bool:
+    """Whether nothing that is sent to an address can be read on the way: by https, or on this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return parts.scheme == "https" or host == "localhost" or host == "::1" or host.startswith("127.")

@@ -60,13 +60,24 @@ def replace(path: str, before: str | None, after: str, *, mode: int) -> str | No
     target = os.path.realpath(path)
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if read(path) != before:
-            raise UnusableFile(f"{path} was changed by another program just now. Try again.")
-        backup = None
         if before is not None:
             mode = stat.S_IMODE(os.stat(target).st_mode)
-            backup = _back_up(target, before, mode)
-        _write(target, after, mode)
+        temporary = f"{target}.satchel-{os.getpid()}.tmp"
+        with suppress(FileNotFoundError):
+            os.remove(temporary)  # of a process that was killed, and had our number
+        try:
+            _create(temporary, after, mode)
+            _keep_owner(target, temporary)
+            # As late as possible: clients write their own files at any time, and nothing of that may be lost.
+            if read(path) != before:
+                raise UnusableFile(f"{path} was changed by another program just now. Try again.")
+            backup = None if before is None else _back_up(target, before, mode)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.remove(temporary)
+            raise
+        _sync_folder(os.path.dirname(target))
     except OSError as error:
         raise UnusableFile(f"cannot write {path}: {error.strerror}.") from error
     return backup
@@ -96,21 +107,6 @@ def _back_up(target: str, text: str, mode: int) -> str:
     for old in by_age[:-MAX_BACKUPS]:
         remove(os.path.join(folder, old))
     return backup
-
-
-def _write(target: str, text: str, mode: int) -> None:
-    temporary = f"{target}.satchel-{os.getpid()}.tmp"
-    with suppress(FileNotFoundError):
-        os.remove(temporary)  # of a process that was killed, and had our number
-    try:
-        _create(temporary, text, mode)
-        _keep_owner(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.remove(temporary)
-        raise
-    _sync_folder(os.path.dirname(target))
 
 
 def _create(path: str, text: str, mode: int) -> None:

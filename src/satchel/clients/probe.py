@@ -13,6 +13,7 @@ from satchel.clients.entries import Local, Remote
 
 TIMEOUT = 20.0  # seconds for a server to start and to answer; a cold start takes well below one
 _MAX_ANSWER = 4 * 2**20  # bytes of an answer that we read
+_MOST_LINES = 100  # that wait to be read
 _REVISION = "2025-06-18"
 _HELLO = {
     "protocolVersion": _REVISION,
@@ -81,7 +82,7 @@ def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Ans
         what = error.strerror if isinstance(error, OSError) else error
         raise NoAnswer(f"{target.command} cannot be started: {what}") from error
     with process:
-        lines: queue.Queue[bytes] = queue.Queue()
+        lines: queue.Queue[bytes] = queue.Queue(_MOST_LINES)
         complaint: list[bytes] = []
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         readers = [
