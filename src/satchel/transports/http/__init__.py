@@ -4,7 +4,6 @@ server     the serving process, or several: uvicorn with our bounds, signals, ex
 timeouts   how long a server waits for its clients
 bounds     time limits and bounds of one connection, around uvicorn's protocol
 routes     the ASGI application: which path is answered by what
-routing    finds the application for a path; its lifespan
 guard      the one check in front of every request: Host, Origin, size of the head; refusals as responses
 messages   requests and responses as ASGI carries them
 endpoint   MCP: a POST is a call, a GET opens a stream of changes

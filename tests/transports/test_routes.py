@@ -11,7 +11,7 @@ import pytest
 
 from satchel.transports.http import metrics
 from satchel.transports.http.messages import App
-from satchel.transports.http.routing import Router
+from satchel.transports.http.routes import Router
 from tests.support.web import WebServer
 
 
