@@ -82,6 +82,13 @@ Claude Code: installed satchel into {file}. The file before is {backup}. Start a
     assert json.loads(file.read_text()) == {"theme": "dark", "mcpServers": {"satchel": entry}}
 
 
+def test_a_client_that_is_not_on_this_machine_is_connected_all_the_same_and_told(satchel: Satchel, home: Path) -> None:
+    said = done(satchel("install", "windsurf"))
+    file = home / ".codeium" / "windsurf" / "mcp_config.json"
+    message = f"Windsurf: installed satchel into {file}. Windsurf itself was not found on this machine.\n"
+    assert message in said and file.exists()
+
+
 def test_installing_again_changes_nothing_and_uninstalling_takes_it_back(satchel: Satchel, home: Path) -> None:
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()

@@ -42,7 +42,7 @@ def _check_client(machine: Machine, client: Client, scope: Scope, *, is_fixing: 
             message = f"{name} in {path} has no command and no address."
             yield Finding(check=check, status="failure", message=message, remedy=again, file=path)
         elif scope == "project" and not _is_ours(target, machine):
-            # A file of a project may come from anybody: nothing of it is run or called without being asked.
+            # A file of a project may come from anyone: nothing of it is run or called without being asked.
             message = f"{name} in {path} does not start this Satchel, and was not tried."
             yield Finding(check=check, status="note", message=message, file=path)
         else:

@@ -172,6 +172,7 @@ def _install(
     path = machine.find_file(client, scope)
     if path is None:
         raise CannotInstall(f"{client.title} has no settings file for a project. Leave out --scope project.")
+    is_absent = scope == "user" and not machine.has(client)
     change = changes.plan_install(client, path, name, target, scope)
     if not change.is_needed:
         report.add(client, "unchanged", f"{client.title}: {name} is in {path} already.", change)
@@ -180,7 +181,8 @@ def _install(
     else:
         backup = change.make()
         kept = f" The file before is {backup}." if backup else ""
-        text = f"{client.title}: installed {name} into {path}.{kept} {client.next_step}"
+        hint = f"{client.title} itself was not found on this machine." if is_absent else client.next_step
+        text = f"{client.title}: installed {name} into {path}.{kept} {hint}"
         report.add(client, "installed", text, change, backup=backup)
 
 
