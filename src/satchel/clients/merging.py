@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from satchel.clients import jsonc, toml
+from satchel.clients import json_edits, jsonc, toml
 from satchel.clients.files import UnusableFile
 from satchel.clients.jsonc import WrongSyntax
 from satchel.clients.table import Client, Shape
@@ -56,12 +56,12 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
         if client.format == "toml":
             after = toml.set_keys(before, where, changed, gone)
         elif not known:
-            after = jsonc.set_member(before, where, new)
+            after = json_edits.set_member(before, where, new)
         else:
             for key in gone:
-                after = jsonc.remove_member(after, (*where, key))
+                after = json_edits.remove_member(after, (*where, key))
             for key, value in changed.items():
-                after = jsonc.set_member(after, (*where, key), value)
+                after = json_edits.set_member(after, (*where, key), value)
     except WrongSyntax as error:
         raise UnusableFile(_explain(path, error)) from error
     _check(client, path, before, after, name, new)
@@ -78,7 +78,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
         return text
     where = (*client.key, name)
     try:
-        after = toml.remove_table(text, where) if client.format == "toml" else jsonc.remove_member(text, where)
+        after = toml.remove_table(text, where) if client.format == "toml" else json_edits.remove_member(text, where)
     except WrongSyntax as error:
         raise UnusableFile(_explain(path, error)) from error
     _check(client, path, text, after, name, None)
