@@ -9,6 +9,7 @@ from msgspec import Struct
 from satchel.errors import StoreUnusable
 from satchel.storage import search_filling
 from satchel.storage.database import Row, Tx
+from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.search_words import make_words
 
 _MOST_PROBLEMS = 10
@@ -87,8 +88,8 @@ def _newest(tx: Tx) -> Iterator[tuple[str, int, str]]:
     for kind, sql, place_of in search_filling.KINDS:
         newest = _STARTS[kind]
         row = tx.one(newest)
-        after = max(0, (row[0] if row else 0) - _MOST_COMPARED)
-        for item in search_filling.read_items(tx, sql, after):
+        after, last = max(0, (row[0] if row else 0) - _MOST_COMPARED), row[0] if row else 0
+        for item in tx.all(sql, after=after, last=last, batch=_MOST_COMPARED, longest=MAX_INDEXED):
             yield kind, item[0], make_words(place_of(item)[1])
 
 

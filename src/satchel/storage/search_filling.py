@@ -27,8 +27,8 @@ _TASKS = """
 
 def index_all(tx: Tx) -> None:
     """Index every item."""
-    for _, sql, place_of in KINDS:
-        for row in read_items(tx, sql):
+    for sql, place_of in ((_PROMPTS, _of_prompt), (_RESOURCES, _of_resource), (_TASKS, _of_task)):
+        for row in _read(tx, sql):
             place, text = place_of(row)
             search.put(tx, place, row[0], text)
 
@@ -45,17 +45,17 @@ def _of_task(row: Row) -> tuple[Place, ItemText]:
     return Place("task", row[1], row[3]), _text(row, "")
 
 
+# kind, the statement that reads its items after a number, and what makes the place and the text of a row
+KINDS = (("prompt", _PROMPTS, _of_prompt), ("resource", _RESOURCES, _of_resource), ("task", _TASKS, _of_task))
+
+
 def _text(row: Row, name: str) -> ItemText:
     _, _, title, _, tags, description, text = row
     return ItemText(title=title, name=name, tags=(tags or "").split(), description=description or "", text=text or "")
 
 
-def read_items(tx: Tx, sql: str, after: int = 0) -> Iterator[Row]:
-    """The rows of the items with a number after this one."""
+def _read(tx: Tx, sql: str) -> Iterator[Row]:
+    after = 0
     while rows := tx.all(sql, after=after, batch=_BATCH, longest=MAX_INDEXED):
         yield from rows
         after = rows[-1][0]
-
-
-# kind, the statement that reads its items, and what makes the place and the text of a row
-KINDS = (("prompt", _PROMPTS, _of_prompt), ("resource", _RESOURCES, _of_resource), ("task", _TASKS, _of_task))
