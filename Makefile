@@ -1,5 +1,5 @@
 # A newcomer needs `make run`, `make quick` and `make test`; each sets up what it needs in .venv.
-.PHONY: help run quick test soak judges browser screenshots check format lint types docs docs-check bench lock clean
+.PHONY: help run quick test soak judges browser screenshots check format lint types docs docs-check bench dist bundle lock clean
 
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist worksteal
@@ -10,9 +10,9 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-run: ## serve everything over HTTP on this machine, and tell how to connect (set-up included)
+run: ## serve everything over HTTP on this machine, at PORT=8000, and tell how to connect (set-up included)
 	@tools/setup run
-	@.venv/bin/satchel serve --transport http
+	@.venv/bin/satchel serve --transport http $(if $(PORT),--port $(PORT))
 
 quick: ## in half a minute: protocol, rules, contracts in process on SQLite, house rules (set-up included)
 	@tools/setup dev
@@ -75,8 +75,16 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/history_upkeep.py
 	$(PY) bench/backup.py
 
+dist: ## build the wheel and the source distribution into dist/
+	@tools/setup dev
+	$(PY) -m hatchling build
+
+bundle: ## pack dist/satchel-VERSION.mcpb, which Claude Desktop installs by a double click
+	@tools/setup dev
+	$(PY) tools/bundle
+
 lock: ## renew locks/ from pyproject.toml
 	tools/lock
 
 clean: ## forget the set-up
-	rm -rf .venv tests/oracles/ts/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/oracles/*/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

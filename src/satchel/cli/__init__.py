@@ -2,6 +2,16 @@
 
 main      the table of commands
 serve     `satchel serve`, whose options are parsed without click
+install   `satchel install`: puts Satchel into the settings of MCP clients
+uninstall  `satchel uninstall`: takes it out
+doctor    `satchel doctor`: looks at everything that Satchel needs
+findings  what `doctor` finds, and how it is repaired
+check_machine  interpreter, data folder, libraries, watcher and port
+check_store  the store
+check_clients  the clients that start Satchel
+completion  `satchel completion`: the script of a shell
+complete  what a shell offers for arguments and options
+welcome   what `satchel` alone says on a terminal
 contract  `satchel contract`: the contracts and their schemas
 database  `satchel database`: migrate and inspect a store
 backup    `satchel backup`: copies a store to a file
@@ -22,7 +32,8 @@ history   `satchel history`: what history costs
 open      `satchel open`: the page in the browser
 token     `satchel token`: bearer tokens for HTTP
 user      `satchel user`: the local user
-store     what they share: opening the store, exit statuses
+client_options  what `install` and `uninstall` share
+store     what the commands on the store share: opening the store, exit statuses
 printing  prints text, tables and JSON, without characters that a terminal would act on
 progress  a progress bar on a terminal
 explain   errors of the store in words

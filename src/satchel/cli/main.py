@@ -1,5 +1,6 @@
 """The command `satchel` as click sees it: a group whose commands are imported when they are called."""
 
+import os
 from importlib import import_module
 
 import click
@@ -29,8 +30,13 @@ COMMANDS = {
     "dump": ("satchel.cli.dump", "Write everything in the store as JSON Lines."),
     "load": ("satchel.cli.load", "Read a dump into an empty store of either kind."),
     "database": ("satchel.cli.database", "Bring the store up to date, and look at it."),
+    "install": ("satchel.cli.install", "Connect MCP clients to Satchel."),
+    "doctor": ("satchel.cli.doctor", "Check the installation, the store and every connected client."),
+    "uninstall": ("satchel.cli.uninstall", "Disconnect MCP clients."),
+    "completion": ("satchel.cli.completion", "Print the completion script for bash, zsh or fish."),
     "contract": ("satchel.cli.contract", "List and show the contracts that can be served."),
 }
+_COMPLETING = "_SATCHEL_COMPLETE"  # set where a shell asks for completions
 SERVE_HELP = "Serve prompts, resources and tasks to MCP clients, over stdio or HTTP."
 
 
@@ -43,6 +49,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             command: click.Command = import_module(COMMANDS[cmd_name][0]).cli
+            if _COMPLETING in os.environ:
+                from satchel.cli.complete import attach
+
+                attach(command)
             return command
         return super().get_command(ctx, cmd_name)
 

@@ -15,7 +15,6 @@ import msgspec
 
 from satchel import __version__, config
 from satchel.cli import printing
-from satchel.cli.explain import explain, restore_command
 from satchel.cli.printing import print_table, to_json
 from satchel.errors import (
     AmbiguousItem,
@@ -31,7 +30,6 @@ from satchel.errors import (
 )
 from satchel.log import escape
 from satchel.model import UNSET, Author, Scope, UnsetType
-from satchel.services import projects, users
 from satchel.storage.database import Database, Tx, open_database
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -138,6 +136,9 @@ class _Wants:
 
 @contextmanager
 def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> Iterator[Session]:
+    from satchel.cli.explain import explain  # with the services 20 ms, which `--help` need not wait for
+    from satchel.services import projects, users
+
     with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database, settings.database_direct, must_exist=wants.reads)
@@ -215,6 +216,8 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
 
 def say_deleted(session: Session, text: str, kind: str, keys: Sequence[str], value: object) -> None:
     """Print that something was deleted, and how to bring it back."""
+    from satchel.cli.explain import restore_command
+
     days = session.database.retention.trash_days
     it = "it" if len(keys) == 1 else "one of them"
     key = keys[0] if len(keys) == 1 else {"task": "NUMBER"}.get(kind, "NAME")

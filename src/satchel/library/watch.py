@@ -24,6 +24,21 @@ def start(libraries: Libraries, on_change: OnChange, scan_interval: float = SCAN
     return stop
 
 
+def sees_changes(folder: str, timeout: float = 10.0) -> bool:
+    """Whether the system reports a file that is written to a folder, within some seconds."""
+    from watchfiles import watch
+
+    deadline = time.monotonic() + timeout
+    for events in watch(
+        folder, watch_filter=None, recursive=False, step=20, debounce=100, rust_timeout=100, yield_on_timeout=True
+    ):
+        if events or time.monotonic() > deadline:
+            return bool(events)
+        with open(os.path.join(folder, "touched"), "a") as file:  # only now: the first pass ends once it watches
+            file.write(".")
+    return False
+
+
 def _run(libraries: Libraries, on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
     last_error = ""
     while not stop.is_set():

@@ -21,6 +21,7 @@ postgres_watch      announces changes on a PostgreSQL server
 changes             the encoding of changes between processes
 migrations          the schema, one numbered step after another
 status              the facts that `satchel database status` shows
+checking            whether a file is sound, and the index of words in step
 projects            queries about projects
 prompts             queries about prompts, their tags and their folded texts
 prompt_pages        pages of prompts, and the names beside a mistyped one

@@ -182,6 +182,11 @@ class Tx:
         """Those of some words that no item of a space has."""
         raise NotImplementedError
 
+    def clear_search(self) -> None:
+        """Empty the index of words, to make it again."""
+        for table in ("delete from search_items", "delete from search_words", "delete from search_spaces"):
+            self.run(table)
+
 
 class Database:
     """An open store, safe to use from several threads."""

@@ -71,6 +71,10 @@ def _of_task(row: Row) -> tuple[Place, ItemText]:
     return Place("task", row[1], row[3]), _text(row, "")
 
 
+# kind, the statement that reads its items after a number, and what makes the place and the text of a row
+KINDS = (("prompt", _PROMPTS, _of_prompt), ("resource", _RESOURCES, _of_resource), ("task", _TASKS, _of_task))
+
+
 def _text(row: Row, name: str) -> ItemText:
     _, _, title, _, tags, description, text = row
     return ItemText(title=title, name=name, tags=(tags or "").split(), description=description or "", text=text or "")

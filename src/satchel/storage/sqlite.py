@@ -96,6 +96,15 @@ class SqliteTx(Tx):
     def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
         return search_sqlite.words_of_none(self, space, words)
 
+    def clear_search(self) -> None:
+        # The triggers take the words of a row out of the index, which must have exactly these.
+        self.run("insert into search_index (search_index) values ('delete-all')")
+        self.run("""
+            insert into search_index (rowid, words)
+            select number, replace(words, ' ', ' ' || space || '.') from search_items
+        """)
+        super().clear_search()
+
     def _search_texts(self, folded: str) -> list[int]:
         """The numbers of prompts with a text in title or content, of all projects, in no particular order."""
         if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):

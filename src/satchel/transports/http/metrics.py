@@ -1,4 +1,4 @@
-"""What was called, how it ended and how long it took, for Prometheus."""
+"""What was called, how it ended and how long it took, for Prometheus; nothing without the extra `metrics`."""
 
 import os
 import shutil
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.multiprocess import MultiProcessCollector
+try:
+    import prometheus_client
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-disable_created_metrics()  # type: ignore[no-untyped-call]
+    prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+    IS_COUNTING = True
+except ImportError:
+    IS_COUNTING = False
 
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LABELS = ("contract", "method", "tool")
@@ -32,6 +35,9 @@ class Metrics:
     """The counters of one process, or of several that share a folder."""
 
     def __init__(self) -> None:
+        self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}  # labels() is slow
+        if not IS_COUNTING:
+            return
         registry = self._registry = CollectorRegistry()
         self._requests = Counter("satchel_requests", "Requests answered.", _LABELS, registry=registry)
         self._errors = Counter("satchel_errors", "Requests answered with an error.", _LABELS, registry=registry)
@@ -39,10 +45,11 @@ class Metrics:
         self._seconds = Histogram("satchel_request_seconds", seconds, _LABELS, buckets=_BUCKETS, registry=registry)
         self._refusals = Counter("satchel_refusals", "Requests refused by the guard.", ("status",), registry=registry)
         self._streams = Gauge("satchel_streams", "Open streams.", registry=registry, multiprocess_mode="livesum")
-        self._known: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}  # labels() is slow
 
     def called(self, contract: str, method: str, tool: str, *, is_error: bool, seconds: float = 0.0) -> None:
         """Count one request; method and tool are names that we know, or the numbers would grow without end."""
+        if not IS_COUNTING:
+            return
         names = (contract, method, tool)
         if names not in self._known:
             self._known[names] = (self._requests.labels(*names), self._seconds.labels(*names))
@@ -54,20 +61,27 @@ class Metrics:
 
     def refused(self, status: int) -> None:
         """Count one refusal of the guard."""
-        self._refusals.labels(str(status)).inc()
+        if IS_COUNTING:
+            self._refusals.labels(str(status)).inc()
 
     def stream_opened(self, by: int = 1) -> None:
         """Count a stream in, or with -1 out."""
-        self._streams.inc(by)
+        if IS_COUNTING:
+            self._streams.inc(by)
 
-    def show(self) -> tuple[bytes, str]:
-        """The page for Prometheus, and its type."""
+    def show(self) -> tuple[bytes, str] | None:
+        """The page for Prometheus, and its type; None where nothing is counted."""
+        if not IS_COUNTING:
+            return None
+        from prometheus_client.exposition import CONTENT_TYPE_LATEST
+        from prometheus_client.multiprocess import MultiProcessCollector
+
         registry = self._registry
         if _FOLDER in os.environ:
             _forget_dead_workers(Path(os.environ[_FOLDER]))
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry), CONTENT_TYPE_LATEST
+        return prometheus_client.generate_latest(registry), CONTENT_TYPE_LATEST
 
 
 def _forget_dead_workers(folder: Path) -> None:

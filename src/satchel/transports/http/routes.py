@@ -1,10 +1,9 @@
 """The ASGI application: which path is answered by what, behind the one guard."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from anyio.to_thread import run_sync
-from starlette.routing import Route, Router
 
 from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import SCOPES, Callers
@@ -13,7 +12,7 @@ from satchel.transports.http import tasks_api
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.guard import Guard, enter
 from satchel.transports.http.health import Health
-from satchel.transports.http.messages import Receive, Refusal, Request, Response, Scope, Send, json_response
+from satchel.transports.http.messages import App, Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.pages import NOTHING, Pages
 from satchel.transports.http.tasks_api import TasksApi
@@ -51,6 +50,58 @@ class Handler:
             await request.respond(response)
 
 
+class Router:
+    """An ASGI application that finds another one by the path: the whole path first, then what it begins with."""
+
+    def __init__(
+        self,
+        paths: Mapping[str, App],
+        prefixes: Mapping[str, App],
+        *,
+        default: App,
+        lifespan: Callable[[], AbstractAsyncContextManager[None]],
+    ) -> None:
+        self._paths = paths
+        self._prefixes = prefixes
+        self._default = default
+        self._lifespan = lifespan
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        await self.find(_find_path(scope))(scope, receive, send)
+
+    def find(self, path: str) -> App:
+        """The application that answers a path."""
+        found = self._paths.get(path)
+        if found is not None:
+            return found
+        return next((app for prefix, app in self._prefixes.items() if path.startswith(prefix)), self._default)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Answer the messages of the server about its start and its end."""
+        has_started = False
+        await receive()
+        try:
+            async with self._lifespan():
+                await send({"type": "lifespan.startup.complete"})
+                has_started = True
+                await receive()
+        except BaseException as error:
+            what = "shutdown" if has_started else "startup"
+            await send({"type": f"lifespan.{what}.failed", "message": f"{type(error).__name__}: {error}"})
+            raise
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _find_path(scope: Scope) -> str:
+    """The path below where we are mounted: servers leave the mount point in the path, and name it as the root path."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path") or ""
+    return path[len(root) :] if root and (path == root or path.startswith(f"{root}/")) else path
+
+
 def build_app(
     *,
     allowed: AllowedNames,
@@ -68,7 +119,10 @@ def build_app(
 
     async def show_metrics(request: Request) -> Response:
         await enter(request, callers)
-        page, kind = metrics.show()
+        shown = metrics.show()
+        if shown is None:
+            raise Refusal(501, "path", "Metrics need an extra: pip install 'satchel[metrics]', then start again.")
+        page, kind = shown
         return Response(200, page, (("content-type", kind),))
 
     async def describe_resource(request: Request) -> Response:
@@ -92,18 +146,17 @@ def build_app(
             )
         return _refuse(path, refusal)
 
-    routes = [
-        Route(path, Handler(endpoint.handle, "GET, POST", "" if endpoint.has_stream else "POST"))
+    paths = {
+        path: Handler(endpoint.handle, "GET, POST", "" if endpoint.has_stream else "POST")
         for path, endpoint in endpoints.items()
-    ]
-    routes.append(Route(f"{tasks_api.PREFIX}{{name:path}}", Handler(tasks.handle, "POST")))
-    routes.append(Route("/health", Handler(health.handle, "GET")))
-    routes.append(Route("/metrics", Handler(show_metrics, "GET")))
+    }
+    paths["/health"] = Handler(health.handle, "GET")
+    paths["/metrics"] = Handler(show_metrics, "GET")
     if issuer is not None:
-        routes += [Route(METADATA + path, Handler(describe_resource, "GET")) for path in ("", *endpoints)]
+        paths |= {METADATA + path: Handler(describe_resource, "GET") for path in ("", *endpoints)}
 
     @asynccontextmanager
-    async def lifespan(_app: object) -> AsyncIterator[None]:
+    async def lifespan() -> AsyncIterator[None]:
         guard.on_start()
         yield
         await run_sync(close)
@@ -117,7 +170,8 @@ def build_app(
         if response is not None:
             await request.respond(response)
 
-    router = Router(routes, redirect_slashes=False, default=find_page, lifespan=lifespan)
+    prefixes = {tasks_api.PREFIX: Handler(tasks.handle, "POST")}
+    router = Router(paths, prefixes, default=find_page, lifespan=lifespan)
     guard = Guard(router, allowed, refuse=refuse, close=close)
     return guard
 

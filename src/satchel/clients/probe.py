@@ -1,0 +1,217 @@
+"""Starts an entry as a client would, or calls its address, and speaks MCP with it."""
+
+import json
+import os
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from satchel.clients.entries import Local, Remote
+
+TIMEOUT = 20.0  # seconds for a server to start and to answer; a cold start takes well below one
+_MAX_ANSWER = 4 * 2**20  # bytes of an answer that we read
+_MOST_LINES = 100  # that wait to be read
+_REVISION = "2025-06-18"
+_HELLO = {
+    "protocolVersion": _REVISION,
+    "capabilities": {},
+    "clientInfo": {"name": "satchel-doctor", "version": "1"},
+}
+
+
+class Answer(NamedTuple):
+    """What a server said of itself."""
+
+    server: str
+    version: str
+    tools: int | None  # how many; None where it has none
+
+
+class NoAnswer(Exception):
+    """A server cannot be started or reached, or does not speak MCP; the message says which."""
+
+
+def call(target: Local | Remote, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Answer:
+    """Start the server of an entry, or reach it, and ask who it is and how many tools it has.
+
+    Raises:
+        NoAnswer: it did not answer.
+    """
+    if isinstance(target, Local):
+        return _start(target, environment, timeout)
+    return _reach(target, environment, timeout)
+
+
+def _messages() -> Iterator[dict[str, Any]]:
+    yield {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO}
+    yield {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    yield {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+
+def _read_hello(message: Any) -> tuple[Answer, bool]:
+    """Who a server is, and whether it has tools."""
+    result = message.get("result") if isinstance(message, dict) else None
+    info = result.get("serverInfo") if isinstance(result, dict) else None
+    if not isinstance(info, dict):
+        raise NoAnswer(f"it answered initialize with {json.dumps(message)[:200]}")
+    has_tools = isinstance(result, dict) and "tools" in (result.get("capabilities") or {})
+    return Answer(str(info.get("name")), str(info.get("version")), None), has_tools
+
+
+def _read_tools(answer: Answer, message: Any) -> Answer:
+    try:
+        return answer._replace(tools=len(message["result"]["tools"]))
+    except (KeyError, TypeError) as error:
+        raise NoAnswer(f"it answered tools/list with {json.dumps(message)[:200]}") from error
+
+
+def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Answer:
+    command = [target.command, *target.arguments]
+    try:
+        process = subprocess.Popen(  # noqa: S603 - no shell, and the command that the client would run
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**environment, **target.variables},
+        )
+    except (OSError, ValueError) as error:
+        what = error.strerror if isinstance(error, OSError) else error
+        raise NoAnswer(f"{target.command} cannot be started: {what}") from error
+    with process:
+        lines: queue.Queue[bytes] = queue.Queue(_MOST_LINES)
+        complaint: list[bytes] = []
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        readers = [
+            threading.Thread(target=_read_lines, args=(process.stdout, lines), daemon=True),
+            threading.Thread(target=_keep_end, args=(process.stderr, complaint), daemon=True),
+        ]
+        for reader in readers:
+            reader.start()
+        try:
+            return _converse(process, lines, timeout)
+        except NoAnswer as error:
+            _end(process)
+            readers[1].join(1)
+            said = b"".join(complaint).decode("utf-8", "replace").strip()
+            raise NoAnswer(f"{error}; it said: {said[-400:]}" if said else str(error)) from error
+        finally:
+            _end(process)
+
+
+def _converse(process: "subprocess.Popen[bytes]", lines: "queue.Queue[bytes]", timeout: float) -> Answer:
+    deadline = time.monotonic() + timeout
+    assert process.stdin is not None
+    try:
+        process.stdin.writelines(json.dumps(message).encode() + b"\n" for message in _messages())
+        process.stdin.flush()
+    except OSError as error:
+        raise NoAnswer("it ended before it answered") from error
+    answer, has_tools = _read_hello(_receive(lines, 1, deadline))
+    return _read_tools(answer, _receive(lines, 2, deadline)) if has_tools else answer
+
+
+def _receive(lines: "queue.Queue[bytes]", id: int, deadline: float) -> Any:
+    """The answer with an id; notifications in between are left out."""
+    while True:
+        try:
+            line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty as error:
+            raise NoAnswer("it did not answer in time") from error
+        if not line:
+            raise NoAnswer("it ended before it answered")
+        try:
+            message = json.loads(line)
+        except ValueError as error:
+            raise NoAnswer(f"it wrote something that is not JSON to stdout: {line[:100]!r}") from error
+        if isinstance(message, dict) and message.get("id") == id:
+            return message
+
+
+def _read_lines(stream: Any, lines: "queue.Queue[bytes]") -> None:
+    try:
+        while line := stream.readline(_MAX_ANSWER):
+            lines.put(line)
+    except (OSError, ValueError):
+        pass  # closed, because the conversation is over
+    lines.put(b"")
+
+
+def _keep_end(stream: Any, complaint: list[bytes]) -> None:
+    try:
+        for line in stream:
+            complaint.append(line)
+            del complaint[:-20]
+    except (OSError, ValueError):
+        pass
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Close the streams of a server, which ends it, and kill it where it does not end."""
+    try:
+        if process.stdin is not None:
+            process.stdin.close()
+    except OSError:
+        pass
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _reach(target: Remote, environment: Mapping[str, str], timeout: float) -> Answer:
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if target.token_variable:
+        token = environment.get(target.token_variable)
+        if not token:
+            raise NoAnswer(f"the environment variable {target.token_variable}, which has the token, is not set")
+        headers["Authorization"] = f"Bearer {token}"
+    first, _, last = _messages()
+    answer, has_tools = _read_hello(_post(target.url, first, headers, timeout))
+    headers["MCP-Protocol-Version"] = _REVISION
+    return _read_tools(answer, _post(target.url, last, headers, timeout)) if has_tools else answer
+
+
+def _post(url: str, message: dict[str, Any], headers: Mapping[str, str], timeout: float) -> Any:
+    import http.client  # with the modules for mail that it needs, 20 ms
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    place = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        connection.request("POST", place, json.dumps(message).encode(), dict(headers))
+        response = connection.getresponse()
+        body = response.read(_MAX_ANSWER)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NoAnswer(f"{url} cannot be reached: {error}") from error
+    finally:
+        connection.close()
+    if response.status in (401, 403):
+        raise NoAnswer(f"{url} refused the token (status {response.status})")
+    if response.status != 200:
+        raise NoAnswer(f"{url} answered with status {response.status}")
+    return _read_body(body, response.getheader("Content-Type") or "")
+
+
+def _read_body(body: bytes, kind: str) -> Any:
+    """The message in the body of a response, which may be a stream of events."""
+    text = body.decode("utf-8", "replace")
+    if kind.startswith("text/event-stream"):
+        data = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]
+        text = next((one for one in data if '"result"' in one or '"error"' in one), "")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise NoAnswer(f"it answered with something that is not JSON: {text[:100]!r}") from error
+
+
+def is_executable(command: str, environment: Mapping[str, str]) -> bool:
+    """Whether there is such a command."""
+    import shutil
+
+    return shutil.which(command, path=environment.get("PATH")) is not None and not os.path.isdir(command)

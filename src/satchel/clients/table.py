@@ -1,0 +1,231 @@
+"""The clients that Satchel can be installed into, as one literal table.
+
+A path may begin with `~`, the home folder; with `%config%`, where the applications of a platform keep their settings;
+or with `$NAME`, an environment variable that moves the client's files: where it is set, only such paths count. Of
+several paths the first that exists counts, else the first.
+
+In the shape of an entry, a text like COMMAND stands for a value; a member whose value is empty is left out.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+COMMAND, ARGUMENTS, WHOLE_COMMAND, VARIABLES = "{command}", "{args}", "{command and args}", "{env}"
+URL, TOKEN, TOKEN_VARIABLE = "{url}", "{token}", "{name of the variable with the token}"
+
+Shape = dict[str, Any]
+Paths = tuple[str, ...]
+
+_BEARER: Shape = {"Authorization": TOKEN}
+_STDIO: Shape = {"command": COMMAND, "args": ARGUMENTS, "env": VARIABLES}
+
+
+class Client(Struct, frozen=True, kw_only=True):
+    """One client: its files, the shape of an entry in them, and how it is recognised on a machine."""
+
+    name: str  # on the command line
+    other_names: tuple[str, ...] = ()
+    title: str
+    user_files: dict[str, Paths]  # by platform, "" for all others
+    project_files: Paths = ()  # from the folder of a project
+    key: tuple[str, ...]  # of the object that has an entry for each server
+    format: Literal["json", "jsonc", "toml"]  # json: the client itself reads no comments
+    local: Shape  # of an entry with a command
+    remote: Shape | None = None  # of an entry with an address
+    variable: str = "${{{}}}"  # how a value in the file names an environment variable; empty where it cannot
+    defaults: Shape = {}  # members of a new entry that the user may change later
+    commands: tuple[str, ...] = ()  # one of these on the PATH, or
+    folders: Paths = ()  # one of these folders, and the client is on this machine
+    user_rule: Paths = ()  # the file with the user's instructions for agents
+    project_rule: str = ""  # the same, of a project
+    next_step: str = "Restart it."
+
+
+CLIENTS = (
+    Client(
+        name="claude-code",
+        other_names=("claude",),
+        title="Claude Code",
+        user_files={"": ("$CLAUDE_CONFIG_DIR/.claude.json", "~/.claude.json")},
+        project_files=(".mcp.json",),
+        key=("mcpServers",),
+        format="json",
+        local={"type": "stdio", **_STDIO},
+        remote={"type": "http", "url": URL, "headers": _BEARER},
+        commands=("claude",),
+        folders=("$CLAUDE_CONFIG_DIR", "~/.claude"),
+        user_rule=("$CLAUDE_CONFIG_DIR/CLAUDE.md", "~/.claude/CLAUDE.md"),
+        project_rule="CLAUDE.md",
+        next_step="Start a new session; /mcp shows the connection.",
+    ),
+    Client(
+        name="claude-desktop",
+        title="Claude Desktop",
+        user_files={"": ("%config%/Claude/claude_desktop_config.json",)},
+        key=("mcpServers",),
+        format="json",
+        local=_STDIO,
+        folders=("%config%/Claude",),
+        next_step="Quit Claude Desktop completely, and start it again.",
+    ),
+    Client(
+        name="cursor",
+        title="Cursor",
+        user_files={"": ("~/.cursor/mcp.json",)},
+        project_files=(".cursor/mcp.json",),
+        key=("mcpServers",),
+        format="jsonc",
+        local=_STDIO,
+        remote={"url": URL, "headers": _BEARER},
+        variable="${{env:{}}}",
+        commands=("cursor", "cursor-agent"),
+        folders=("~/.cursor",),
+        project_rule="AGENTS.md",
+        next_step="Open Settings, Tools & MCP, and turn satchel on.",
+    ),
+    Client(
+        name="vscode",
+        other_names=("vs-code", "code"),
+        title="VS Code",
+        user_files={"": ("%config%/Code/User/mcp.json",)},
+        project_files=(".vscode/mcp.json",),
+        key=("servers",),
+        format="jsonc",
+        local={"type": "stdio", **_STDIO},
+        remote={"type": "http", "url": URL, "headers": _BEARER},
+        variable="${{env:{}}}",
+        commands=("code",),
+        folders=("%config%/Code/User",),
+        project_rule="AGENTS.md",
+        next_step="Run the command 'MCP: List Servers', and start satchel.",
+    ),
+    Client(
+        name="codex",
+        title="Codex",
+        user_files={"": ("$CODEX_HOME/config.toml", "~/.codex/config.toml")},
+        project_files=(".codex/config.toml",),
+        key=("mcp_servers",),
+        format="toml",
+        local=_STDIO,
+        remote={"url": URL, "bearer_token_env_var": TOKEN_VARIABLE},
+        commands=("codex",),
+        folders=("$CODEX_HOME", "~/.codex"),
+        user_rule=("$CODEX_HOME/AGENTS.md", "~/.codex/AGENTS.md"),
+        project_rule="AGENTS.md",
+        next_step="Start a new session; /mcp shows the connection.",
+    ),
+    Client(
+        name="gemini-cli",
+        other_names=("gemini",),
+        title="Gemini CLI",
+        user_files={"": ("$GEMINI_CLI_HOME/.gemini/settings.json", "~/.gemini/settings.json")},
+        project_files=(".gemini/settings.json",),
+        key=("mcpServers",),
+        format="jsonc",
+        local=_STDIO,
+        # Versions before `type` take `url` for the older transport, so the older name of the key is the safe one.
+        remote={"httpUrl": URL, "headers": _BEARER},
+        commands=("gemini",),
+        folders=("$GEMINI_CLI_HOME/.gemini", "~/.gemini"),
+        user_rule=("$GEMINI_CLI_HOME/.gemini/GEMINI.md", "~/.gemini/GEMINI.md"),
+        project_rule="GEMINI.md",
+        next_step="Start a new session in a folder that you trust; /mcp shows the connection.",
+    ),
+    Client(
+        name="copilot-cli",
+        other_names=("copilot",),
+        title="Copilot CLI",
+        user_files={"": ("$COPILOT_HOME/mcp-config.json", "~/.copilot/mcp-config.json")},
+        project_files=(".github/mcp.json",),
+        key=("mcpServers",),
+        format="json",
+        local={"type": "local", **_STDIO},
+        remote={"type": "http", "url": URL, "headers": _BEARER},
+        defaults={"tools": ["*"]},
+        commands=("copilot",),
+        folders=("$COPILOT_HOME", "~/.copilot"),
+        user_rule=("$COPILOT_HOME/copilot-instructions.md", "~/.copilot/copilot-instructions.md"),
+        project_rule="AGENTS.md",
+        next_step="Start a new session; /mcp show lists it.",
+    ),
+    Client(
+        name="opencode",
+        title="opencode",
+        user_files={
+            "": (
+                "$XDG_CONFIG_HOME/opencode/opencode.json",
+                "$XDG_CONFIG_HOME/opencode/opencode.jsonc",
+                "~/.config/opencode/opencode.json",
+                "~/.config/opencode/opencode.jsonc",
+            )
+        },
+        project_files=("opencode.json", "opencode.jsonc"),
+        key=("mcp",),
+        format="jsonc",
+        local={"type": "local", "command": WHOLE_COMMAND, "environment": VARIABLES},
+        remote={"type": "remote", "url": URL, "headers": _BEARER},
+        variable="{{env:{}}}",
+        defaults={"enabled": True},
+        commands=("opencode",),
+        folders=("$XDG_CONFIG_HOME/opencode", "~/.config/opencode"),
+        user_rule=("$XDG_CONFIG_HOME/opencode/AGENTS.md", "~/.config/opencode/AGENTS.md"),
+        project_rule="AGENTS.md",
+        next_step="Start it again; 'opencode mcp list' shows the connection.",
+    ),
+    Client(
+        name="windsurf",
+        title="Windsurf",
+        user_files={"": ("~/.codeium/windsurf/mcp_config.json",)},
+        key=("mcpServers",),
+        format="jsonc",
+        local=_STDIO,
+        remote={"serverUrl": URL, "headers": _BEARER},
+        variable="${{env:{}}}",
+        commands=("windsurf",),
+        folders=("~/.codeium/windsurf",),
+        project_rule="AGENTS.md",
+        next_step="Press refresh in Cascade's MCP panel.",
+    ),
+    Client(
+        name="zed",
+        title="Zed",
+        user_files={
+            "": ("%config%/zed/settings.json",),
+            "darwin": ("~/.config/zed/settings.json",),
+            "win32": ("%config%/Zed/settings.json",),
+        },
+        project_files=(".zed/settings.json",),
+        key=("context_servers",),
+        format="jsonc",
+        local={"source": "custom", **_STDIO},
+        remote={"url": URL, "headers": _BEARER},
+        variable="",  # Zed sends a header as it stands
+        commands=("zed", "zeditor"),
+        folders=("%config%/zed", "~/.config/zed", "%config%/Zed"),
+        project_rule="AGENTS.md",
+        next_step="The agent panel's settings show a green dot.",
+    ),
+    Client(
+        name="cline",
+        title="Cline",
+        user_files={
+            "": (
+                "$CLINE_MCP_SETTINGS_PATH",
+                "%config%/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+                "~/.cline/data/settings/cline_mcp_settings.json",
+            )
+        },
+        key=("mcpServers",),
+        format="json",
+        local=_STDIO,
+        remote={"type": "streamableHttp", "url": URL, "headers": _BEARER},
+        variable="${{env:{}}}",
+        defaults={"disabled": False, "autoApprove": []},
+        commands=("cline",),
+        folders=("%config%/Code/User/globalStorage/saoudrizwan.claude-dev", "~/.cline"),
+        project_rule="AGENTS.md",
+        next_step="Its MCP Servers panel shows the connection.",
+    ),
+)
+BY_NAME = {name: client for client in CLIENTS for name in (client.name, *client.other_names)}

@@ -1,0 +1,292 @@
+"""`satchel install` and `satchel uninstall`, as a person uses them: what they print, write, keep and refuse."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.clients.rules import LINES
+from tests.support.command import run
+
+Satchel = Callable[..., subprocess.CompletedProcess[bytes]]
+SCRIPT = Path(sys.executable).with_name("satchel")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "work").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def satchel(home: Path) -> Satchel:
+    """Runs commands in an empty home and an empty folder; no client is on the PATH."""
+    variables = dict.fromkeys(
+        ("SATCHEL_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"), ""
+    )
+    environment = {**variables, "HOME": str(home), "PATH": str(home / "bin"), "GEMINI_CLI_HOME": ""}
+
+    def satchel(*arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
+        return run(*arguments, environment={**environment, **more}, cwd=home.parent / "work")
+
+    return satchel
+
+
+def done(result: subprocess.CompletedProcess[bytes]) -> str:
+    assert (result.returncode, result.stderr.decode()) == (0, "")
+    return result.stdout.decode()
+
+
+def failed(result: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
+    assert result.stdout == b""
+    return result.returncode, result.stderr.decode()
+
+
+def test_one_command_connects_a_client_shows_the_change_and_tries_it(satchel: Satchel, home: Path) -> None:
+    file = home / ".claude.json"
+    file.write_text('{\n  "theme": "dark"\n}\n')
+    said = done(satchel("install", "claude-code"))
+    [backup] = home.glob(".claude.json.satchel-*.bak")
+    assert said == (
+        f"""--- {file}
++++ {file}
+@@ -1,3 +1,12 @@
+ {{
+-  "theme": "…"
++  "theme": "…",
++  "mcpServers": {{
++    "satchel": {{
++      "type": "stdio",
++      "command": "{SCRIPT}",
++      "args": [
++        "serve"
++      ]
++    }}
++  }}
+ }}
+Claude Code: installed satchel into {file}. The file before is {backup}. Start a new session; /mcp shows the connection.
+"""
+        + said.splitlines()[-1]
+        + "\n"
+    )
+    assert said.splitlines()[-1].startswith("The server starts and answers: satchel ")
+    assert backup.read_text() == '{\n  "theme": "dark"\n}\n'
+    entry = {"type": "stdio", "command": str(SCRIPT), "args": ["serve"]}
+    assert json.loads(file.read_text()) == {"theme": "dark", "mcpServers": {"satchel": entry}}
+
+
+def test_a_client_that_is_not_on_this_machine_is_connected_all_the_same_and_told(satchel: Satchel, home: Path) -> None:
+    said = done(satchel("install", "windsurf"))
+    file = home / ".codeium" / "windsurf" / "mcp_config.json"
+    message = f"Windsurf: installed satchel into {file}. Windsurf itself was not found on this machine.\n"
+    assert message in said and file.exists()
+
+
+def test_installing_again_changes_nothing_and_uninstalling_takes_it_back(satchel: Satchel, home: Path) -> None:
+    file = home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('# mine\nmodel = "x"\n')
+    done(satchel("install", "codex"))
+    before = file.stat()
+    assert f"Codex: satchel is in {file} already.\n" in done(satchel("install", "codex"))
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    said = done(satchel("uninstall", "codex"))
+    assert f"Codex: removed satchel from {file}. The file before is " in said
+    assert file.read_text() == '# mine\nmodel = "x"\n'
+    assert done(satchel("uninstall", "codex")) == f"Codex: there is no satchel in {file}.\n"
+
+
+def test_contract_project_and_name_are_what_the_client_starts(satchel: Satchel, home: Path) -> None:
+    done(satchel("project", "create", "web"))
+    options = ("--contract", "mcpkg", "--project", "web", "--name", "web-prompts")
+    done(satchel("install", "cursor", *options))
+    servers = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]
+    arguments = ["serve", "--contract", "mcpkg", "--project", "web"]
+    assert servers == {"web-prompts": {"command": str(SCRIPT), "args": arguments}}
+
+
+def test_a_project_that_does_not_exist_yet_is_told(satchel: Satchel) -> None:
+    done(satchel("project", "create", "web"))
+    result = satchel("install", "cursor", "--project", "wep", "--dry-run")
+    assert result.stderr.decode() == (
+        "Note: project 'wep' does not exist yet. Make it with: satchel project create wep\n"
+    )
+
+
+def test_where_data_is_goes_with_the_entry(satchel: Satchel, home: Path, tmp_path: Path) -> None:
+    done(satchel("install", "cursor", SATCHEL_HOME=str(tmp_path / "data")))
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["satchel"]
+    assert entry["env"] == {"SATCHEL_HOME": str(tmp_path / "data")}
+    status, said = failed(satchel("install", "cursor", SATCHEL_DATABASE="postgresql://u:pw@db/x"))
+    assert status == 1 and "has a password in it" in said and "pw@" not in said
+
+
+def test_a_project_has_files_of_its_own(satchel: Satchel, home: Path) -> None:
+    work = home.parent / "work"
+    done(satchel("install", "claude-code", "vscode", "copilot-cli", "codex", "zed", "--scope", "project"))
+    found = sorted(str(path.relative_to(work)) for path in work.rglob("*") if path.is_file())
+    assert found == [".codex/config.toml", ".github/mcp.json", ".mcp.json", ".vscode/mcp.json", ".zed/settings.json"]
+    assert not list(home.glob(".*json"))
+    status = (work / ".mcp.json").stat()
+    assert status.st_mode & 0o777 == 0o644
+    status_, said = failed(satchel("install", "windsurf", "--scope", "project"))
+    assert (status_, said) == (
+        1,
+        "satchel: Windsurf has no settings file for a project. Leave out --scope project.\n",
+    )
+
+
+def test_in_a_shared_file_the_command_is_found_on_the_path(satchel: Satchel, home: Path) -> None:
+    (home / "bin").mkdir()
+    (home / "bin" / "satchel").symlink_to(SCRIPT)
+    done(satchel("install", "cursor", "--scope", "project"))
+    entry = json.loads((home.parent / "work" / ".cursor" / "mcp.json").read_text())["mcpServers"]["satchel"]
+    assert entry["command"] == "satchel"
+    done(satchel("install", "cursor"))
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["satchel"]
+    assert entry["command"] == str(home / "bin" / "satchel")
+
+
+def test_the_server_of_a_team_is_connected_by_its_address(satchel: Satchel, home: Path) -> None:
+    team = ("--url", "https://satchel.example", "--token-env", "SATCHEL_TOKEN", "--project", "web")
+    done(satchel("install", "codex", "gemini", *team))
+    assert tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]["satchel"] == {
+        "url": "https://satchel.example/mcp?project=web",
+        "bearer_token_env_var": "SATCHEL_TOKEN",
+    }
+    entry = json.loads((home / ".gemini" / "settings.json").read_text())["mcpServers"]["satchel"]
+    assert entry == {
+        "httpUrl": "https://satchel.example/mcp?project=web",
+        "headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"},
+    }
+
+
+def test_a_token_that_would_go_unencrypted_is_told(satchel: Satchel) -> None:
+    for url, is_told in (("http://satchel.example/mcp", True), ("http://127.0.0.1:8000", False)):
+        result = satchel("install", "codex", "--url", url, "--token-env", "SATCHEL_TOKEN", "--dry-run")
+        assert (result.returncode, b"can be read on the way" in result.stderr) == (0, is_told)
+
+
+def test_print_shows_the_lines_and_writes_nothing(satchel: Satchel, home: Path) -> None:
+    assert tomllib.loads(done(satchel("install", "codex", "--print"))) == {
+        "mcp_servers": {"satchel": {"command": str(SCRIPT), "args": ["serve"]}}
+    }
+    shown = json.loads(done(satchel("install", "zed", "--print")))
+    assert shown == {"context_servers": {"satchel": {"source": "custom", "command": str(SCRIPT), "args": ["serve"]}}}
+    planned = done(satchel("install", "cursor", "--rule", "--dry-run"))
+    assert '+    "satchel": {' in planned and "+" + LINES[0] in planned
+    assert list(home.iterdir()) == list((home.parent / "work").iterdir()) == []
+
+
+def test_the_rule_goes_to_the_file_that_the_client_reads(satchel: Satchel, home: Path) -> None:
+    done(satchel("install", "claude-code", "codex", "cursor", "--rule"))
+    work = home.parent / "work"
+    files = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md", work / "AGENTS.md"]
+    for file in files:
+        assert file.read_text().splitlines()[1:3] == list(LINES)
+    done(satchel("install", "claude-code", "--scope", "project", "--rule"))
+    assert (work / "CLAUDE.md").read_text() == files[0].read_text()
+    done(satchel("uninstall", "claude-code", "codex", "cursor"))
+    assert [file.exists() for file in files] == [False, False, False]
+    assert (work / "CLAUDE.md").exists()
+
+
+def test_one_broken_file_does_not_stop_the_others(satchel: Satchel, home: Path) -> None:
+    broken = home / ".cursor" / "mcp.json"
+    broken.parent.mkdir()
+    broken.write_text('{\n  "mcpServers": {\n}')
+    result = satchel("install", "cursor", "gemini-cli")
+    assert result.returncode == 1
+    message = f"{broken}: line 3, column 2: there should be a comma or }}."
+    assert result.stderr.decode() == f"satchel: {message} Nothing was changed; correct the file, and try again.\n"
+    assert broken.read_text() == '{\n  "mcpServers": {\n}'
+    assert (home / ".gemini" / "settings.json").exists()
+    assert [path.name for path in broken.parent.iterdir()] == ["mcp.json"]
+
+
+def test_without_a_name_the_clients_on_the_machine_are_meant(satchel: Satchel, home: Path) -> None:
+    status, said = failed(satchel("install"))
+    assert status == 3 and said.startswith("satchel: No client was found on this machine. Name one: ")
+    (home / ".codex").mkdir()
+    (home / ".gemini").mkdir()
+    assert failed(satchel("install")) == (2, "satchel: say which: satchel install codex gemini-cli, or --all.\n")
+    done(satchel("install", "--all"))
+    assert failed(satchel("uninstall")) == (2, "satchel: say which: satchel uninstall codex gemini-cli, or --all.\n")
+    done(satchel("uninstall", "--all"))
+    assert failed(satchel("uninstall", "--all"))[0] == 3
+
+
+@pytest.mark.process
+def test_on_a_terminal_it_asks_for_each_client(home: Path) -> None:
+    import pty
+
+    (home / ".codex").mkdir()
+    (home / ".gemini").mkdir()
+    environment = {"HOME": str(home), "PATH": "/nowhere", "TERM": "dumb"}
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "satchel", "install"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=home)
+    os.close(theirs)
+    os.write(ours, b"n\ny\n")
+    said = b""
+    try:
+        while part := os.read(ours, 4096):
+            said += part
+    except OSError:
+        pass  # the other side is closed
+    os.close(ours)
+    assert process.wait(60) == 0, said
+    text = said.decode().replace("\r\n", "\n")
+    assert "Found: Codex, Gemini CLI." in text
+    assert "Connect Codex? [Y/n]: " in text and "Connect Gemini CLI? [Y/n]: " in text
+    assert not (home / ".codex" / "config.toml").exists()
+    assert (home / ".gemini" / "settings.json").exists()
+
+
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("gemni",), "there is no client 'gemni'. Did you mean 'gemini'? There are: claude-code, "),
+    (("codex", "--contract", "toodo"), "there is no contract 'toodo'. Did you mean 'todo'? There are: "),
+    (("codex", "--token-env", "X"), "--token-env belongs to --url: "),
+    (
+        ("codex", "--url", "http://x/mcp", "--token-env", "sk-123"),
+        "'sk-123' is not the name of an environment variable",
+    ),
+    (("codex", "--name", "a.b"), "--name takes letters, digits, - and _."),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=lambda part: " ".join(part)[:30])
+def test_what_cannot_be_meant_is_refused(satchel: Satchel, home: Path, arguments: Any, message: str) -> None:
+    status, said = failed(satchel("install", *arguments))
+    assert status == 2 and said.startswith(f"satchel: {message}")
+    assert list(home.iterdir()) == []
+
+
+def test_a_server_that_does_not_start_is_told_at_once(satchel: Satchel, home: Path) -> None:
+    data = home / "data"
+    data.mkdir()
+    (data / "satchel.db").write_text("this is no store")
+    result = satchel("install", "codex", SATCHEL_HOME=str(data))
+    assert result.returncode == 1
+    assert b"satchel: the server does not answer: " in result.stderr
+
+
+def test_json_tells_everything(satchel: Satchel, home: Path) -> None:
+    shown = json.loads(done(satchel("install", "codex", "--json")))
+    [change] = shown["changes"]
+    file = str(home / ".codex" / "config.toml")
+    diff = change.pop("diff")
+    assert diff.startswith(f"--- /dev/null\n+++ {file}\n")
+    assert change == {"client": "codex", "status": "installed", "file": file, "backup": None}
+    assert shown["server"]["name"] == "satchel" and shown["server"]["tools"] > 10
+    again = json.loads(done(satchel("install", "codex", "--json")))["changes"]
+    assert again == [{"client": "codex", "status": "unchanged", "file": file}]
+    status, said = failed(satchel("install", "nope", "--json"))
+    assert status == 2 and json.loads(said)["error"]["message"].startswith("there is no client 'nope'.")

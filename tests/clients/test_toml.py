@@ -1,0 +1,101 @@
+"""Keys of one table of a TOML document are set or removed; all other lines stay as they are."""
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from satchel.clients.jsonc import WrongSyntax
+from satchel.clients.toml import load, remove_table, set_keys, write
+from tests.clients.documents import toml_texts
+
+PATH = ("mcp_servers", "satchel")
+ENTRY = {"command": "/opt/satchel", "args": ["serve", "--project", 'a "b"'], "env": {"SATCHEL_HOME": "/h", "x y": "ü"}}
+
+
+@given(toml_texts())
+def test_an_entry_is_added_and_every_line_of_the_others_stays(text: str) -> None:
+    before = tomllib.loads(text)
+    after = set_keys(text, PATH, ENTRY)
+    expected = {**before, "mcp_servers": {**before.get("mcp_servers", {}), "satchel": ENTRY}}
+    assert tomllib.loads(after) == expected
+    assert after.startswith(text.rstrip())
+    assert remove_table(after, PATH).rstrip() == text.rstrip()
+
+
+@given(toml_texts(), toml_texts())
+def test_an_entry_between_others_is_changed_in_its_place(first: str, second: str) -> None:
+    entry = '\n[mcp_servers.satchel] # mine\ncommand = "/old" # where\nurl = "x"\nstartup_timeout_sec = 20\n'
+    text = first.rstrip("\r\n") + entry + "\n[tail]\n" + second
+    assume(is_toml(text))  # both halves may have the same table
+    before = tomllib.loads(text)
+    after = set_keys(text, PATH, {"command": "/new", "args": ["serve"]}, ["url"])
+    before["mcp_servers"]["satchel"] = {"command": "/new", "startup_timeout_sec": 20, "args": ["serve"]}
+    assert tomllib.loads(after) == before
+    new = '\n[mcp_servers.satchel] # mine\ncommand = "/new" # where\nstartup_timeout_sec = 20\nargs = ["serve"]\n'
+    assert new in after.replace("\r\n", "\n")
+
+
+def is_toml(text: str) -> bool:
+    try:
+        return bool(tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[mcp_servers]\nsatchel = { command = "/old" }\nother = { command = "x" }\n',
+        'mcp_servers.satchel.command = "/old"\nmcp_servers.other.command = "x"\n',
+        '[mcp_servers]\nsatchel.command = "/old"\nother.command = "x"\n',
+        '[mcp_servers."satchel"]\ncommand = "/old"\n[mcp_servers.satchel.env]\nA = "1"\n'
+        '[mcp_servers.other]\ncommand = "x"\n',
+        '[mcp_servers.satchel.env]\nA = "1"\n[mcp_servers.other]\ncommand = "x"\n',
+    ],
+)
+def test_an_entry_is_changed_however_it_is_written(text: str) -> None:
+    old = tomllib.loads(text)["mcp_servers"]["satchel"]
+    after = tomllib.loads(set_keys(text, PATH, ENTRY))
+    assert after == {"mcp_servers": {"satchel": {**old, **ENTRY}, "other": {"command": "x"}}}
+    assert tomllib.loads(remove_table(text, PATH)) == {"mcp_servers": {"other": {"command": "x"}}}
+
+
+@given(
+    st.recursive(
+        st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+        max_leaves=6,
+    )
+)
+def test_a_value_is_written_so_that_it_is_read_as_itself(value: Any) -> None:
+    assert tomllib.loads(f"key = {write(value)}") == {"key": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a = 1\nb = "x\n', "line 2, column 7: "),
+        ("a = 1\na = 2\n", "line 2, column 6: "),
+        ("[a\n", "line 1, column 3: "),
+        ("a = [1,\n", "line 2, column 1: "),
+        (
+            'mcp_servers = { satchel = { command = "x" } }\n',
+            "line 1, column 1: mcp_servers should be a section in brackets here, not a value in one line",
+        ),
+        ('[[mcp_servers.satchel]]\na = "x"\n', "line 1, column 1: mcp_servers.satchel is a list of tables here"),
+    ],
+)
+def test_a_document_that_cannot_be_changed_is_refused_with_line_and_column(text: str, message: str) -> None:
+    with pytest.raises(WrongSyntax) as refused:
+        set_keys(text, PATH, ENTRY)
+    assert str(refused.value).startswith(message)  # what tomllib says, differs between versions of Python
+
+
+def test_a_byte_order_mark_and_line_ends_are_kept() -> None:
+    text = '\ufeffmodel = "x"\r\n'
+    after = set_keys(text, PATH, {"command": "y"})
+    assert after == '\ufeffmodel = "x"\r\n\r\n[mcp_servers.satchel]\r\ncommand = "y"\r\n'
+    assert load(after) == {"model": "x", "mcp_servers": {"satchel": {"command": "y"}}}
