@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "services": GROUND | {"storage"},
     "library": GROUND,
     "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
+    "exchange": GROUND | {"storage", "services"},
     "auth": GROUND | {"storage", "services"},
     "transports": GROUND | {"auth", "contracts", "protocol"},
     "settings": {"model"},
@@ -30,7 +31,8 @@ ALLOWED: dict[str, set[str]] = {
     "asgi": {"config", "app", "transports"},
     "sdk": {"config", "app"},
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol"},
-    "cli": GROUND | {"config", "settings", "app", "auth", "contracts", "services", "library", "storage", "__init__"},
+    "cli": GROUND
+    | {"config", "settings", "app", "auth", "contracts", "services", "library", "storage", "exchange", "__init__"},
 }
 
 
