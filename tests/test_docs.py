@@ -145,6 +145,40 @@ def test_the_page_on_backups_brings_a_prompt_back(tmp_path: Path) -> None:
     assert "is kept as" in outputs["restore ./monday.db"]
 
 
+EXCHANGED = {
+    "prompts.csv": 'act,prompt\nPoet,"Write about ${topic}"\n',
+    ".claude/commands/commit.md": "---\ndescription: Commit\n---\nCommit $ARGUMENTS\n",
+    ".cursor/rules/ts.mdc": "---\nglobs: *.ts\n---\nStrict.\n",
+    "patterns/sum/system.md": "Summarise {{input}}.\n",
+    "todo.txt": "(A) Dig\n",
+    "tasks.json": '{"tasks": [{"id": 1, "title": "Plan", "status": "done", "dependencies": []}]}',
+    "notes/a.md": "---\ntitle: A\npermalink: a\n---\nText\n",
+}
+
+
+@pytest.mark.parametrize(("page", "block"), [("import", "import"), ("export", "export"), ("export", "sync")])
+def test_the_commands_of_import_export_and_sync_run_as_they_stand(tmp_path: Path, page: str, block: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    found = re.search(rf"<!-- {block} -->\n```sh\n(.*?)```\n<!-- /{block} -->", text, re.S)
+    assert found
+    work = tmp_path / "work"
+    for path, content in EXCHANGED.items() if block == "import" else ():
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text(content)
+    work.mkdir(exist_ok=True)
+    for line in found.group(1).splitlines():
+        _, *words = shlex.split(line)
+        done = run(*words, environment={"SATCHEL_HOME": str(tmp_path / "home")}, cwd=work)
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+
+
+def test_every_format_is_in_the_table_of_the_import_page() -> None:
+    from satchel.exchange.formats import BY_NAME
+
+    text = (ROOT / "docs" / "import.md").read_text()
+    assert [name for name in BY_NAME if f"`{name}`" not in text] == []
+
+
 def test_every_function_that_the_architecture_names_exists() -> None:
     """A step of a walk is written as `file.py` `function`, or `file.py` `Class.method`."""
     text = (ROOT / "docs" / "architecture.md").read_text()

@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "services": GROUND | {"storage"},
     "library": GROUND,
     "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
+    "exchange": GROUND | {"storage", "services"},
     "auth": GROUND | {"storage", "services"},
     "page": GROUND | {"storage", "services", "library", "auth", "__init__"},
     "transports": GROUND | {"auth", "contracts", "protocol", "page"},
@@ -34,7 +35,8 @@ ALLOWED: dict[str, set[str]] = {
     "app": GROUND | {"config", "auth", "storage", "services", "library", "contracts", "transports", "protocol", "page"},
     "clients": GROUND,
     "cli": GROUND
-    | {"config", "settings", "app", "auth", "clients", "contracts", "services", "library", "storage", "__init__"},
+    | {"config", "settings", "app", "auth", "clients", "contracts", "exchange", "services", "library", "storage"}
+    | {"__init__"},
 }
 
 

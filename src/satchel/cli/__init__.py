@@ -22,6 +22,9 @@ project   `satchel project`
 prompt    `satchel prompt`
 resource  `satchel resource`
 task      `satchel task`
+import_items `satchel import`: from files of other tools
+export_items `satchel export`: into files
+sync      `satchel sync`: a folder and a project kept the same
 log       `satchel log`: what changed, and who did it
 diff      `satchel diff`: two versions of an item
 restore   `satchel restore`: an old version, or a deleted item, becomes the newest, or a backup the store

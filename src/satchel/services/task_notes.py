@@ -1,7 +1,7 @@
 """Notes on tasks: what was written while working on one. They are only added, and are no versions of the task."""
 
 from satchel.errors import NotFound, WrongArgument
-from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote
+from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote, Timestamp
 from satchel.services import links, quotas, rules
 from satchel.services.users import owner
 from satchel.storage import task_notes as rows
@@ -11,8 +11,8 @@ from satchel.storage.database import Tx
 MAX_NOTES = 1_000  # of one task
 
 
-def add(tx: Tx, scope: Scope, number: int, text: str) -> None:
-    """Add a note to a task.
+def add(tx: Tx, scope: Scope, number: int, text: str, at: Timestamp | None = None) -> None:
+    """Add a note to a task, written now, or at a time that is known from elsewhere.
 
     Raises:
         NotFound: the user has no such task.
@@ -29,7 +29,7 @@ def add(tx: Tx, scope: Scope, number: int, text: str) -> None:
         raise NotFound("task", str(number), scope)
     if rows.count(tx, task.owner, number) >= MAX_NOTES:
         raise WrongArgument("note", "maxItems", limit=MAX_NOTES, kind="task")
-    rows.add(tx, task.owner, number, text)
+    rows.add(tx, task.owner, number, text, at)
     quotas.check(tx)
     links.record_note(tx, task.owner, number, text)
     tx.changed(StoreChange("task", task.project, task.owner, str(number)))

@@ -77,6 +77,7 @@ class PostgresTx(Tx):
         # Locked, so that the state that is kept is the one that the update replaces. Where another writer was waited
         # for, PostgreSQL reads the row again, but not what sub-selects found, such as its tags. Then the version of the
         # row is not that of the snapshot, and the second statement, which does not wait, reads all of it.
+        self.settle()
         is_whole = f"{table}.version = (select version from {table} as seen where seen.number = {table}.number)"
         text = sql.replace("select ", f"select {is_whole}, ", 1) + " for update"
         while (row := self.one(text, **values)) is not None:

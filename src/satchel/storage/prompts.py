@@ -139,7 +139,7 @@ def set_text(tx: Tx, number: int, *, title: str, content: str) -> None:
         where prompt_texts.title <> excluded.title or prompt_texts.content <> excluded.content
     """
     is_indexed = int(len(content) <= MAX_INDEXED_CHARACTERS)
-    tx.run(sql, prompt=number, title=title, content=content, is_indexed=is_indexed)
+    tx.put(sql, prompt=number, title=title, content=content, is_indexed=is_indexed)
 
 
 def tags_of(tx: Tx, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:

@@ -52,7 +52,7 @@ def put(tx: Tx, place: Place, item: int, text: ItemText, before: tuple[Place, It
     words = make_words(text)
     values = {"name_key": make_key(text.name), "title_key": make_key(text.title), "words": words}
     sql = _PUT.format(place.kind)
-    tx.run(sql, space=space, item=item, **values)
+    tx.put(sql, space=space, item=item, **values)
     mendable = set(list_mendable(words))
     if before is not None:
         gone = set(list_mendable(make_words(before[1])))

@@ -4,9 +4,11 @@ One connection writes, the others only read. A commit is on the disk before it i
 """
 
 import os
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -33,6 +35,9 @@ _CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is s
 _AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
 
 
+_ROWS = 500  # of one insert
+
+
 class SqliteTx(Tx):
     """A transaction on one connection."""
 
@@ -49,6 +54,20 @@ class SqliteTx(Tx):
     def interrupt(self) -> None:
         super().interrupt()
         self._connection.interrupt()
+
+    def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
+        """Execute an `insert … values (…)` for many rows in few statements.
+
+        Each statement on a table with triggers makes FTS5 write to the disk what it has gathered.
+        """
+        given = list(rows)
+        for start in range(0, len(given), _ROWS):
+            part = given[start : start + _ROWS]
+            if len(part) == 1:
+                self.execute(sql, part[0])
+                continue
+            values = {f"{name}_{place}": value for place, row in enumerate(part) for name, value in row.items()}
+            self.execute(_repeat_values(sql, len(part)), values)
 
     def is_task(self, id: str) -> bool:
         return self.one("select 1 from tasks where id = :id", id=id) is not None
@@ -387,6 +406,14 @@ def _contains(text: str) -> str:
     if len(text) <= _SHORT:
         return "title glob :pattern or content glob :pattern"
     return "instr(title, :text) > 0 or instr(content, :text) > 0"
+
+
+@lru_cache(maxsize=16)
+def _repeat_values(sql: str, count: int) -> str:
+    """An `insert … values (…)` for several rows, whose parameters have the place of the row behind their names."""
+    before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
+    rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
+    return f"{before}{', '.join(rows)}{after}"
 
 
 def _to_glob(text: str) -> str:

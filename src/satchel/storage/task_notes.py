@@ -5,12 +5,12 @@ from satchel.storage.database import Tx
 from satchel.storage.revisions import AUTHOR, find_author, make_author
 
 
-def add(tx: Tx, owner: str, task: int, text: str) -> None:
-    """Add a note of the author of the transaction to an owner's task."""
+def add(tx: Tx, owner: str, task: int, text: str, at: str | None = None) -> None:
+    """Add a note of the author of the transaction to an owner's task, of the time of the transaction or another."""
     sql = """
-        insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :now, :text)
+        insert into task_notes (task, owner, author, at, text) values (:task, :owner, :author, :at, :text)
     """
-    tx.run(sql, task=task, owner=owner, author=find_author(tx), now=tx.now, text=text)
+    tx.run(sql, task=task, owner=owner, author=find_author(tx), at=at or tx.now, text=text)
 
 
 def count(tx: Tx, owner: str, task: int) -> int:

@@ -1,0 +1,115 @@
+"""`satchel export`: what a project holds as files, in our own folder or in the format of another tool."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.cli.import_items import read_format
+from satchel.cli.store import Session, command
+from satchel.exchange.format_names import NAMES
+
+if TYPE_CHECKING:
+    from satchel.exchange.exporting import Export, ExportReport
+    from satchel.exchange.formats.shared import Format
+
+_BY_ENDING = {"jsonl": "jsonl", "csv": "prompts-chat"}
+_WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
+
+EPILOG = f"""Formats: {", ".join(NAMES)}.
+
+Examples:
+
+\b
+  satchel export backup
+  satchel export everything --all
+  satchel export project.jsonl
+  satchel export .claude/commands --format claude-commands --force
+  satchel export - --format todo-txt
+"""
+
+
+@click.command("export", epilog=EPILOG)
+@click.argument("target", metavar="TARGET")
+@click.option("--format", "-f", "format_", metavar="NAME", callback=read_format, help="Another format than our folder.")
+@click.option("--all", "is_whole", is_flag=True, help="All projects, and the tasks that are in none.")
+@click.option("--prune", is_flag=True, help="Remove the files of items that are gone.")
+@click.option("--force", is_flag=True, help="Write into a folder, or over a file, that holds something else.")
+@command(as_user=True)
+def cli(session: Session, target: str, format_: str | None, is_whole: bool, prune: bool, force: bool) -> None:
+    """Write what a project holds into files.
+
+    TARGET is a folder, or a file for formats of one file; - is stdout. `satchel import` reads it back unchanged. The
+    folder has one Markdown file for each prompt, documents as files, and one file of tasks, in a stable order.
+    """
+    from satchel.exchange import exporting  # all formats, which a help page does not need
+    from satchel.exchange.entries import Unreadable
+    from satchel.exchange.formats import BY_NAME
+
+    chosen = BY_NAME[format_ or _BY_ENDING.get(target.rpartition(".")[2].lower(), "satchel")]
+    export = exporting.make(session.database, session.scope, chosen, is_whole=is_whole)
+    if chosen.file and target == "-":
+        sys.stdout.buffer.write(export.files[chosen.file])
+        for note in export.notes:
+            click.echo(f"Note: {note}", err=True)
+        return
+    try:
+        if chosen.file:
+            report = _write_file(export, target, chosen, force=force)
+        else:
+            report = exporting.write_folder(export, target, chosen, prunes=prune, forces=force)
+    except Unreadable as wrong:
+        raise click.ClickException(f"{wrong}.") from wrong
+    session.say(_describe(session, report, is_whole=is_whole), to_value(report))
+
+
+def _write_file(export: "Export", target: str, format: "Format", *, force: bool) -> "ExportReport":
+    from satchel.exchange import writing
+    from satchel.exchange.entries import Unreadable
+    from satchel.exchange.exporting import ExportReport
+
+    path = os.path.join(target, format.file) if os.path.isdir(target) or target.endswith("/") else target
+    data = export.files[format.file]
+    if os.path.exists(path) and not force and _read(path) != data:
+        raise Unreadable(f"{path} exists. Name another file, or say --force to replace it")
+    root, name = os.path.split(os.path.abspath(path))
+    changed = writing.write_file(root, name, data)
+    return ExportReport(where=path, counts=export.counts, files=1, changed=int(changed), notes=[*export.notes])
+
+
+def _read(path: str) -> bytes:
+    from satchel.exchange.entries import Unreadable
+
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> str:
+    from satchel.exchange.sources import printable
+
+    what = ", ".join(f"{number} {_WORDS[kind]}" for kind, number in report.counts.items() if number) or "nothing"
+    where = "all projects" if is_whole else f"project '{session.scope.project}'"
+    files = f"{report.files} file{'' if report.files == 1 else 's'}, of which {report.changed} changed"
+    lines = [f"Exported {what} of {where} to {report.where} ({files})."]
+    if report.removed:
+        lines.append(f"Removed the files of items that are gone: {', '.join(report.removed)}")
+    if report.stale:
+        lines.append(f"Files of items that are gone: {', '.join(report.stale)}. --prune removes them.")
+    return "\n".join(map(printable, [*lines, *(f"Note: {note}" for note in report.notes)]))
+
+
+def to_value(report: "ExportReport") -> dict[str, Any]:
+    """A report as JSON."""
+    return {
+        "target": report.where,
+        **{_WORDS[kind]: number for kind, number in report.counts.items()},
+        "files": report.files,
+        "changed": report.changed,
+        "removed": report.removed,
+        "stale": report.stale,
+        "notes": report.notes,
+    }

@@ -1,0 +1,157 @@
+"""`satchel import`: prompts, documents and tasks from files of other tools."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.cli.printing import to_json
+from satchel.cli.store import Session, command, end
+from satchel.exchange.format_names import NAMES, find_name
+from satchel.services.suggestions import closest_names
+
+if TYPE_CHECKING:
+    from satchel.exchange.entries import Problem
+    from satchel.exchange.importing import ImportReport
+
+_SHOWN = 10  # lines of each part of a report
+_INTERRUPTED = 130  # exit status, as of a process that SIGINT ended
+_WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
+
+EPILOG = f"""Formats: {", ".join(NAMES)}.
+
+Examples:
+
+\b
+  satchel import ~/.claude/commands ~/.claude/agents
+  satchel import prompts.csv --dry-run
+  satchel import todo.txt --on-clash replace
+  gh issue list --json number,title,body,state,labels | satchel import - --format github
+"""
+
+
+def read_format(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The option --format: the name of a format, as people write it.
+
+    Raises:
+        BadParameter: there is none.
+    """
+    name = None if value is None else find_name(value)
+    if value is not None and name is None:
+        near = closest_names(value.lower(), NAMES)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise click.BadParameter(f"there is no format '{value}'.{hint} Formats are {', '.join(NAMES)}.")
+    return name
+
+
+@click.command("import", epilog=EPILOG)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--format", "-f", "format_", metavar="NAME", callback=read_format, help="The format of all files.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only tell what would be done.")
+@click.option(
+    "--on-clash",
+    type=click.Choice(["skip", "rename", "replace"]),
+    default="skip",
+    show_default=True,
+    help="What becomes of an item whose name or title is taken by another one.",
+)
+@command(as_user=True)
+def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: bool, on_clash: Any) -> None:
+    """Bring in prompts, documents and tasks from files and folders of other tools.
+
+    PATH is a file, a folder, or - for stdin. The format of each file is recognised, or named with --format. What is in
+    the store already stays as it is.
+    """
+    from satchel.exchange import importing, reading  # all formats, which a help page does not need
+    from satchel.exchange.formats import BY_NAME
+
+    try:
+        files = reading.list_files(paths, sys.stdin.buffer.read() if "-" in paths else None)
+    except OSError as error:
+        end(f"there is no file or folder {error.filename}.", 3, code="NotFound", as_json=session.as_json)
+    with progress("Importing") as report:
+        options = importing.Options(on_clash=on_clash, is_dry_run=dry_run, report=report)
+        result = importing.run(
+            session.database, session.scope, reading.read_files(files, BY_NAME[format_] if format_ else None), options
+        )
+    if session.as_json:
+        click.echo(to_json(describe(session, result)))
+    else:
+        _print(session, result)
+    if result.is_interrupted:
+        raise SystemExit(_INTERRUPTED)
+    if result.problems or not (result.lines or result.left_alone):
+        raise SystemExit(1)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal, for what takes longer than a moment; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console  # only where a bar is drawn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def describe(session: Session, result: "ImportReport") -> dict[str, Any]:
+    """A report as JSON."""
+    counts = {word: result.count(kind) for kind, word in _WORDS.items()}  # type: ignore[arg-type]
+    return {
+        "project": session.scope.project,
+        "dry_run": result.is_dry_run,
+        "interrupted": result.is_interrupted,
+        **counts,
+        "formats": result.formats,
+        "projects_made": result.projects,
+        "items": result.lines,
+        "problems": [_describe_problem(one) for one in result.problems],
+        "left_alone": [_describe_problem(one) for one in result.left_alone],
+        "unknown_files": result.unknown,
+    }
+
+
+def _describe_problem(problem: "Problem") -> dict[str, str]:
+    return {"where": problem.where, "what": problem.what}
+
+
+def _print(session: Session, result: "ImportReport") -> None:
+    from satchel.exchange.sources import printable
+
+    lines: list[str] = []
+    if result.is_interrupted:
+        lines.append("Interrupted. What is counted here is in the store; run the same command again to go on.")
+    verb = "Would import" if result.is_dry_run else "Imported"
+    lines.append(f"{verb} into project '{session.scope.project}':")
+    for kind, word in _WORDS.items():
+        counts = result.count(kind)  # type: ignore[arg-type]
+        parts = [f"{number} {state}" for state, number in counts.items() if number]
+        lines += [f"  {word:<10} {', '.join(parts)}"] if parts else []
+    if not result.lines:
+        lines.append("  nothing")
+    if result.projects:
+        lines.append(f"Projects that {'would be' if result.is_dry_run else 'were'} made: {', '.join(result.projects)}")
+    clashing = [line for line in result.lines if line.state == "clashing"]
+    title = "Clashing with what is there, and left out (--on-clash rename or replace takes them):"
+    lines += _list(title, [f"{one.kind} '{one.label}' ({one.where})" for one in clashing])
+    lines += _list("Not imported:", [f"{one.where}: {one.what}" for one in result.problems])
+    lines += _list("Left alone:", [f"{one.where}: {one.what}" for one in result.left_alone])
+    if result.unknown:
+        shown = ", ".join(result.unknown[:3]) + (", …" if len(result.unknown) > 3 else "")
+        lines.append(f"Files of no known format, left alone: {len(result.unknown)} ({shown})")
+    lines += _list("Notes:", [f"{one.label}: {' '.join(one.notes)}" for one in result.lines if one.notes])
+    click.echo("\n".join(map(printable, lines)))
+
+
+def _list(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    more = [f"  … and {len(lines) - _SHOWN} more; --json lists all"] if len(lines) > _SHOWN else []
+    return [title, *(f"  {line}" for line in lines[:_SHOWN]), *more]

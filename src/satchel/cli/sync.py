@@ -1,0 +1,117 @@
+"""`satchel sync`: a folder and a project kept the same."""
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.cli.printing import to_json
+from satchel.cli.store import Session, command, end
+
+if TYPE_CHECKING:
+    from satchel.exchange.syncing import SyncOptions, SyncReport
+
+_POLL = 500  # milliseconds between looks at whether the store changed
+_DEBOUNCE = 200  # milliseconds in which changes of files are collected
+_FULL = 30.0  # seconds after which everything is compared even without an event
+
+EPILOG = """Examples:
+
+\b
+  satchel sync notes --project web
+  satchel sync notes --check     exit status 1 where they differ
+  satchel sync notes --watch     until Ctrl-C
+"""
+
+
+@click.command("sync", epilog=EPILOG)
+@click.argument("folder", metavar="FOLDER")
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 where folder and project differ.")
+@click.option("--watch", is_flag=True, help="Go on whenever one of them changes, until Ctrl-C.")
+@click.option(
+    "--yes", is_flag=True, help="Take a folder that holds other files, or delete many items, without asking back."
+)
+@command(as_user=True)
+def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> None:
+    """Keep a FOLDER and a project the same: what was changed on one side is changed on the other.
+
+    The folder is like that of `satchel export`. Where both sides changed the same item, both are kept, and told. What
+    is deleted in the folder goes to the trash.
+    """
+    if check and watch:
+        raise click.UsageError("--check and --watch exclude each other.")
+    from satchel.exchange.syncing import SyncOptions  # all of it, which a help page does not need
+
+    options = SyncOptions(is_check=check, is_sure=yes)
+    report = _sync(session, folder, options)
+    _print(session, folder, report)
+    if watch:
+        _watch(session, folder, options)
+        return
+    if report.refused or report.problems or (check and not report.is_same):
+        raise SystemExit(1)
+
+
+def _sync(session: Session, folder: str, options: "SyncOptions") -> "SyncReport":
+    from satchel.exchange import syncing
+    from satchel.exchange.entries import Unreadable
+
+    try:
+        return syncing.run(session.database, session.scope, folder, options)
+    except Unreadable as wrong:
+        end(f"{wrong}.", 1, code="Unreadable", as_json=session.as_json)
+    except OSError as error:
+        end(f"{folder} cannot be used: {error.strerror}.", 1, code="Unreadable", as_json=session.as_json)
+
+
+def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
+    from watchfiles import watch  # only here
+
+    changed = [True]  # what happened before the watcher was ready
+    session.database.watch(lambda _changes: changed.__setitem__(0, True))
+    last = time.monotonic()
+    events = watch(folder, rust_timeout=_POLL, debounce=_DEBOUNCE, yield_on_timeout=True)
+    try:
+        for files in events:
+            if not os.path.isdir(folder):
+                end(f"{folder} is gone.", 1, code="Unreadable", as_json=session.as_json)
+            if files or changed[0] or time.monotonic() - last > _FULL:
+                changed[0], last = False, time.monotonic()
+                report = _sync(session, folder, options)
+                if not report.is_same:
+                    _print(session, folder, report)
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+def _print(session: Session, folder: str, report: "SyncReport") -> None:
+    from satchel.exchange.sources import printable
+
+    if session.as_json:
+        click.echo(to_json(describe(report)))
+        return
+    if report.refused:
+        click.echo(f"satchel: {report.refused}.", err=True)
+        return
+    lines = [*report.lines]
+    for clash in report.clashes:
+        lines.append(f"Both sides changed {clash}: both are kept, the folder's under another name.")
+    lines += [f"Not synced: {one.where}: {one.what}" for one in report.problems]
+    if report.is_same:
+        lines.append(f"{folder} and project '{session.scope.project}' are the same ({report.same} items).")
+    elif report.is_check:
+        lines.append(f"{folder} and project '{session.scope.project}' differ. Make them the same without --check.")
+    click.echo("\n".join(map(printable, lines)))
+
+
+def describe(report: "SyncReport") -> dict[str, Any]:
+    """A report as JSON."""
+    return {
+        "check": report.is_check,
+        "same": report.same,
+        "changes": report.lines,
+        "clashes": report.clashes,
+        "problems": [{"where": one.where, "what": one.what} for one in report.problems],
+        "refused": report.refused,
+    }

@@ -1,0 +1,99 @@
+"""The values between a format and the store: prompts, documents and tasks as a file has them, and what is wrong."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from satchel.model import Argument, Priority, TaskStatus
+
+Kind = Literal["prompt", "document", "task"]
+KINDS: tuple[Kind, ...] = ("prompt", "document", "task")
+
+
+class Unreadable(Exception):
+    """A file, or an entry of one, is not what it should be; the message says what is wrong, and what to do."""
+
+
+class Problem(Struct, frozen=True):
+    """What could not be read or stored, where it is, and why."""
+
+    where: str
+    what: str
+    is_harmless: bool = False  # it was left alone on purpose
+
+
+class PromptEntry(Struct, frozen=True, kw_only=True):
+    """A prompt of a file."""
+
+    title: str
+    content: str
+    name: str | None = None  # left out, it is made from the title
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    project: str | None = None  # None: the one that is imported into
+    where: str = ""
+    notes: tuple[str, ...] = ()  # what is different in the store, in sentences
+
+    kind: Kind = "prompt"
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        return self.name or self.title
+
+
+class DocumentEntry(Struct, frozen=True, kw_only=True):
+    """A document of a file."""
+
+    name: str
+    content: str | bytes
+    mime_type: str = "text/plain"
+    uri: str = ""  # left out, it is that of its name
+    description: str | None = None
+    project: str | None = None
+    where: str = ""
+    notes: tuple[str, ...] = ()
+
+    kind: Kind = "document"
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        return self.name
+
+
+class NoteEntry(Struct, frozen=True):
+    """A note on a task; the time is empty where it is unknown."""
+
+    text: str
+    at: str = ""
+
+
+class TaskEntry(Struct, frozen=True, kw_only=True):
+    """A task of a file."""
+
+    title: str
+    description: str | None = None
+    status: TaskStatus = "pending"
+    priority: Priority = "normal"
+    due: str | None = None
+    tags: tuple[str, ...] = ()
+    completed_at: str | None = None  # a timestamp; None: it is not known, or the task is open
+    key: str = ""  # what other tasks of the same file call it
+    after: tuple[str, ...] = ()  # the keys of tasks that it waits for
+    comments: tuple[NoteEntry, ...] = ()
+    project: str | None = None  # None: the one that is imported into; empty: none
+    where: str = ""
+    notes: tuple[str, ...] = ()
+
+    kind: Kind = "task"
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        return self.title
+
+
+Entry = PromptEntry | DocumentEntry | TaskEntry
+Found = Entry | Problem

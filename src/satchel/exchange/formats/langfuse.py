@@ -1,0 +1,153 @@
+"""Langfuse: prompts as its API and its exports have them, in JSON or JSON Lines, with mustache variables."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from satchel.exchange import cleaning
+from satchel.exchange.entries import Entry, Found, Problem, PromptEntry, Unreadable
+from satchel.exchange.formats.shared import (
+    Fields,
+    Format,
+    PromptFacts,
+    Written,
+    get_list,
+    guess_json,
+    list_mappings,
+    make_prompt,
+    read_json,
+    read_json_lines,
+    take,
+    take_apart,
+    text_of,
+)
+from satchel.exchange.sources import SourceFile
+from satchel.exchange.templates import NotTemplate, convert, read_braces, write_with
+
+_KNOWN = (
+    *("name", "prompt", "type", "tags", "version", "id", "labels", "createdAt", "updatedAt", "created_at"),
+    *("updated_at", "projectId", "project_id", "isActive", "is_active", "resolutionGraph", "createdBy", "config"),
+)
+
+
+def recognise(file: SourceFile) -> bool:
+    """JSON with prompts that have a name, a text or messages, and a version, a type or labels."""
+    if file.extension == "jsonl":
+        first = next(read_json_lines(file), (None, None))[1]
+        return _is_prompt(first)
+    prompts = _list_prompts(guess_json(file))
+    return any(map(_is_prompt, prompts[:5]))
+
+
+def _is_prompt(value: object) -> bool:
+    if not isinstance(value, Mapping) or not isinstance(value.get("prompt"), str | list) or "name" not in value:
+        return False
+    return any(key in value for key in ("version", "labels", "type", "config"))
+
+
+def _list_prompts(value: Any) -> list[Fields]:
+    if isinstance(value, Mapping):
+        inner = next((value[key] for key in ("data", "prompts") if isinstance(value.get(key), list)), None)
+        return list_mappings(inner) if inner is not None else [value] if "prompt" in value else []
+    return list_mappings(value)
+
+
+def read(file: SourceFile) -> Iterator[Found]:
+    """A prompt for each name: the version with the label `production`, else the newest."""
+    rows: list[tuple[str, Fields]] = []
+    is_lines = file.extension == "jsonl"
+    for where, value in read_json_lines(file) if is_lines else [(file.shown, read_json(file))]:
+        if isinstance(value, Problem):
+            yield value
+        else:
+            rows += [(where, one) for one in _list_prompts(value)]
+    if not rows:
+        raise Unreadable("it has no prompts")
+    chosen: dict[str, tuple[str, Fields]] = {}
+    counts: dict[str, int] = {}
+    for place, (where, row) in enumerate(rows, 1):
+        name = text_of(row, "name")
+        if not name or not isinstance(row.get("prompt"), str | list):
+            yield Problem(f"{where}, prompt {place}", "it has no name, or no text")
+            continue
+        counts[name] = counts.get(name, 0) + 1
+        if name not in chosen or _rank(row) > _rank(chosen[name][1]):
+            chosen[name] = where, row
+    for name, (where, row) in chosen.items():
+        yield _read_prompt(f"{where}, prompt {name}", row, counts[name])
+
+
+def _rank(row: Fields) -> tuple[bool, int]:
+    version = row.get("version")
+    return "production" in get_list(row, "labels"), version if isinstance(version, int) else 0
+
+
+def _read_prompt(where: str, row: Fields, versions: int) -> Found:
+    text, notes = row["prompt"], []
+    if versions > 1:
+        notes.append(f"Of {versions} versions, version {row.get('version')} is imported.")
+    if isinstance(text, list):
+        text, more = _join_messages(text)
+        notes += more
+    config = row.get("config")
+    facts = PromptFacts(
+        name=text_of(row, "name").replace("/", "-"),
+        title=text_of(row, "name"),
+        description=text_of(row, "description"),
+        tags=[*get_list(row, "tags"), *(one for one in get_list(row, "labels") if one not in ("latest", "production"))],
+        template=convert(text, read_braces),
+        fields={**(config if isinstance(config, Mapping) else {}), **row},
+        known=(*_KNOWN, "description"),
+        notes=tuple(notes),
+    )
+    return make_prompt(where, facts)
+
+
+def _join_messages(messages: list[Any]) -> tuple[str, list[str]]:
+    """A chat as one text, each message below its role."""
+    parts, lost = [], 0
+    for one in list_mappings(messages):
+        if isinstance(one.get("content"), str):
+            parts.append(f"{text_of(one, 'role') or 'user'}:\n{one['content'].strip()}")
+        elif one.get("type") == "placeholder" or "name" in one:
+            lost += 1
+    notes = [f"{lost} placeholders for messages are left out."] if lost else []
+    return "\n\n".join(parts), notes
+
+
+def write(entries: Sequence[Entry]) -> Written:
+    """One JSON file, as the API lists prompts."""
+    prompts, notes = take(entries, "prompt", "Langfuse")
+    rows = []
+    for prompt in prompts:
+        try:
+            rows.append(_write(prompt))
+        except NotTemplate as reason:
+            notes = (*notes, f"Left out prompt '{prompt.label}': {reason}.")
+    text = json.dumps({"data": rows}, ensure_ascii=False, indent=2)
+    return Written({FORMAT.file: f"{text}\n".encode()}, notes)
+
+
+def _write(prompt: PromptEntry) -> dict[str, object]:
+    fields = cleaning.split_fields(prompt.description)[1]
+    return {
+        "name": prompt.name,
+        "type": "text",
+        "prompt": write_with(take_apart(prompt), lambda one: "{{" + one.name + "}}"),
+        "config": fields,
+        "version": 1,
+        "labels": ["production", "latest"],
+        "tags": list(prompt.tags),
+    }
+
+
+FORMAT = Format(
+    name="langfuse",
+    title="Langfuse export (JSON)",
+    kinds=("prompt",),
+    recognise=recognise,
+    read=read,
+    write=write,
+    extensions=("json", "jsonl"),
+    file="langfuse.json",
+)

@@ -1,0 +1,92 @@
+"""Skills: a folder with `SKILL.md`, whose front matter has a name and a description."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from satchel.exchange import cleaning
+from satchel.exchange.entries import Entry, Found
+from satchel.exchange.formats import claude_arguments
+from satchel.exchange.formats.claude_commands import write_prompt
+from satchel.exchange.formats.shared import (
+    Format,
+    PromptFacts,
+    Written,
+    add_notes,
+    make_prompt,
+    take,
+    text_of,
+    trim,
+    write_each,
+)
+from satchel.exchange.sources import SourceFile
+
+_KNOWN = ("name", "description", "title", "tags", "arguments")
+TAG = "skill"
+
+
+def recognise(file: SourceFile) -> bool:
+    """The file SKILL.md, and what lies beside and below it."""
+    return file.name == "SKILL.md" or _find_skill(file) is not None
+
+
+def _find_skill(file: SourceFile) -> str | None:
+    """The folder of the skill that another file belongs to."""
+    folder = os.path.dirname(file.path)
+    for _ in range(4):
+        if os.path.isfile(os.path.join(folder, "SKILL.md")):
+            return folder
+        if not os.path.basename(folder):
+            return None
+        folder = os.path.dirname(folder)
+    return None
+
+
+def read(file: SourceFile) -> Iterator[Found]:
+    """A prompt with the tag `skill`; other files of the folder are told, and not imported."""
+    if file.name != "SKILL.md" and _find_skill(file) is not None:
+        return
+    fields = file.fields or {}
+    folder = os.path.dirname(file.path)
+    others = _count_others(folder)
+    notes = () if not others else (f"{others} other files of the skill are not imported.",)
+    default = file.folders[-1] if file.folders and file.name == "SKILL.md" else file.stem
+    template = claude_arguments.read_text(trim(file.body), fields)
+    facts = PromptFacts(
+        name=text_of(fields, "name") or default,
+        title=text_of(fields, "title"),
+        description=text_of(fields, "description"),
+        tags=[*cleaning.list_texts(fields.get("tags")), TAG],
+        template=template,
+        fields=fields,
+        known=(*_KNOWN, "argument-hint") if template.arguments else _KNOWN,
+        notes=notes,
+    )
+    yield make_prompt(file.shown, facts)
+
+
+def _count_others(folder: str) -> int:
+    count = 0
+    for _, folders, names in os.walk(folder or "."):
+        folders[:] = [one for one in folders if not one.startswith(".")][:100]
+        count += sum(name != "SKILL.md" and not name.startswith(".") for name in names)
+        if count > 1000:
+            break
+    return count
+
+
+def write(entries: Sequence[Entry]) -> Written:
+    """A folder for each prompt."""
+    prompts, notes = take(entries, "prompt", "a skill")
+    written = write_each(prompts, lambda name: f"{name}/SKILL.md", lambda one: write_prompt(one, one.name))
+    return add_notes(written, notes)
+
+
+FORMAT = Format(
+    name="skills",
+    title="skills (SKILL.md)",
+    kinds=("prompt",),
+    recognise=recognise,
+    read=read,
+    write=write,
+    extensions=("md",),
+)

@@ -1,0 +1,148 @@
+"""Task Master: `tasks.json`, with tasks and subtasks, in one list or in one for each tag."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from satchel.exchange import cleaning
+from satchel.exchange.entries import Entry, Found, Problem, TaskEntry, Unreadable
+from satchel.exchange.formats.shared import (
+    Fields,
+    Format,
+    Written,
+    clean_task,
+    get_list,
+    guess_json,
+    join_parts,
+    list_mappings,
+    read_json,
+    take,
+    text_of,
+)
+from satchel.exchange.sources import SourceFile
+
+_KNOWN = (
+    *("id", "title", "description", "details", "testStrategy", "status", "priority", "dependencies", "subtasks"),
+    *("updatedAt", "createdAt", "parentId", "parentTaskId", "labels", "tags", "dueDate", "recommendedSubtasks"),
+)
+_MAIN = "master"
+_MAX_SUBTASKS = 3  # levels
+
+
+def recognise(file: SourceFile) -> bool:
+    """JSON with a list `tasks`, or with such lists by tag, whose tasks have an id, a title and a status."""
+    lists = _find_lists(guess_json(file))
+    return any(
+        "title" in one and "id" in one and ("status" in one or "dependencies" in one)
+        for tasks in lists.values()
+        for one in tasks[:5]
+    )
+
+
+def _find_lists(value: Any) -> dict[str, list[Fields]]:
+    if not isinstance(value, Mapping):
+        return {}
+    if isinstance(value.get("tasks"), list):
+        return {_MAIN: list_mappings(value["tasks"])}
+    return {
+        str(tag): list_mappings(inner["tasks"])
+        for tag, inner in value.items()
+        if isinstance(inner, Mapping) and isinstance(inner.get("tasks"), list)
+    }
+
+
+def read(file: SourceFile) -> Iterator[Found]:
+    """A task for each task and subtask; a tag other than `master` becomes one of theirs."""
+    lists = _find_lists(read_json(file))
+    if not lists:
+        raise Unreadable("it has no list of tasks")
+    for tag, tasks in lists.items():
+        for task in tasks:
+            yield from _read_task(f"{file.shown}, task {text_of(task, 'id')}", task, tag, ())
+
+
+def _read_task(where: str, task: Fields, tag: str, parents: tuple[Fields, ...]) -> Iterator[Found]:
+    path = ".".join(text_of(one, "id") for one in (*parents, task))
+    after = [_resolve(one, parents) for one in get_list(task, "dependencies")]
+    part_of = f"Part of: {text_of(parents[-1], 'title')}" if parents else ""
+    text = join_parts(
+        ("", task.get("description")),
+        ("Details", task.get("details")),
+        ("Test strategy", task.get("testStrategy")),
+        ("", part_of),
+    )
+    description, lost = cleaning.keep_fields(text, task, _KNOWN)
+    tags = [*cleaning.list_texts(task.get("labels")), *cleaning.list_texts(task.get("tags"))]
+    status = cleaning.clean_status(task.get("status"))
+    given = task.get("priority") or (parents[-1].get("priority") if parents else None)
+    yield clean_task(
+        TaskEntry(
+            title=text_of(task, "title"),
+            description=description,
+            status=status,
+            priority=cleaning.clean_priority(given),
+            due=cleaning.clean_day(task.get("dueDate")),
+            tags=(*tags, *([] if tag == _MAIN else [tag]), *cleaning.status_tags(task.get("status"))),
+            completed_at=cleaning.clean_moment(task.get("updatedAt")) if status != "pending" else None,
+            key=f"{tag}:{path}",
+            after=tuple(f"{tag}:{one}" for one in after if one),
+            where=where,
+            notes=tuple(lost),
+        )
+    )
+    inner = list_mappings(task.get("subtasks"))
+    if inner and len(parents) >= _MAX_SUBTASKS:
+        yield Problem(where, f"its subtasks are nested deeper than {_MAX_SUBTASKS} levels, and left out")
+        return
+    for one in inner:
+        yield from _read_task(f"{where}.{text_of(one, 'id')}", one, tag, (*parents, task))
+
+
+def _resolve(reference: object, parents: tuple[Fields, ...]) -> str:
+    """What a dependency names: of a subtask, a plain number is a sibling."""
+    text = cleaning.to_text(reference)
+    if not parents or "." in text:
+        return text
+    path = ".".join(text_of(one, "id") for one in parents)
+    siblings = {text_of(one, "id") for one in list_mappings(parents[-1].get("subtasks"))}
+    return f"{path}.{text}" if text in siblings else text
+
+
+def write(entries: Sequence[Entry]) -> Written:
+    """One file with one list."""
+    tasks, notes = take(entries, "task", "Task Master")
+    lost = sum(bool(one.comments) for one in tasks)
+    if lost:
+        notes = (*notes, f"Left out, because Task Master has no place for it: notes on {lost} tasks.")
+    ids = {task.key: number for number, task in enumerate(tasks, 1) if task.key}
+    rows = [_write(task, number, ids) for number, task in enumerate(tasks, 1)]
+    text = json.dumps({_MAIN: {"tasks": rows}}, ensure_ascii=False, indent=2)
+    return Written({FORMAT.file: f"{text}\n".encode()}, notes)
+
+
+def _write(task: TaskEntry, number: int, ids: Mapping[str, int]) -> dict[str, object]:
+    return {
+        "id": number,
+        "title": task.title,
+        "description": task.description or "",
+        "details": "",
+        "testStrategy": "",
+        "status": {"completed": "done"}.get(task.status, task.status),
+        "priority": {"urgent": "high", "normal": "medium"}.get(task.priority, task.priority),
+        "dependencies": [ids[one] for one in task.after if one in ids],
+        "subtasks": [],
+        **({"labels": list(task.tags)} if task.tags else {}),
+        **({"dueDate": task.due} if task.due else {}),
+    }
+
+
+FORMAT = Format(
+    name="task-master",
+    title="Task Master JSON",
+    kinds=("task",),
+    recognise=recognise,
+    read=read,
+    write=write,
+    extensions=("json",),
+    file="tasks.json",
+)

@@ -1,0 +1,148 @@
+"""Taskwarrior: the JSON of `task export`, a list or an object in each line."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from satchel.exchange import cleaning
+from satchel.exchange.entries import Entry, Found, NoteEntry, Problem, TaskEntry
+from satchel.exchange.formats.shared import (
+    Fields,
+    Format,
+    Written,
+    clean_task,
+    get_list,
+    guess_json,
+    list_mappings,
+    read_json_lines,
+    take,
+    text_of,
+)
+from satchel.exchange.sources import SourceFile
+from satchel.model import Priority, TaskStatus
+
+_STATUSES: dict[str, TaskStatus] = {"completed": "completed", "deleted": "cancelled"}
+_PRIORITIES: dict[str, Priority] = {"H": "high", "M": "normal", "L": "low"}
+_LETTERS = {"urgent": "H", "high": "H", "low": "L"}
+_KNOWN = (
+    *("id", "uuid", "description", "status", "entry", "modified", "end", "due", "priority", "project", "tags"),
+    *("depends", "annotations", "urgency", "mask", "imask", "parent", "start"),
+)
+
+
+def recognise(file: SourceFile) -> bool:
+    """Tasks with a UUID, a description and a status."""
+    return any(_is_task(one) for one in _list_first(file))
+
+
+def _is_task(value: object) -> bool:
+    return isinstance(value, Mapping) and {"uuid", "description", "status"} <= {*value}
+
+
+def _list_first(file: SourceFile) -> list[Any]:
+    if file.extension not in ("json", "jsonl", "data", "txt", "") or file.text.lstrip()[:1] not in ("[", "{"):
+        return []
+    value = guess_json(file)
+    if value is not None:
+        return value[:1] if isinstance(value, list) else [value]
+    return [next(read_json_lines(file), (None, None))[1]]
+
+
+def read(file: SourceFile) -> Iterator[Found]:
+    """A task for each; deleted ones are cancelled, annotations are notes."""
+    value = guess_json(file)
+    if value is not None:
+        rows = [(f"{file.shown}, task {number}", one) for number, one in enumerate(_as_list(value), 1)]
+    else:
+        rows = list(read_json_lines(file))
+    for where, one in rows:
+        if isinstance(one, Problem):
+            yield one
+        elif not isinstance(one, Mapping) or not text_of(one, "description"):
+            yield Problem(where, "it is no task: it has no description")
+        else:
+            yield _read_task(where, one)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _read_task(where: str, task: Fields) -> Found:
+    depends = task.get("depends")
+    after = depends.split(",") if isinstance(depends, str) else [str(one) for one in get_list(task, "depends")]
+    status = text_of(task, "status")
+    notes = [] if status != "recurring" else ["It recurs, which Satchel does not do."]
+    description, lost = cleaning.keep_fields("", task, _KNOWN)
+    return clean_task(
+        TaskEntry(
+            title=text_of(task, "description"),
+            description=description,
+            status=_STATUSES.get(status, "pending"),
+            priority=_PRIORITIES.get(text_of(task, "priority").upper(), "normal"),
+            due=cleaning.clean_day(task.get("due")),
+            tags=(*cleaning.list_texts(task.get("tags")), *cleaning.status_tags(status)),
+            completed_at=cleaning.clean_moment(task.get("end")),
+            key=text_of(task, "uuid"),
+            after=tuple(one.strip() for one in after if one.strip()),
+            comments=tuple(
+                NoteEntry(text, cleaning.clean_moment(one.get("entry")) or "")
+                for one in list_mappings(task.get("annotations"))
+                if (text := text_of(one, "description"))
+            ),
+            project=text_of(task, "project") or None,
+            where=where,
+            notes=(*notes, *lost),
+        )
+    )
+
+
+def write(entries: Sequence[Entry]) -> Written:
+    """One file, as `task import` takes it."""
+    tasks, notes = take(entries, "task", "Taskwarrior")
+    ids = {task.key: _make_uuid(task.key) for task in tasks if task.key}
+    rows = [_write(task, ids) for task in tasks]
+    text = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+    return Written({FORMAT.file: text.encode()}, notes)
+
+
+def _make_uuid(key: str) -> str:
+    import uuid
+
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"satchel://task/{key}"))
+
+
+def _write(task: TaskEntry, ids: Mapping[str, str]) -> dict[str, object]:
+    row: dict[str, object] = {"description": " ".join(task.title.split())}
+    row["status"] = {"completed": "completed", "cancelled": "deleted"}.get(task.status, "pending")
+    row |= {"uuid": ids.get(task.key) or _make_uuid(f"{task.title}\n{task.description}")}
+    row |= {"priority": _LETTERS[task.priority]} if task.priority in _LETTERS else {}
+    row |= {"due": f"{task.due.replace('-', '')}T000000Z"} if task.due else {}
+    row |= {"end": _write_moment(task.completed_at)} if task.completed_at else {}
+    row |= {"project": task.project} if task.project else {}
+    row |= {"tags": list(task.tags)} if task.tags else {}
+    row |= {"depends": [ids[one] for one in task.after if one in ids]} if task.after else {}
+    texts = [("", task.description)] if task.description else []
+    texts += [(one.at, one.text) for one in task.comments]
+    if texts:
+        row["annotations"] = [
+            {"entry": _write_moment(at) or "20000101T000000Z", "description": " ".join(text.split())}
+            for at, text in texts
+        ]
+    return row
+
+
+def _write_moment(moment: str) -> str:
+    return moment[:19].replace("-", "").replace(":", "") + "Z" if moment else ""
+
+
+FORMAT = Format(
+    name="taskwarrior",
+    title="Taskwarrior JSON",
+    kinds=("task",),
+    recognise=recognise,
+    read=read,
+    write=write,
+    extensions=("json", "jsonl", "data", "txt"),
+    file="taskwarrior.json",
+)

@@ -1,0 +1,124 @@
+"""todo.txt: a task in each line, `(A) 2026-11-01 Title +project @context due:2026-12-01`."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from satchel.exchange import cleaning
+from satchel.exchange.entries import Entry, Found, TaskEntry
+from satchel.exchange.formats.shared import Format, Written, clean_task, take
+from satchel.exchange.sources import SourceFile
+from satchel.model import Priority
+
+_DAY = r"\d{4}-\d\d-\d\d"
+_HEAD = rf"(?:(x)\s+)?(?:\(([A-Z])\)\s+)?(?:({_DAY})\s+)?(?:({_DAY})\s+)?"
+_PRIORITIES: dict[str, Priority] = {"A": "urgent", "B": "high", "C": "normal"}
+_LETTERS = {"urgent": "A", "high": "B", "low": "D"}
+
+
+def recognise(file: SourceFile) -> bool:
+    """A file that is called `todo.txt` or `done.txt`, or ends so."""
+    return re.search(r"(?i)(?:^|[._-])(?:todo|done)\.txt$", file.name) is not None
+
+
+def read(file: SourceFile) -> Iterator[Found]:
+    """A task for each line; contexts become tags, and the first project that of the task."""
+    for number, line in enumerate(file.text.split("\n"), 1):
+        if line.strip():
+            yield _read_line(f"{file.shown}:{number}", line.strip())
+
+
+def _read_line(where: str, line: str) -> Found:
+    head = re.match(_HEAD, line)
+    assert head is not None, "every part of it is optional"
+    is_done, letter, first, _ = head.groups()
+    words, facts = [], _Facts()
+    for word in line[head.end() :].split():
+        if not facts.take(word):
+            words.append(word)
+    letter = letter or facts.letter
+    completed = first if is_done else None
+    priority = _PRIORITIES.get(letter, "low") if letter else "normal"
+    # A line of nothing but tags has these as its title.
+    title = " ".join(words) or line[head.end() :]
+    return clean_task(
+        TaskEntry(
+            title=title,
+            status="completed" if is_done else "pending",
+            priority=priority,
+            due=facts.due,
+            tags=tuple(facts.tags + facts.projects[1:]),
+            completed_at=cleaning.clean_moment(completed),
+            key=facts.key,
+            after=tuple(facts.after),
+            project=facts.projects[0] if facts.projects else None,
+            where=where,
+        )
+    )
+
+
+class _Facts:
+    """What the words of a line say about its task."""
+
+    def __init__(self) -> None:
+        self.projects: list[str] = []
+        self.tags: list[str] = []
+        self.after: list[str] = []
+        self.due: str | None = None
+        self.letter = self.key = ""
+
+    def take(self, word: str) -> bool:
+        """Whether a word is such a fact, and no part of the title."""
+        key, colon, value = word.partition(":")
+        if re.fullmatch(r"\+\S*\w\S*", word):
+            self.projects.append(word[1:])
+        elif re.fullmatch(r"@\S*\w\S*", word):
+            self.tags.append(word[1:])
+        elif colon and key.lower() == "due" and (day := cleaning.clean_day(value)):
+            self.due = day
+        elif key == "pri" and re.fullmatch("[A-Z]", value):
+            self.letter = value
+        elif key == "id" and value:
+            self.key = value
+        elif key in ("dep", "p", "after") and value:
+            self.after += value.split(",")
+        else:
+            return False
+        return True
+
+
+def write(entries: Sequence[Entry]) -> Written:
+    """One file of all tasks; descriptions and notes have no place in it."""
+    tasks, notes = take(entries, "task", "todo.txt")
+    lost = sum(bool(one.description or one.comments) for one in tasks)
+    if lost:
+        notes = (*notes, f"Left out, because todo.txt has no place for it: descriptions and notes of {lost} tasks.")
+    return Written({FORMAT.file: "".join(f"{_write(one)}\n" for one in tasks).encode()}, notes)
+
+
+def _write(task: TaskEntry) -> str:
+    is_done = task.status != "pending"
+    letter = _LETTERS.get(task.priority)
+    parts = [
+        "x" if is_done else f"({letter})" if letter else "",
+        task.completed_at[:10] if is_done and task.completed_at else "",
+        task.title.replace("\n", " "),
+        f"pri:{letter}" if is_done and letter else "",
+        f"+{task.project}" if task.project else "",
+        *(f"@{tag}" for tag in task.tags),
+        f"due:{task.due}" if task.due else "",
+        f"id:{task.key}" if task.key else "",
+        f"dep:{','.join(task.after)}" if task.after else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+FORMAT = Format(
+    name="todo-txt",
+    title="todo.txt",
+    kinds=("task",),
+    recognise=recognise,
+    read=read,
+    write=write,
+    extensions=("txt",),
+    file="todo.txt",
+)

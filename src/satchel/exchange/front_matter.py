@@ -1,0 +1,146 @@
+"""Front matter: the lines of YAML between `---` at the beginning of a Markdown file.
+
+Much of what is written by hand is not quite YAML (`argument-hint: [file] [mode]`, `globs: *.ts`), so that lines that
+cannot be read as YAML are read as texts.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from satchel.exchange.entries import Unreadable
+from satchel.exchange.yaml_reader import read_yaml
+
+MAX_SIZE = 256 * 1024  # characters
+Fields = dict[str, Any]
+
+_START = re.compile(r"\s*---[ \t]*\r?\n")
+_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M)
+_KEY = re.compile(r"([A-Za-z_$][\w .$-]*?)[ \t]*:(?:[ \t]+|$)")
+
+
+def split(text: str) -> tuple[Fields | None, str]:
+    """The front matter of a text and what follows it; None and the whole text where it has none.
+
+    Raises:
+        Unreadable: the front matter is too large, or a YAML bomb.
+    """
+    start = _START.match(text)
+    end = _END.search(text, start.end()) if start else None
+    if start is None or end is None:
+        return None, text
+    raw, body = text[start.end() : end.start()], text[end.end() :]
+    if len(raw) > MAX_SIZE:
+        raise Unreadable(f"its front matter has more than {MAX_SIZE} characters")
+    fields = read_fields(raw)
+    return (None, text) if fields is None else (fields, body)
+
+
+def read_fields(raw: str) -> Fields | None:
+    """The fields of some lines of YAML, or nearly YAML; None where they are no fields."""
+    raw = raw.replace("\r\n", "\n")
+    try:
+        value = read_yaml(raw)
+    except Unreadable as wrong:
+        if "more than" in str(wrong) or "deeper" in str(wrong):
+            raise
+        value = _read_lines(raw)
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else None
+
+
+def _read_lines(raw: str) -> Fields | None:
+    """Each field on its own: what is no YAML is the text behind the colon."""
+    blocks: list[list[str]] = []
+    for line in raw.split("\n"):
+        if line[:1] not in (" ", "\t", "-", "#", "") and _KEY.match(line):
+            blocks.append([line])
+        elif blocks:
+            blocks[-1].append(line)
+    found: Fields = {}
+    for block in blocks:
+        key = _KEY.match(block[0])
+        assert key is not None, "a block begins with a key"
+        try:
+            value = read_yaml("\n".join(block))
+            found |= value if isinstance(value, dict) else {}
+        except Unreadable:
+            rest = [block[0][key.end() :], *(line.strip() for line in block[1:])]
+            found[key[1]] = "\n".join(rest).strip().strip("\"'")
+    return found or None
+
+
+# -- writing ----------------------------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[A-Za-z](?:[\w ./()+,-]*[\w./()+])?")
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+
+
+def write(fields: Mapping[str, Any]) -> str:
+    """Front matter with its `---` lines; what is None or an empty list is left out."""
+    lines = ["---"]
+    for key, value in fields.items():
+        if value is not None and value != [] and value != () and value != {}:
+            lines += _write_field(key, value, "")
+    return "\n".join([*lines, "---", ""])
+
+
+def _write_field(key: str, value: Any, indent: str) -> list[str]:
+    key = write_text(key)
+    if isinstance(value, dict):
+        return [
+            f"{indent}{key}:",
+            *(line for name, one in value.items() for line in _write_field(name, one, f"{indent}  ")),
+        ]
+    if isinstance(value, list | tuple):
+        if not any(isinstance(one, dict | list) for one in value):
+            return [f"{indent}{key}: [{', '.join(_write_scalar(one, in_list=True) for one in value)}]"]
+        lines = [f"{indent}{key}:"]
+        for one in value:
+            inner = [line for name, part in one.items() for line in _write_field(name, part, f"{indent}    ")]
+            lines += [f"{indent}  - {inner[0].strip()}", *inner[1:]] if inner else [f"{indent}  - {{}}"]
+        return lines
+    if isinstance(value, str) and _is_block(value):
+        return [f"{indent}{key}: |-", *(f"{indent}  {line}" if line else "" for line in value.split("\n"))]
+    return [f"{indent}{key}: {_write_scalar(value)}"]
+
+
+def _is_block(text: str) -> bool:
+    """Whether a text of several lines can stand as it is, indented."""
+    lines = text.split("\n")
+    return (
+        len(lines) > 1
+        and all(line.isprintable() and line == line.rstrip() for line in lines)
+        and bool(lines[0])
+        and bool(lines[-1])
+        and not lines[0].startswith((" ", "#"))
+    )
+
+
+def _write_scalar(value: Any, *, in_list: bool = False) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    text = "" if value is None else str(value)
+    return quote(text) if in_list and "," in text else write_text(text)
+
+
+def write_text(text: str) -> str:
+    """A text as YAML has it, in quotes where it needs them."""
+    is_plain = _PLAIN.fullmatch(text) and text.isascii() and text.lower() not in _WORDS and "  " not in text
+    return text if is_plain else quote(text)
+
+
+def quote(text: str) -> str:
+    """A text in double quotes, with escapes that both YAML and we read."""
+    return '"' + "".join(_ESCAPES.get(one) or (one if one.isprintable() else _escape(one)) for one in text) + '"'
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -1,0 +1,212 @@
+"""`satchel import`, `export` and `sync` as commands: what they print, and how they end."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from satchel import config
+from tests.cli.test_commands import done, failed, value
+from tests.exchange.corpora import write_files
+from tests.support.command import run as run_command
+
+Command = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def environment(store: str, tmp_path: Path) -> dict[str, str]:
+    found = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store, "PATH": os.environ["PATH"]}
+    return found | {"LANG": "C.UTF-8", "PYTHONPATH": str(Path(config.__file__).parents[1])}
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> dict[str, str]:
+    """The environment of a command on an embedded store, for what does not depend on the engine."""
+    found = {"SATCHEL_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    return found | {"PYTHONPATH": str(Path(config.__file__).parents[1])}
+
+
+@pytest.fixture
+def satchel(environment: dict[str, str], tmp_path: Path) -> Command:
+    """Runs `satchel` on a new store in an empty home."""
+
+    def run(*arguments: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return run_command(*arguments, environment=environment, cwd=tmp_path, input=input)
+
+    return run
+
+
+def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "in/prompts.csv": 'act,prompt\nOne,"Write ${x}"\nOne,other\n',
+        "in/todo.txt": "(A) Dig +garden\n",
+        "in/bad.md": b"\xff",
+        "in/picture.png": b"\x89PNG",
+    }
+    write_files(tmp_path, files)
+    report = satchel("import", "in")
+    assert (report.returncode, report.stderr) == (1, b"")
+    assert report.stdout.decode() == (
+        "Imported into project 'default':\n"
+        "  prompts    1 new, 1 clashing\n"
+        "  tasks      1 new\n"
+        "Projects that were made: garden\n"
+        "Clashing with what is there, and left out (--on-clash rename or replace takes them):\n"
+        "  prompt 'one' (in/prompts.csv, row 3)\n"
+        "Not imported:\n"
+        "  in/bad.md: it is no text in UTF-8 (byte 0xff at 0). Convert it first, for example with: "
+        "iconv -f latin1 -t utf-8\n"
+        "Files of no known format, left alone: 1 (in/picture.png)\n"
+    )
+    (tmp_path / "in" / "bad.md").unlink()
+    again = value(satchel("import", "in", "--json", "--dry-run", "--on-clash", "rename"))
+    assert again["prompts"] == {"new": 0, "same": 1, "clashing": 0, "renamed": 1, "replaced": 0}
+    assert (again["dry_run"], again["tasks"]["same"], again["problems"]) == (True, 1, [])
+    assert again["formats"] == {"prompts-chat": 1, "todo-txt": 1}
+
+
+def test_wrong_arguments_are_told_with_a_status(satchel: Command, tmp_path: Path) -> None:
+    assert "there is no file or folder nothing" in failed(satchel("import", "nothing"), 3)
+    assert "Did you mean taskwarrior?" in failed(satchel("import", ".", "--format", "taskwarior"), 2)
+    assert "Invalid value for '--on-clash'" in failed(satchel("import", ".", "--on-clash", "ask"), 2)
+    (tmp_path / "empty").mkdir()
+    assert satchel("import", "empty").returncode == 1
+    assert json.loads(satchel("import", "nothing", "--json").stderr)["error"]["code"] == "NotFound"
+
+
+def test_stdin_is_imported_in_the_format_that_is_named(satchel: Command) -> None:
+    issues = b'[{"number": 3, "title": "Crash", "state": "OPEN"}]'
+    assert "  tasks      1 new" in done(satchel("import", "-", "--format", "github", input=issues))
+    assert "Crash" in done(satchel("task", "list"))
+
+
+def test_an_export_goes_to_a_folder_a_file_or_stdout(satchel: Command, tmp_path: Path) -> None:
+    done(satchel("prompt", "add", "Code review", "Review it.", "--tag", "x", "--description", "Two\nlines"))
+    done(satchel("resource", "add", "notes.md", "file:///notes.md", "# Notes", "--mime-type", "text/markdown"))
+    assert done(satchel("export", "out")) == (
+        "Exported 1 prompts, 1 documents of project 'default' to out (4 files, of which 4 changed).\n"
+    )
+    assert (tmp_path / "out/prompts/code-review.md").read_text() == (
+        "---\ntitle: Code review\ndescription: |-\n  Two\n  lines\ntags: [x]\n---\nReview it.\n"
+    )
+    assert (tmp_path / "out/documents/notes.md").read_text() == "# Notes"
+    assert json.loads((tmp_path / "out/documents.json").read_text()) == {"notes.md": {"uri": "file:///notes.md"}}
+    assert "0 changed" in done(satchel("export", "out"))
+    done(satchel("prompt", "delete", "code-review"))
+    assert "--prune removes them" in done(satchel("export", "out"))
+    assert "Removed the files of items that are gone: prompts/code-review.md" in done(
+        satchel("export", "out", "--prune")
+    )
+    assert done(satchel("export", "-", "--format", "jsonl")).startswith('{"kind": "document", "name": "notes.md"')
+    assert "1 documents" in done(satchel("export", "all.jsonl"))
+    assert value(satchel("export", "tasks", "-f", "todo.txt", "--json"))["notes"] == [
+        "Left out, because todo.txt has no place for it: 1 of other kinds."
+    ]
+
+
+def test_an_export_never_writes_over_what_is_not_its_own(satchel: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"mine/file.txt": "x", "file": "x"})
+    assert "mine is not empty" in failed(satchel("export", "mine"), 1)
+    assert "file is no folder" in failed(satchel("export", "file"), 1)
+    assert "file exists" in failed(satchel("export", "file", "--format", "jsonl"), 1)
+    done(satchel("prompt", "add", "One", "x"))
+    (tmp_path / "outside").mkdir()
+    done(satchel("export", "out"))
+    (tmp_path / "out/prompts/one.md").unlink()
+    (tmp_path / "out/prompts").rmdir()
+    (tmp_path / "out/prompts").symlink_to(tmp_path / "outside")
+    assert "symbolic link" in failed(satchel("export", "out"), 1)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_check_says_by_its_status_whether_both_are_the_same(satchel: Command, tmp_path: Path) -> None:
+    done(satchel("prompt", "add", "One", "x"))
+    check = satchel("sync", "notes", "--check")
+    assert (check.returncode, check.stdout.decode().splitlines()) == (
+        1,
+        [
+            "store → folder: new prompt 'one'",
+            "notes and project 'default' differ. Make them the same without --check.",
+        ],
+    )
+    assert not (tmp_path / "notes").exists()
+    done(satchel("sync", "notes"))
+    assert done(satchel("sync", "notes", "--check")) == "notes and project 'default' are the same (1 items).\n"
+    (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
+    assert value(satchel("sync", "notes", "--json")) == {
+        "check": False,
+        "same": 0,
+        "changes": ["folder → store: changed prompt 'one'"],
+        "clashes": [],
+        "problems": [],
+        "refused": "",
+    }
+    assert done(satchel("prompt", "show", "one")) == "y"
+    assert "exclude each other" in failed(satchel("sync", "notes", "--check", "--watch"), 2)
+
+
+@pytest.mark.process
+def test_a_watching_sync_takes_over_changes_of_both_sides(
+    satchel: Command, environment: dict[str, str], tmp_path: Path
+) -> None:
+    done(satchel("prompt", "add", "One", "x"))
+    words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
+    with subprocess.Popen(
+        words, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as watch:
+        try:
+            file = tmp_path / "notes/prompts/one.md"
+            wait_for(file.exists)
+            file.write_text("---\ntitle: One\n---\nfrom the folder\n")
+            wait_for(lambda: done(satchel("prompt", "show", "one")) == "from the folder")
+            done(satchel("prompt", "edit", "one", "from the store"))
+            wait_for(lambda: file.read_text().endswith("---\nfrom the store\n"))
+        finally:
+            watch.send_signal(signal.SIGINT)
+        assert watch.wait(60) == 0, watch.stderr and watch.stderr.read()
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.mark.process
+def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str], tmp_path: Path) -> None:
+    rows = "".join(f"Prompt {number},{'word ' * 200}{number}\n" for number in range(12_000))
+    write_files(tmp_path, {"p.csv": f"act,prompt\n{rows}"})
+    words = [sys.executable, "-m", "satchel", "import", "p.csv"]
+    with subprocess.Popen(words, env=embedded, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None and run.stderr is not None
+        try:
+            list_prompts = ("prompt", "list", "--limit", "1", "--json")
+            wait_for(lambda: value(run_command(*list_prompts, environment=embedded, cwd=tmp_path))["total"] >= 1000)
+        finally:
+            run.send_signal(signal.SIGINT)
+        out, err = run.stdout.read().decode(), run.stderr.read().decode()
+        assert run.wait(60) == 130, err
+    assert out.startswith("Interrupted. What is counted here is in the store; run the same command again to go on.\n")
+    total = value(run_command(*list_prompts, environment=embedded, cwd=tmp_path))["total"]
+    assert f"  prompts    {total} new\n" in out and total % 1000 == 0
+
+
+@pytest.mark.process
+def test_a_terminal_gets_a_progress_bar_and_a_file_does_not(embedded: dict[str, str], tmp_path: Path) -> None:
+    write_files(tmp_path, {"p.csv": "act,prompt\nOne,x\n"})
+    words = [sys.executable, "-m", "satchel", "import", "p.csv"]
+    plain = subprocess.run(words, env=embedded, cwd=tmp_path, capture_output=True, check=True)
+    assert plain.stderr == b""
+    main, terminal = pty.openpty()
+    subprocess.run(words, env=embedded | {"TERM": "xterm"}, cwd=tmp_path, stderr=terminal, check=True)
+    os.close(terminal)
+    assert b"Importing" in os.read(main, 10_000)
+    os.close(main)

@@ -1,0 +1,132 @@
+"""Files that are not what they claim: bombs, loops, links, devices. A clear message each, and nothing else happens."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from satchel.exchange import front_matter, yaml_reader
+from satchel.exchange.entries import PromptEntry, Unreadable
+from satchel.exchange.yaml_reader import read_yaml
+from tests.exchange.corpora import read, write_files
+
+
+def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
+    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    bomb = "\n".join(rows)
+    with pytest.raises(Unreadable, match="more than"):
+        read_yaml(bomb)
+    entries, problems = read(write_files(tmp_path, {"a.md": f"---\n{bomb}\n---\ntext\n", "b.md": "fine\n"}))
+    assert [one.label for one in entries] == ["b"]
+    assert [one.what for one in problems] == [f"the YAML has more than {yaml_reader.MAX_NODES} values"]
+
+
+@pytest.mark.parametrize(
+    "deep", ["[" * 5000, "{a: " * 5000, "- " * 5000 + "x", "".join("\n" + " " * n + "a:" for n in range(500))]
+)
+def test_deep_yaml_is_refused(deep: str) -> None:
+    with pytest.raises(Unreadable):
+        read_yaml(deep)
+
+
+def test_yaml_that_refers_to_itself_or_runs_code_is_only_text() -> None:
+    with pytest.raises(Unreadable, match="not defined before"):
+        read_yaml("a: &a [*a]")
+    assert read_yaml("a: !!python/object/apply:os.system ['true']") == {"a": ["true"]}
+    assert read_yaml("a: !include /etc/passwd") == {"a": "/etc/passwd"}
+
+
+def test_yaml_is_read_as_people_mean_it() -> None:
+    text = "title: On\ndate: 2026-01-02\nversion: 1.10\nzip: 00123\ncount: 3\nyes: no\nempty:\nflag: true\n? x\n: y\n"
+    assert read_yaml(text) == {
+        "title": "On",
+        "date": "2026-01-02",
+        "version": "1.10",
+        "zip": "00123",
+        "count": 3,
+        "yes": "no",
+        "empty": None,
+        "flag": True,
+        "x": "y",
+    }
+    assert read_yaml("base: &b {x: 1}\nmore:\n  <<: *b\n  y: 2") == {"base": {"x": 1}, "more": {"x": 1, "y": 2}}
+
+
+def test_front_matter_that_is_no_yaml_is_read_line_by_line() -> None:
+    raw = "---\na: [x] [y]\nb: c: d\nlist:\n  - 1\n  - 2\nglobs: *.ts\n---\nbody"
+    assert front_matter.split(raw) == ({"a": "[x] [y]", "b": "c: d", "list": [1, 2], "globs": "*.ts"}, "body")
+    for text in ("no front matter", "---\nnever ends\n", "---\njust text\n---\nbody", "--- x\na: b\n---\n"):
+        assert front_matter.split(text) == (None, text)
+    assert front_matter.split("---\n---\nbody") == ({}, "body")
+
+
+def test_links_devices_and_unreadable_folders_are_told(tmp_path: Path) -> None:
+    outside = write_files(tmp_path / "outside", {"secret.md": "secret"})
+    folder = write_files(tmp_path / "in", {"fine.md": "fine", "closed/x.md": "x"})
+    (folder / "link.md").symlink_to(outside / "secret.md")
+    (folder / "folder").symlink_to(outside)
+    (folder / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.md")
+    (folder / "a\nb\x1b[31m.md").write_text("odd name")
+    entries, problems = read(folder)
+    assert sorted(one.title for one in entries) == ["A b\x1b[31m", "Fine", "X"]
+    told = {Path(one.where).name: one.what for one in problems}
+    assert told == {
+        "link.md": "it is a symbolic link, and links are not followed",
+        "folder": "it is a symbolic link, and links are not followed",
+        "loop": "it is a symbolic link, and links are not followed",
+        "pipe.md": "it is no regular file",
+    }
+    assert all("\n" not in one.where and "\x1b" not in one.where for one in entries)
+
+
+def test_huge_and_binary_files_are_refused_without_being_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from satchel.exchange import sources
+
+    huge = tmp_path / "huge.md"
+    with huge.open("wb") as file:
+        file.truncate(sources.MAX_FILE + 1)
+    write_files(
+        tmp_path, {"nul.md": b"a\0b", "bad.csv": b"act,prompt\n\xff,x", "cut.md": "---\ntitle: x".encode("utf-16")}
+    )
+    entries, problems = read(tmp_path)
+    told = {Path(one.where).name: one.what.partition(" (")[0] for one in problems}
+    assert told == {
+        "huge.md": f"it has more than {sources.MAX_FILE} bytes",
+        "nul.md": "it is no text: it has NUL in it",
+        "bad.csv": "it is no text in UTF-8",
+    }
+    assert [one.label for one in entries] == ["cut"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("deep.json", "[" * 100_000, "github"),
+        ("deep.json", '{"tasks":' * 50_000, "task-master"),
+        ("x.json", '"text"', "langfuse"),
+        ("x.json", "[1, null, {}]", "taskwarrior"),
+        ("x.jsonl", "null\n[]\n3\n", "beads"),
+        ("x.csv", "a,b\n1,2\n", "prompts-chat"),
+        ("x.yaml", "a: [", "llm"),
+        ("x.prompt", "---\ninput: 3\nx: [\n---\n", "dotprompt"),
+        ("x.prompty", "---\ninputs: 3\nsample: [1]\nmodel: {}\n---\n", "prompty"),
+        ("todo.txt", "x\n(A)\nx 2026-99-99\n", "todo-txt"),
+    ],
+)
+def test_a_file_that_is_not_what_it_claims_is_told_or_left_alone(
+    tmp_path: Path, name: str, text: str, format: str
+) -> None:
+    for chosen in (format, None):
+        entries, problems = read(write_files(tmp_path, {name: text}), chosen)
+        assert not [one for one in entries if isinstance(one, PromptEntry)]
+        assert chosen is None or problems or entries
+
+
+def test_half_a_character_in_json_spoils_one_entry(tmp_path: Path) -> None:
+    text = '[{"number":1,"title":"a\\ud800b","state":"OPEN"},{"number":2,"title":"fine","state":"OPEN"}]'
+    entries, _ = read(write_files(tmp_path, {"i.json": text}))
+    assert len(entries) == 2  # the store refuses the first one, see test_importing

@@ -1,0 +1,218 @@
+"""Imports into the store, on both engines: what is new, same and clashing; bad files; interrupted runs."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from satchel.exchange import importing, reading
+from satchel.exchange.importing import ImportReport, Options
+from satchel.model import PromptHeader, Scope, TaskQuery
+from satchel.services import projects, prompts, resources, task_notes, tasks
+from satchel.storage.database import Database, Tx, open_database
+from tests.exchange.corpora import write_files
+
+ADA = "a0000000-0000-4000-8000-000000000001"
+HERE = Scope(project="default", user=ADA)
+
+Import = Callable[..., ImportReport]
+
+
+@pytest.fixture
+def bring(database: Database, tmp_path: Path) -> Import:
+    """Imports files, which it writes first."""
+    projects.require(database, HERE)
+
+    def run(files: dict[str, str | bytes], **options: object) -> ImportReport:
+        folder = write_files(tmp_path / "files", files)
+        read = reading.read_files(reading.list_files([str(folder)]))
+        return importing.run(database, HERE, read, Options(**options))  # type: ignore[arg-type]
+
+    return run
+
+
+def counts(report: ImportReport, kind: str = "prompt") -> dict[str, int]:
+    return {state: number for state, number in report.count(kind).items() if number}  # type: ignore[arg-type]
+
+
+def csv(*rows: tuple[str, str]) -> str:
+    return "act,prompt\n" + "".join(f"{title},{text}\n" for title, text in rows)
+
+
+def test_a_second_import_finds_everything_to_be_the_same(bring: Import, database: Database) -> None:
+    files: dict[str, str | bytes] = {"p.csv": csv(("One", "first ${x}"), ("Two", "second"))}
+    assert counts(bring(files)) == {"new": 2}
+    assert counts(bring(files)) == {"same": 2}
+    with database.read(HERE) as tx:
+        assert prompts.get_by_name(tx, HERE, "one").content == "first {{ x }}"
+
+
+def test_a_dry_run_tells_the_same_and_changes_nothing(bring: Import, database: Database) -> None:
+    rows = [("One", "a"), ("One", "a"), ("One", "b"), ("Two", "c")]
+    report = bring({"p.csv": csv(*rows), "todo.txt": "Dig +garden\n"}, is_dry_run=True)
+    assert (counts(report), counts(report, "task")) == ({"new": 2, "same": 1, "clashing": 1}, {"new": 1})
+    assert report.projects == ["garden"]
+    with database.read(HERE) as tx:
+        assert prompts.list_headers(tx, HERE)[0] == ()
+        assert [one.name for one, _ in projects.list_all(tx)] == ["default"]
+    done = bring({"p.csv": csv(*rows), "todo.txt": "Dig +garden\n"})
+    assert (counts(done), counts(done, "task")) == (counts(report), counts(report, "task"))
+
+
+def test_a_clash_is_skipped_renamed_or_replaced(bring: Import, database: Database) -> None:
+    bring({"p.csv": csv(("One", "old"))})
+    assert counts(bring({"p.csv": csv(("One", "new"))})) == {"clashing": 1}
+    assert counts(bring({"p.csv": csv(("One", "new"))}, on_clash="rename")) == {"renamed": 1}
+    assert counts(bring({"p.csv": csv(("One", "new"))}, on_clash="rename")) == {"same": 1}
+    assert counts(bring({"p.csv": csv(("One", "newer"))}, on_clash="replace")) == {"replaced": 1}
+    with database.read(HERE) as tx:
+        found = {one.name: prompts.get_by_name(tx, HERE, one.name) for one in prompts.list_headers(tx, HERE)[0]}
+    assert {name: (one.title, one.content) for name, one in found.items()} == {
+        "one": ("One", "newer"),
+        "one-2": ("One (2)", "new"),
+    }
+
+
+def test_one_bad_file_never_stops_the_rest(bring: Import) -> None:
+    report = bring(
+        {
+            "a.md": b"caf\xe9",
+            "b.csv": "act,prompt\nGood,text\n,no title\nEmpty,\n",
+            "c.json": "{broken",
+            "d.prompt": "---\nx: y\n---\n\n",
+            "e.md": "---\ntitle: Fine\n---\nText\n",
+        }
+    )
+    assert counts(report) == {"new": 2}
+    assert [one.what[:24] for one in report.problems] == [
+        "it is no text in UTF-8 (",
+        "it has no title",
+        "it has no text",
+        "it has no text",
+    ]
+    assert [Path(one).name for one in report.unknown] == ["c.json"]
+
+
+def test_tasks_keep_status_notes_project_and_dependencies_in_any_order(bring: Import, database: Database) -> None:
+    text = """[
+    {"uuid":"a","description":"Last","status":"pending","depends":["b","c"],"project":"Garden",
+     "annotations":[{"entry":"20260102T030405Z","description":"Seen"}]},
+    {"uuid":"b","description":"First","status":"completed","end":"20260103T000000Z","depends":["c"]},
+    {"uuid":"c","description":"Circle","status":"deleted","depends":["a","zz"]}]"""
+    report = bring({"t.json": text})
+    assert (counts(report, "task"), report.projects) == ({"new": 3}, ["Garden"])
+    assert sorted(one.what for one in report.left_alone) == [
+        "'Circle' and what it waits for wait for each other",
+        "'Circle' waits for zz, which is not here",
+    ]
+    with database.read(HERE) as tx:
+        page, _ = tasks.list_page(tx, HERE, TaskQuery(filter="all"), limit=10)
+        found = {task.title: task for task in page}
+        notes, _ = task_notes.list_newest(tx, HERE, found["Last"].number, 5)
+    number = {title: task.number for title, task in found.items()}
+    assert found["Last"].blocked_by == tuple(sorted((number["First"], number["Circle"])))
+    assert (found["First"].blocked_by, found["Circle"].blocked_by) == ((number["Circle"],), ())
+    assert (found["Last"].project, found["First"].project) == ("Garden", "default")
+    assert (found["First"].status, found["First"].completed_at) == ("completed", "2026-01-03T00:00:00.000000Z")
+    assert found["Circle"].status == "cancelled"
+    assert [(note.text, note.at) for note in notes] == [("Seen", "2026-01-02T03:04:05.000000Z")]
+    assert counts(bring({"t.json": text}), "task") == {"same": 3}
+
+
+def test_equal_tasks_are_as_many_as_in_the_file(bring: Import) -> None:
+    assert counts(bring({"todo.txt": "Water\nWater\n"}), "task") == {"new": 2}
+    assert counts(bring({"todo.txt": "Water\nWater\n(A) Water\n"}), "task") == {"same": 2, "new": 1}
+    assert counts(bring({"todo.txt": "(C) Water due:2026-01-01\n"}, on_clash="replace"), "task") == {"replaced": 1}
+
+
+def test_an_interrupted_import_keeps_whole_batches_and_goes_on(
+    bring: Import, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 10)
+    files: dict[str, str | bytes] = {"p.csv": csv(*((f"Prompt {number}", f"text {number}") for number in range(35)))}
+
+    def interrupt(done: int, _total: int) -> None:
+        if done == 24:
+            raise KeyboardInterrupt
+
+    report = bring(files, report=interrupt)
+    assert (report.is_interrupted, counts(report)) == (True, {"new": 20})
+    with database.read(HERE) as tx:
+        assert len(prompts.list_headers(tx, HERE)[0]) == 20
+    assert counts(bring(files)) == {"same": 20, "new": 15}
+
+
+def test_what_the_store_refuses_is_told_and_the_rest_of_its_batch_is_kept(
+    bring: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = '{"kind":"prompt","name":"a","title":"A","content":"x"}\n'
+    rows += '{"kind":"prompt","name":"b","title":"A","content":"y"}\n'
+    rows += '{"kind":"document","name":"d","uri":"file:///d","content":"x"}\n'
+    rows += '{"kind":"document","name":"e","uri":"not a uri","content":"x"}\n'
+    rows += '{"kind":"task","title":"t","status":"maybe"}\n{"kind":"task","title":"u","due":"2026-13-01"}\n[]\n'
+    report = bring({"x.jsonl": rows}, on_clash="replace")
+    assert (counts(report), counts(report, "document"), counts(report, "task")) == (
+        {"new": 1, "replaced": 1},
+        {"new": 1},
+        {},
+    )
+    assert [one.what for one in report.problems] == [
+        "its uri cannot be 'not a uri'",
+        "the store does not take it: status: enum",
+        "its due cannot be '2026-13-01'",
+        "it has no kind: prompt, document or task",
+    ]
+
+
+def test_another_writer_between_look_and_write_spoils_one_entry_only(bring: Import, database: Database) -> None:
+    bring({"p.csv": csv(("One", "theirs"))})
+    calls = []
+
+    def forget(tx: Tx, scope: Scope) -> tuple[tuple[PromptHeader, ...], bool]:
+        """As if the other prompt were added a moment after the first look."""
+        calls.append(scope)
+        return ((), False) if len(calls) == 1 else prompts.list_headers(tx, scope)
+
+    with mock.patch("satchel.exchange.placing.prompts", wraps=prompts) as patched:
+        patched.list_headers = forget
+        report = bring({"p.csv": csv(("Zero", "0"), ("One", "ours"), ("Two", "2"))})
+    assert (counts(report), report.problems) == ({"new": 2, "clashing": 1}, [])
+
+
+def test_names_that_make_the_same_title_do_not_clash(bring: Import, database: Database) -> None:
+    files: dict[str, str | bytes] = {".claude/commands/a-b.md": "one", ".claude/commands/a_b.md": "two"}
+    assert counts(bring(files)) == {"new": 2}
+    assert counts(bring(files)) == {"same": 2}
+    with database.read(HERE) as tx:
+        titles = {one.name: one.title for one in prompts.list_headers(tx, HERE)[0]}
+    assert titles == {"a-b": "A b", "a_b": "a_b"}
+
+
+def test_documents_are_compared_by_content_type_and_description(bring: Import, database: Database) -> None:
+    note = "---\ntitle: T\npermalink: a/b\n---\nbody {}\n"
+    assert counts(bring({"n.md": note.format(1)}), "document") == {"new": 1}
+    assert counts(bring({"n.md": note.format(1)}), "document") == {"same": 1}
+    assert counts(bring({"n.md": note.format(2)}), "document") == {"clashing": 1}
+    assert counts(bring({"n.md": note.format(2)}, on_clash="rename"), "document") == {"renamed": 1}
+    assert counts(bring({"n.md": note.format(3)}, on_clash="replace"), "document") == {"replaced": 1}
+    with database.read(HERE) as tx:
+        found = {one.name: resources.get_by_name(tx, HERE, one.name).content for one in resources.list_all(tx, HERE)}
+    assert found == {"a-b.md": note.format(3), "a-b-2.md": note.format(2)}
+
+
+def fifteen_hundred() -> Iterator[tuple[str, str]]:
+    for number in range(1500):
+        yield f"Title {number}", f"Act as number {number}. " * 20
+    yield from ((f"Title {number}", f"Act as number {number}. " * 20) for number in range(0, 160, 10))
+    yield "Long", "word " * 28_000
+
+
+def test_a_csv_like_that_of_prompts_chat_is_imported_whole(tmp_path: Path) -> None:
+    """1,501 prompts, 16 repeated titles, one text of 140,000 characters; in two transactions."""
+    database = open_database(str(tmp_path / "satchel.db"))
+    projects.require(database, HERE)
+    folder = write_files(tmp_path / "files", {"prompts.csv": csv(*fifteen_hundred())})
+    report = importing.run(database, HERE, reading.read_files(reading.list_files([str(folder)])), Options())
+    database.close()
+    assert (counts(report), report.problems) == ({"new": 1501, "same": 16}, [])

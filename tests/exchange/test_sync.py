@@ -1,0 +1,349 @@
+"""A folder and a project kept the same, three-way, on both engines."""
+
+import shutil
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from satchel.exchange import snapshot, sync_plan, syncing
+from satchel.exchange.entries import KINDS, Kind, TaskEntry, Unreadable
+from satchel.exchange.sync_state import digest
+from satchel.exchange.syncing import SyncOptions, SyncReport
+from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
+from satchel.services import history, projects, prompts, resources, tasks
+from satchel.storage.database import Database
+from tests.support.soak import amount
+
+ADA = "a0000000-0000-4000-8000-000000000001"
+HERE = Scope(project="default", user=ADA)
+Sync = Callable[..., SyncReport]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "notes"
+
+
+@pytest.fixture
+def sync(database: Database, folder: Path) -> Sync:
+    projects.require(database, HERE)
+
+    def run(**options: bool) -> SyncReport:
+        return syncing.run(database, HERE, str(folder), SyncOptions(**options))
+
+    return run
+
+
+def add_prompt(database: Database, name: str, content: str) -> str:
+    with database.write(HERE) as tx:
+        return prompts.add(tx, HERE, PromptDraft(name=name, title=name.title(), content=content)).id
+
+
+def edit_prompt(database: Database, name: str, content: str) -> None:
+    with database.write(HERE) as tx:
+        prompts.update(tx, HERE, prompts.get_by_name(tx, HERE, name).id, PromptPatch(content=content))
+
+
+def contents(database: Database, scope: Scope = HERE) -> dict[str, str]:
+    with database.read(scope) as tx:
+        return {name: one.content for name, one in snapshot.take(tx, scope).prompts.items()}
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        file.stem: file.read_text().rpartition("---\n")[2][:-1] for file in sorted((folder / "prompts").glob("*.md"))
+    }
+
+
+def test_edits_on_both_sides_are_merged_by_item(database: Database, folder: Path, sync: Sync) -> None:
+    for name in ("a", "b", "c", "d"):
+        add_prompt(database, name, f"old {name}")
+    assert len(sync().lines) == 4 and sync().is_same
+    edit_prompt(database, "a", "new a")
+    (folder / "prompts" / "b.md").write_text("---\ntitle: Better\ntags: [x]\n---\nnew b\n")
+    (folder / "prompts" / "c.md").unlink()
+    (folder / "prompts" / "e.md").write_text("only text\n")
+    with database.write(HERE) as tx:
+        prompts.delete(tx, HERE, prompts.get_by_name(tx, HERE, "d").id)
+    report = sync(is_check=True)
+    assert (report.is_same, len(report.lines)) == (False, 5)
+    assert contents(database)["b"] == "old b", "a check changes nothing"
+    report = sync()
+    assert report.problems == []
+    assert report.lines == [
+        "store → folder: changed prompt 'a'",
+        "store → folder: deleted prompt 'd'",
+        "folder → store: deleted prompt 'c'",
+        "folder → store: changed prompt 'b'",
+        "folder → store: new prompt 'e'",
+    ]
+    assert contents(database) == files(folder) == {"a": "new a", "b": "new b", "e": "only text"}
+    assert (folder / "prompts" / "b.md").read_text().startswith("---\ntitle: Better\ntags: [x]\n"), "as it was written"
+    with database.read(HERE) as tx:
+        assert prompts.get_by_name(tx, HERE, "b").tags == ("x",)
+        assert [one.name for one in history.list_trash(tx, HERE)] == ["c", "d"]
+    assert sync().is_same and sync(is_check=True).is_same
+
+
+def test_a_clash_is_kept_as_both_and_told(database: Database, folder: Path, sync: Sync) -> None:
+    add_prompt(database, "a", "old")
+    with database.write(HERE) as tx:
+        uri = "satchel://resource/d.md"
+        resources.add(tx, HERE, ResourceDraft(name="d.md", uri=uri, content="old", mime_type="text/markdown"))
+        tasks.add(tx, HERE, TaskDraft(title="Old", project="default"))
+    sync()
+    edit_prompt(database, "a", "store")
+    with database.write(HERE) as tx:
+        resources.update(tx, HERE, "d.md", ResourcePatch(content="store"))
+        tasks.update(tx, HERE, tasks.find(tx, HERE, "Old").number, TaskPatch(title="Store"))
+    (folder / "prompts" / "a.md").write_text("---\ntitle: A\n---\nfolder\n")
+    (folder / "documents" / "d.md").write_text("folder")
+    text = (folder / "tasks.md").read_text()
+    (folder / "tasks.md").write_text(text.replace("Old", "Folder"))
+    report = sync()
+    assert sorted(report.clashes) == [
+        "document 'd.md'",
+        "prompt 'a'",
+        f"task #{text.split('#')[2].split()[0]} 'Folder'",
+    ]
+    assert contents(database) == files(folder) == {"a": "store", "a-2": "folder"}
+    with database.read(HERE) as tx:
+        taken = snapshot.take(tx, HERE)
+    assert {name: one.content for name, one in taken.documents.items()} == {"d.md": "store", "d-2.md": "folder"}
+    assert [one.title for one in taken.tasks.values()] == ["Store", "Folder (from the folder)"]
+    assert sync().is_same
+
+
+def test_what_one_side_deleted_and_the_other_changed_is_kept(database: Database, folder: Path, sync: Sync) -> None:
+    add_prompt(database, "a", "old")
+    add_prompt(database, "b", "old")
+    sync()
+    (folder / "prompts" / "a.md").unlink()
+    edit_prompt(database, "a", "changed")
+    with database.write(HERE) as tx:
+        prompts.delete(tx, HERE, prompts.get_by_name(tx, HERE, "b").id)
+    (folder / "prompts" / "b.md").write_text("---\ntitle: B\n---\nchanged\n")
+    assert all("one side had deleted it" in line for line in sync().lines)
+    assert contents(database) == files(folder) == {"a": "changed", "b": "changed"}
+    assert sync().is_same
+
+
+def test_tasks_are_edited_in_their_file(database: Database, folder: Path, sync: Sync) -> None:
+    with database.write(HERE) as tx:
+        first = tasks.add(tx, HERE, TaskDraft(title="First", project="default")).number
+        outside = tasks.add(tx, HERE, TaskDraft(title="Elsewhere")).number
+        second = tasks.add(tx, HERE, TaskDraft(title="Second", project="default", blocked_by=[first, outside])).number
+    sync()
+    file = folder / "tasks.md"
+    assert file.read_text() == f"# Tasks\n\n- [ ] #{first} First\n- [ ] #{second} Second after:#{first}\n"
+    file.write_text(
+        f"# Tasks\n\n- [x] #{first} First\n  Told here.\n  > 2026-01-02T03:04:05Z A note\n"
+        f"- [ ] New one !high after:#{first}\n"
+        f"- [ ] #{second} Second\n"
+    )
+    assert sync().problems == []
+    with database.read(HERE) as tx:
+        page = {task.title: task for task in snapshot.list_tasks(tx, HERE, "default")}
+    assert (page["First"].status, page["First"].description) == ("completed", "Told here.")
+    assert (page["New one"].blocked_by, page["New one"].priority) == ((first,), "high")
+    assert page["Second"].blocked_by == (outside,), "a blocker in another project is not the folder's to remove"
+    assert f"#{page['New one'].number} New one" in file.read_text()
+    assert "> 2026-01-02T03:04:05.000000Z A note" in file.read_text()
+    assert sync().is_same
+    file.write_text("\n".join(line for line in file.read_text().split("\n") if "New one" not in line))
+    assert sync().lines == [f"folder → store: deleted task #{page['New one'].number} 'New one'"]
+    assert sync().is_same
+
+
+def test_a_file_that_cannot_be_read_is_neither_deleted_nor_overwritten(
+    database: Database, folder: Path, sync: Sync
+) -> None:
+    add_prompt(database, "a", "old")
+    add_prompt(database, "b", "old")
+    sync()
+    (folder / "prompts" / "a.md").write_bytes(b"\xff\xff")
+    edit_prompt(database, "a", "new")
+    edit_prompt(database, "b", "new")
+    report = sync()
+    assert [one.where[-4:] for one in report.problems] == ["a.md"]
+    assert contents(database) == {"a": "new", "b": "new"}
+    assert (folder / "prompts" / "a.md").read_bytes() == b"\xff\xff"
+    (folder / "prompts" / "a.md").write_text("---\ntitle: A\n---\nold\n")
+    sync()
+    assert files(folder) == {"a": "new", "b": "new"}
+
+
+def test_titles_can_be_swapped(database: Database, folder: Path, sync: Sync) -> None:
+    add_prompt(database, "a", "x")
+    add_prompt(database, "b", "y")
+    sync()
+    (folder / "prompts" / "a.md").write_text("---\ntitle: B\n---\nx\n")
+    (folder / "prompts" / "b.md").write_text("---\ntitle: A\n---\ny\n")
+    assert sync().problems == []
+    with database.read(HERE) as tx:
+        assert [prompts.get_by_name(tx, HERE, name).title for name in "ab"] == ["B", "A"]
+    (folder / "prompts" / "c.md").write_text("---\ntitle: A\n---\nz\n")
+    assert len(sync().problems) == 1
+    assert (folder / "prompts" / "c.md").exists() and sorted(contents(database)) == ["a", "b"]
+
+
+def test_an_emptied_folder_deletes_nothing_unasked(database: Database, folder: Path, sync: Sync) -> None:
+    for number in range(12):
+        add_prompt(database, f"p{number}", "x")
+    sync()
+    shutil.rmtree(folder / "prompts")
+    assert sync().refused.startswith("12 of 12 items are gone from the folder")
+    assert len(contents(database)) == 12
+    shutil.rmtree(folder)
+    assert len(sync().lines) == 12, "without its state, a folder is a new one"
+    shutil.rmtree(folder / "prompts")
+    assert sync(is_sure=True).refused == "" and contents(database) == {}
+
+
+def test_a_folder_of_another_project_or_of_no_use_is_refused(database: Database, folder: Path, sync: Sync) -> None:
+    folder.mkdir()
+    (folder / ".satchel-sync.json").write_text("{")
+    with pytest.raises(Unreadable, match="is broken"):
+        sync()
+    (folder / ".satchel-sync.json").unlink()
+    (folder / "satchel.json").write_text('{"satchel": "store", "version": 1}')
+    with pytest.raises(Unreadable, match="all projects"):
+        sync()
+    (folder / "satchel.json").unlink()
+    (folder / "prompts").symlink_to("/etc")
+    with pytest.raises(Unreadable, match="holds other files"):
+        sync()
+    report = sync(is_sure=True)
+    assert [one.what for one in report.problems] == ["prompts is a symbolic link, and links are not followed"]
+
+
+def test_a_crash_between_store_and_files_is_made_good(
+    database: Database, folder: Path, sync: Sync, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_prompt(database, "a", "old")
+    sync()
+    edit_prompt(database, "a", "store")
+    (folder / "prompts" / "a.md").write_text("---\ntitle: A\n---\nfolder\n")
+    (folder / "tasks.md").write_text("- [ ] New\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(syncing._Sync, "_write_files", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            sync()
+    sync()
+    assert contents(database) == files(folder) == {"a": "store", "a-2": "folder"}
+    with database.read(HERE) as tx:
+        assert len(list(snapshot.list_tasks(tx, HERE, "default"))) == 1
+    assert sync().is_same
+
+
+# -- a property -----------------------------------------------------------------------------------------------
+
+_numbers = count()
+_edits = st.lists(
+    st.tuples(
+        st.sampled_from(["store", "folder"]),
+        st.sampled_from(["put", "delete"]),
+        st.sampled_from(KINDS),
+        st.sampled_from(["a", "b", "B"]),
+        st.sampled_from(["1", "2", "3 \n---\nx"]),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=amount(12, 300))
+@given(rounds=st.lists(_edits, min_size=1, max_size=3))
+def test_after_every_sync_both_sides_are_the_same_and_no_edit_is_lost(
+    database: Database, tmp_path: Path, rounds: list[list[tuple[str, str, Kind, str, str]]]
+) -> None:
+    scope = Scope(project=f"p{next(_numbers)}", user=ADA)
+    root = tmp_path / scope.project
+    with database.write(scope) as tx:
+        projects.add(tx, scope.project)
+    syncing.run(database, scope, str(root), SyncOptions(is_sure=True))
+    for edits in rounds:
+        last: dict[tuple[str, str, str], str | None] = {}
+        for side, action, kind, name, text in edits:
+            new = f"{text}{next(_numbers)}" if action == "put" else None
+            if side == "store":
+                _change_store(database, scope, kind, name, new)()
+            else:
+                _change_folder(root, kind, name, new)()
+            last[side, kind, name] = new
+        report = syncing.run(database, scope, str(root), SyncOptions(is_sure=True))
+        assert report.problems == []
+        with database.read(scope) as tx:
+            taken = snapshot.take(tx, scope)
+        side_now = sync_plan.read_folder(str(root), "")
+        assert side_now.problems == []
+        in_store = {(one.kind, digest(one)) for one in taken.entries}
+        assert in_store == {(one.kind, digest(one)) for one in side_now.entries.values()}
+        assert len(side_now.entries) == len(taken.entries)
+        texts = {(one.kind, getattr(one, "content", getattr(one, "description", ""))) for one in taken.entries}
+        for (_, one_kind, _), kept in last.items():
+            assert kept is None or (one_kind, kept) in texts
+        assert syncing.run(database, scope, str(root), SyncOptions()).is_same
+
+
+def _change_store(database: Database, scope: Scope, kind: Kind, name: str, text: str | None) -> Callable[[], None]:
+    def change() -> None:
+        with database.write(scope) as tx:
+            taken = snapshot.take(tx, scope)
+            if kind == "prompt":
+                if name in taken.prompts:
+                    prompts.delete(tx, scope, prompts.get_by_name(tx, scope, name).id)
+                if text is not None:
+                    prompts.add(tx, scope, PromptDraft(name=name, title=f"Title {name}", content=text))
+            elif kind == "document":
+                if name in taken.documents:
+                    resources.delete(tx, scope, name)
+                if text is not None:
+                    draft = ResourceDraft(name=name, uri=f"satchel://resource/{name}", content=text)
+                    resources.add(tx, scope, draft)
+            else:
+                number = next((int(key) for key, one in taken.tasks.items() if one.title == name), None)
+                if number is not None and text is None:
+                    tasks.delete(tx, scope, number)
+                elif number is not None:
+                    tasks.update(tx, scope, number, TaskPatch(description=text))
+                elif text is not None:
+                    tasks.add(tx, scope, TaskDraft(title=name, description=text, project=scope.project))
+
+    return change
+
+
+def _change_folder(root: Path, kind: Kind, name: str, text: str | None) -> Callable[[], None]:
+    def change() -> None:
+        if kind == "task":
+            _change_task_file(root / "tasks.md", name, text)
+            return
+        side = sync_plan.read_folder(str(root), "")
+        known = side.files.get((kind, name))
+        part = root / ("prompts" if kind == "prompt" else "documents")
+        ending = ".md" if kind == "prompt" else ""
+        file = root / known.path if known else part / f"{name}{'~x' if kind == 'prompt' else ''}{ending}"
+        part.mkdir(exist_ok=True)
+        if text is None:
+            file.unlink(missing_ok=True)
+        elif kind == "prompt":
+            file.write_text(f"---\nname: {name}\ntitle: Title {name}\n---\n{text}\n")
+        else:
+            file.write_text(text)
+
+    return change
+
+
+def _change_task_file(file: Path, name: str, text: str | None) -> None:
+    from satchel.exchange import task_file
+
+    found = [one for one in task_file.read(file.read_text() if file.exists() else "", "") if isinstance(one, TaskEntry)]
+    kept = [one for one in found if one.title != name]
+    mine = next((one for one in found if one.title == name), TaskEntry(title=name))
+    if text is not None:
+        kept.append(TaskEntry(title=name, description=text, key=mine.key))
+    labels = {one.key: int(one.key) for one in kept if one.key}
+    file.write_text(task_file.write(kept, labels))

@@ -1,0 +1,51 @@
+"""Rows that are inserted together: the same rows as one by one, on both engines."""
+
+from satchel.model import PromptDraft, PromptPatch, PromptQuery, Scope
+from satchel.services import projects, prompts
+from satchel.services.search import SearchQuery, search
+from satchel.storage.database import Database
+
+HERE = Scope(project="default")
+
+
+def add(database: Database, count: int) -> None:
+    projects.require(database, HERE)
+    with database.write(HERE) as tx, tx.gathering():
+        for number in range(count):
+            prompts.add(
+                tx, HERE, PromptDraft(title=f"Title {number}", content=f"Zebra{number} walks; 'quoted' :title_1")
+            )
+
+
+def test_gathered_prompts_are_found_by_text_and_by_words(database: Database) -> None:
+    add(database, 620)  # more than one statement holds
+    with database.read(HERE) as tx:
+        page = prompts.list_counted(tx, HERE, PromptQuery(text="zebra61"), limit=20, offset=0)
+        hits, _ = search(tx, HERE, SearchQuery(text="zebra617"))
+    assert sorted(item.title for item in page.items) == [f"Title {number}" for number in (61, *range(610, 620))]
+    assert hits[0].title == "Title 617"
+
+
+def test_a_change_of_a_gathered_prompt_is_not_lost(database: Database) -> None:
+    projects.require(database, HERE)
+    with database.write(HERE) as tx, tx.gathering():
+        prompt = prompts.add(tx, HERE, PromptDraft(title="One", content="first giraffe"))
+        prompts.update(tx, HERE, prompt.id, PromptPatch(content="second elephant"))
+        gone = prompts.add(tx, HERE, PromptDraft(title="Gone", content="third giraffe"))
+        prompts.delete(tx, HERE, gone.id)
+    with database.read(HERE) as tx:
+        found = prompts.list_counted(tx, HERE, PromptQuery(text="elephant"), limit=20, offset=0)
+        old = prompts.list_counted(tx, HERE, PromptQuery(text="giraffe"), limit=20, offset=0)
+    assert ([item.title for item in found.items], old.total) == (["One"], 0)
+
+
+def test_nothing_that_was_gathered_is_kept_where_the_transaction_fails(database: Database) -> None:
+    projects.require(database, HERE)
+    try:
+        with database.write(HERE) as tx, tx.gathering():
+            prompts.add(tx, HERE, PromptDraft(title="One", content="walrus"))
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    with database.read(HERE) as tx:
+        assert prompts.list_counted(tx, HERE, PromptQuery(text="walrus"), limit=20, offset=0).total == 0
