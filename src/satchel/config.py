@@ -35,6 +35,7 @@ class Http(Struct, frozen=True, kw_only=True):
     allow_origins: tuple[str, ...]
     public_url: str | None  # by which clients reach us
     oauth_issuer: str | None
+    oauth_client_id: str | None = None
     oauth_audience: str | None
     oauth_algorithm: str
     oauth_keys: str | None

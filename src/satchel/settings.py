@@ -202,6 +202,7 @@ SETTINGS = (
     _http_list("allow_origin", "ORIGIN", "an origin whose web pages may call the server"),
     _http("public_url", "URL", "the address by which clients reach the server behind a proxy"),
     _http("oauth_issuer", "URL", "the OAuth issuer whose tokens are accepted"),
+    _http("oauth_client_id", "ID", "the client id at the issuer by which people log in to the page"),
     _http(
         "oauth_audience",
         "TEXT",

@@ -39,6 +39,7 @@ from satchel.transports.http.timeouts import Timeouts
 from satchel.transports.listeners import Listeners
 
 if TYPE_CHECKING:
+    from satchel.auth.code_flow import CodeFlow
     from satchel.page.site import Site
 
 HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
@@ -192,6 +193,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
             callers=callers,
             calls=calls,
             sessions=Sessions(database),
+            code_flow=_code_flow(http, url),
             listeners=listeners,
             watch=watch_all,
             is_secure=url.startswith("https://"),
@@ -285,6 +287,15 @@ def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Ide
         )
         return oauth.identify
     return None
+
+
+def _code_flow(http: Http, url: str) -> "CodeFlow | None":
+    if http.auth != "oauth":
+        return None
+    from satchel.auth.code_flow import CodeFlow
+
+    assert http.oauth_issuer is not None
+    return CodeFlow(http.oauth_issuer, http.oauth_client_id, url)
 
 
 def _own_names(http: Http) -> list[str]:

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from time import monotonic
 from typing import IO, Any
 from urllib.error import HTTPError
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 FETCH_TIMEOUT = 5.0  # seconds
@@ -25,8 +25,8 @@ def is_fetchable(url: str) -> bool:
         return False
 
 
-def fetch(url: str, timeout: float = FETCH_TIMEOUT) -> bytes:
-    """Fetch the document at an address.
+def fetch(url: str, timeout: float = FETCH_TIMEOUT, form: dict[str, str] | None = None) -> bytes:
+    """Fetch the document at an address; with a form, what the server answers to it.
 
     Raises:
         FetchFailed: the address is not allowed, or the document is not there, too large or too slow.
@@ -34,7 +34,8 @@ def fetch(url: str, timeout: float = FETCH_TIMEOUT) -> bytes:
     if not is_fetchable(url):
         raise FetchFailed(f"{url} is neither https nor on this machine")
     deadline = monotonic() + timeout
-    request = Request(url, headers={"Accept": "application/json", "User-Agent": "satchel"})  # noqa: S310 - see above
+    body = None if form is None else urlencode(form).encode()
+    request = Request(url, body, {"Accept": "application/json", "User-Agent": "satchel"})  # noqa: S310 - see above
     try:
         with _make_opener(url).open(request, timeout=timeout) as response:
             document = bytearray()

@@ -16,7 +16,8 @@ from satchel.storage.sessions import Session
 
 _PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
 _RANDOM_PART = r"[A-Za-z0-9_-]{43}"
-_LONGEST_DAYS = 7
+_LONGEST_MINUTES = 7 * 24 * 60
+ISSUED_MINUTES = 12 * 60  # of a session by an issuer, which cannot tell us that it let someone in no longer
 _IDLE_MINUTES = 12 * 60
 _TOUCH_MINUTES = 5  # between two notes that a session is in use, because each is a write
 _CODE_MINUTES = 1
@@ -27,10 +28,10 @@ class Sessions(Struct, frozen=True):
 
     database: Database
 
-    def begin(self, identity: Identity) -> str:
+    def begin(self, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
         """As `begin`."""
         with self.database.write() as tx:
-            return begin(tx, identity)
+            return begin(tx, identity, minutes)
 
     def redeem(self, code: str) -> str:
         """As `redeem`."""
@@ -47,10 +48,10 @@ class Sessions(Struct, frozen=True):
             end(tx, id, user)
 
 
-def begin(tx: Tx, identity: Identity) -> str:
-    """Open a session for a caller who showed who they are; its secret."""
+def begin(tx: Tx, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
+    """Open a session of at most some minutes for a caller who showed who they are; its secret."""
     rows.delete_expired(tx, clock.minutes_after(tx.now, -_IDLE_MINUTES))
-    return _add(tx, "session", identity, clock.days_before(tx.now, -_LONGEST_DAYS))
+    return _add(tx, "session", identity, clock.minutes_after(tx.now, minutes))
 
 
 def make_code(tx: Tx, identity: Identity) -> str:

@@ -77,10 +77,16 @@ class Site:
         """A page that says what is wrong."""
         return self._show(Shown("error.html", {"message": message}, status), visit, "")
 
-    def show_login(self, *, message: str = "", next: str = "/", code: str = "", status: int = 200) -> PageResponse:
-        """The page that asks for a token."""
-        values = {"message": message, "next": next, "code": code, "auth": self.server.auth}
+    def show_login(
+        self, *, message: str = "", next: str = "/", code: str = "", obstacle: str = "", status: int = 200
+    ) -> PageResponse:
+        """The page that asks for a token, or leads to the issuer unless there is an obstacle."""
+        values = {"message": message, "next": next, "code": code, "auth": self.server.auth, "obstacle": obstacle}
         return _respond(status, markup.render("login.html", values))
+
+    def show_entrance(self, next: str) -> PageResponse:
+        """A page that leads on to another of ours by itself."""
+        return _respond(200, markup.render("entrance.html", {"next": next}))
 
     def _show(self, shown: Shown, visit: Visit, said: str) -> PageResponse:
         def name_author(author: Author) -> str:

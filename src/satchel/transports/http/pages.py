@@ -4,16 +4,16 @@ The page itself, satchel.page, is imported with the first request for it.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from msgspec import structs
 
 from satchel.auth.callers import AccessDenied, Callers
-from satchel.auth.sessions import Sessions
-from satchel.errors import Abandoned, StoreError, Unauthorized
+from satchel.auth.sessions import ISSUED_MINUTES, Sessions
+from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope, StoreChange
 from satchel.protocol.codec import encode
 from satchel.transports.http.calls import Calls
@@ -22,11 +22,14 @@ from satchel.transports.http.page_listener import PageListener
 from satchel.transports.listeners import Listeners, TooManyStreams
 
 if TYPE_CHECKING:
+    from satchel.auth.code_flow import CodeFlow
     from satchel.page.site import Match, PageResponse, Site
 
 NOTHING = "There is nothing at this path. MCP is served at /mcp."
 
+_OWN_PATHS = ("/login", "/login/start", "/login/callback", "/logout", "/events")
 _FORM = "application/x-www-form-urlencoded"
+_STEP = "satchel-login"  # the cookie of a login that goes on elsewhere
 _MAX_FIELDS = 500
 _WRONG_TOKENS = 5  # a minute and address
 _ADDRESSES = 10_000  # whose wrong tokens are remembered
@@ -42,6 +45,7 @@ class Pages:
         callers: Callers,
         calls: Calls,
         sessions: Sessions,
+        code_flow: "CodeFlow | None",
         listeners: Listeners,
         watch: Callable[[], None],
         is_secure: bool,
@@ -53,6 +57,7 @@ class Pages:
         self._callers = callers
         self._calls = calls
         self._sessions = sessions
+        self._code_flow = code_flow  # where people log in with an OAuth issuer
         self._listeners = listeners
         self._watch = watch
         self._is_secure = is_secure
@@ -72,12 +77,14 @@ class Pages:
                 raise Refusal(404, "path", "There is no such file.")
             return _respond(found)
         match = site.match(request.path)
-        is_page = match is not None or request.path in ("/login", "/logout", "/events")
+        is_page = match is not None or request.path in _OWN_PATHS
         if not is_page and "text/html" not in request.headers.last.get("accept", ""):
             raise Refusal(404, "path", NOTHING)  # a program asked, not a person
         self._check_origin(request)
         if request.path == "/login":
             return await self._log_in(request, site)
+        if request.path in ("/login/start", "/login/callback"):
+            return await self._log_in_elsewhere(request, site)
         try:
             scope, session = await run_sync(self._identify, request)
         except Unauthorized:
@@ -152,7 +159,8 @@ class Pages:
         if self._callers.identify is None:
             return Response(303, headers=[("location", next)])
         if request.method == "GET":
-            return _respond(site.show_login(next=next, code=query.get("code", "")))
+            obstacle = "" if self._code_flow is None else await run_sync(self._code_flow.find_obstacle)
+            return _respond(site.show_login(next=next, code=query.get("code", ""), obstacle=obstacle))
         if request.method != "POST":
             raise Refusal(405, "method", "Use GET, POST here.", [("allow", "GET, POST")])
         form = await _read_form(request)
@@ -168,6 +176,35 @@ class Pages:
             message = f"That did not work: {error.description}."
             return _respond(site.show_login(message=message, next=next, status=401))
         return Response(303, headers=[("location", next), ("set-cookie", self._write_cookie(secret, 7 * 86400))])
+
+    async def _log_in_elsewhere(self, request: Request, site: "Site") -> Response:
+        """The two steps of a login with an OAuth issuer: the way there, and the way back."""
+        flow, query = self._code_flow, _read_fields(request.query)
+        if flow is None or request.method != "GET":
+            raise Refusal(404, "path", NOTHING)
+        try:
+            if request.path == "/login/start":
+                begun = await run_sync(flow.begin)
+                cookie = self._write_step(f"{begun.cookie}.{quote(_read_next(query.get('next', '')), safe='')}", 600)
+                return Response(303, headers=[("location", begun.url), ("set-cookie", cookie)])
+            brought, _, next = _read_cookie(request, _STEP).rpartition(".")
+            secret = await run_sync(self._finish_login, query, brought)
+        except (Unauthorized, AuthUnavailable) as error:
+            why = error.description if isinstance(error, Unauthorized) else "the issuer cannot be reached"
+            return _respond(site.show_login(message=f"That did not work: {why}.", status=401))
+        cookies = [("set-cookie", self._write_step("", 0)), ("set-cookie", self._write_cookie(secret, 12 * 3600))]
+        # Not a redirect: the browser sends a strict cookie only where a page of our own leads on.
+        return _respond(site.show_entrance(_read_next(unquote(next))), cookies)
+
+    def _finish_login(self, query: dict[str, str], cookie: str) -> str:
+        assert self._code_flow is not None and self._callers.identify is not None
+        identity = self._callers.identify(self._code_flow.finish(query, cookie))
+        return self._sessions.begin(identity, ISSUED_MINUTES)
+
+    def _write_step(self, value: str, age: int) -> str:
+        """The cookie of a login that goes on elsewhere; lax, because the issuer leads back to us."""
+        secure = "; Secure" if self._is_secure else ""
+        return f"{_STEP}={value}; Path=/login; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
 
     def _open_session(self, field: dict[str, str]) -> str:
         if field.get("code"):
@@ -250,8 +287,8 @@ def _is_visible(change: StoreChange, scope: Scope) -> bool:
     return change.project is None or scope.projects is None or change.project in scope.projects
 
 
-def _respond(response: "PageResponse") -> Response:
-    return Response(response.status, response.body, response.headers)
+def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> Response:
+    return Response(response.status, response.body, (*response.headers, *more))
 
 
 def _read_fields(query: str) -> dict[str, str]:
