@@ -99,6 +99,7 @@ CAPABILITIES = {
     "prompts": {"listChanged": True},
     "resources": {"subscribe": True, "listChanged": True},
     "completions": {},
+    "extensions": {"io.modelcontextprotocol/ui": {}, "io.modelcontextprotocol/skills": {}},
 }
 
 

@@ -162,7 +162,7 @@ def test_the_instructions_follow_what_is_there(start: Callable[..., Ask], flags:
 
 def test_both_at_once(start: Callable[..., Ask]) -> None:
     ask = start("--read-only", "--toolsets", "tasks")
-    assert listed(ask) == ["search", "catch_up", "list_tasks", "get_task", "history"]
+    assert listed(ask) == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
 
 
 @pytest.mark.process
@@ -216,6 +216,7 @@ def test_what_cannot_be_meant_is_refused(
     ("said", "is_read_only"), [("1", True), ("On", True), ("0", False), ("off", False), ("", False)]
 )
 def test_the_environment_can_ask_for_it(tmp_path: Any, said: str, is_read_only: bool) -> None:
+    open_database(str(tmp_path / "s.db")).close()
     with Server("--database", str(tmp_path / "s.db"), environment={"SATCHEL_READ_ONLY": said}) as client:
         names = [tool["name"] for tool in client.request("tools/list")["result"]["tools"]]
     assert ("add_prompts" not in names) is is_read_only

@@ -19,10 +19,7 @@ def test_the_tool_names_an_app_that_can_be_read_under_any_hash(client: Client) -
     assert tool["_meta"] == {"ui": {"resourceUri": uri}, "ui/resourceUri": uri}
 
     about = {"ui": {"prefersBorder": True, "permissions": {"clipboardWrite": {}}}}
-    [listed] = [
-        one for one in client.request("resources/list")["result"]["resources"] if one["uri"].startswith("ui://")
-    ]
-    assert listed["uri"] == uri and listed["mimeType"] == "text/html;profile=mcp-app" and listed["_meta"] == about
+    assert client.request("resources/list")["result"]["resources"] == []  # it is no document of the user's
     [content] = client.request("resources/read", {"uri": uri})["result"]["contents"]
     [stale] = client.request("resources/read", {"uri": "ui://satchel/show@00000000"})["result"]["contents"]
     assert content | {"uri": ""} == stale | {"uri": ""}

@@ -29,7 +29,7 @@ LISTED = [
     *("list_prompts", "get_prompt", "add_prompts", "update_prompt"),
     *("list_resources", "read_resource", "add_resources", "update_resource", "edit_text"),
     *("list_tasks", "get_task", "add_tasks", "update_task", "complete_task", "claim_task"),
-    *("update_items", "delete", "history", "restore"),
+    *("update_items", "delete", "history", "restore", "show"),
 ]
 UNLISTED = [
     "list_projects",
@@ -62,7 +62,8 @@ def test_a_tool_is_defined_as_it_was(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
     tool = TOOLS[name]
-    assert list(tool) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations"]
+    more = ["_meta"] if name == "show" else []
+    assert list(tool) == ["name", "title", "description", "inputSchema", "outputSchema", "annotations", *more]
     assert re.fullmatch("[A-Za-z0-9_]{1,64}", name)
     assert tool["title"].lower().replace(" ", "_") == name
     assert tool["annotations"].keys() == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
@@ -73,7 +74,9 @@ def test_a_tool_tells_what_a_client_wants_to_know(name: str) -> None:
 
 
 READS = {
-    name for name in NAMES if name.startswith(("list_", "get_", "read_", "render_", "history", "search", "catch_"))
+    name
+    for name in NAMES
+    if name.startswith(("list_", "get_", "read_", "render_", "history", "search", "catch_", "show"))
 }
 LOSES = {name for name in NAMES if name.startswith(("update_", "delete", "edit_", "restore"))}
 REPEATS = {name for name in NAMES if name.startswith(("update_", "complete_", "restore"))}

@@ -125,7 +125,8 @@ def test_a_server_says_what_it_is_as_over_stdio(store: str, serve: Serve, contra
             assert about == said["_meta"]["io.modelcontextprotocol/serverInfo"]
             assert client.instructions == said.get("instructions")
             declared = client.server_capabilities.model_dump(exclude_none=True)
-            assert declared.keys() == said["capabilities"].keys()
+            # Our extensions need methods of their own, which this server of the SDK does not have.
+            assert declared.keys() == said["capabilities"].keys() - {"extensions"}
 
     asyncio.run(conversation())
 

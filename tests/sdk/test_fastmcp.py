@@ -93,9 +93,9 @@ def test_a_program_that_holds_the_lifespan_opens_the_store_once(
     opened: list[threading.Thread] = []
     open_database = database.open_database
 
-    def open_and_count(where: str) -> database.Database:
+    def open_and_count(*given: Any, **more: Any) -> database.Database:
         opened.append(threading.current_thread())
-        return open_database(where)
+        return open_database(*given, **more)
 
     monkeypatch.setattr("satchel.app.startup.open_database", open_and_count)
 

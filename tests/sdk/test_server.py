@@ -178,7 +178,7 @@ def test_toolsets_and_read_only_narrow_the_server(file: str) -> None:
         server = create_server("satchel", database=file, toolsets=["tasks"], read_only=True)
         async with Client(server) as client:
             listed = (await client.list_tools()).tools
-            assert [tool.name for tool in listed] == ["search", "catch_up", "list_tasks", "get_task", "history"]
+            assert [tool.name for tool in listed] == ["search", "catch_up", "list_tasks", "get_task", "history", "show"]
 
     asyncio.run(conversation())
 

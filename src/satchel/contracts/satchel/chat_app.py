@@ -30,11 +30,6 @@ def app_uri() -> str:
     return f"{URI}@{crc32(read_app().encode()):08x}"
 
 
-def describe_app() -> dict[str, Any]:
-    """The entry of the app in `resources/list`."""
-    return {"uri": app_uri(), "name": "show", "title": "Satchel", "mimeType": MIME_TYPE, "_meta": _ABOUT}
-
-
 def read_app_resource(uri: str) -> dict[str, Any] | None:
     """The content of the app in `resources/read`, for its URI of any version; None for another URI."""
     if uri != URI and not uri.startswith(f"{URI}@"):

@@ -11,7 +11,7 @@ from satchel.contracts.answer_size import BATCH, PageRows, count_fitting
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
-from satchel.contracts.satchel.chat_app import describe_app, read_app_resource
+from satchel.contracts.satchel.chat_app import read_app_resource
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name_in_errors, suggest
@@ -234,8 +234,6 @@ def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     cursor = params.get("cursor")
     after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
     page, has_more = PageRows(), True
-    if cursor is None:
-        page.add(describe_app())
     while has_more and len(page.rows) < PAGE:
         found, has_more = resources.list_page(context.tx, context.scope, limit=BATCH, after=after)
         for one in found:

@@ -32,10 +32,10 @@ ChangedTags = Annotated[list[str], Meta(description="All, or +x and -x", extra=h
 Match = Annotated[Literal["any", "all"], Meta(extra_json_schema={"enum": ["any", "all"]})]
 Limit = Annotated[int, Meta(le=200, extra=hidden(minimum=1))]
 Key = Annotated[str, Meta(description="Makes a retry safe", extra=hidden(max_length=200))]
-Cursor = Annotated[str, Meta(description="next_cursor", extra=hidden(max_length=2000))]
+Cursor = Annotated[str, Meta(extra=hidden(max_length=2000))]
 Version = Annotated[
     int,
-    Meta(description="Refused if it has another", extra=hidden(minimum=1, maximum=2**63 - 1)),
+    Meta(extra=hidden(minimum=1, maximum=2**63 - 1)),
 ]
 
 
@@ -122,7 +122,7 @@ def object_with(required: tuple[str, ...], /, **members: Schema) -> Schema:
     return {"type": "object", "properties": members, "required": list(required)}
 
 
-_ERROR = object_with((), code=STRING, message=STRING)  # both are always there; to say so costs 700 bytes
+_ERROR = object_with(("code",), code=STRING)  # and a message, and a hint; to say so costs a kilobyte in tools/list
 
 
 def answer_with(**members: Schema) -> Schema:
@@ -170,7 +170,7 @@ def make_tool(
     at_least_one: tuple[str, ...] = (),
     **more: Any,
 ) -> Tool:
-    """A row of a table of tools; the tool has the name of its function, and no title: it would repeat the name.
+    """A row of a table of tools; the tool has the name of its function, and a title made from it.
 
     `more` are further members of the row.
     """
@@ -179,6 +179,7 @@ def make_tool(
         description,
         input,
         with_explanations(with_place(run)),
+        title=run.__name__.replace("_", " ").capitalize(),
         writes=not annotations["readOnlyHint"],
         size_argument="limit" if "limit" in input.__struct_fields__ else None,
         toolset=toolset,

@@ -35,6 +35,6 @@ SHOWN = {
 }
 TOOLS = (
     shared.make_tool(
-        "", show, "Show the user their tasks as a board, or prompts to pick", Show, SHOWN, make_meta=describe_ui
+        "tasks", show, "Show the user their tasks as a board, or prompts to pick", Show, SHOWN, make_meta=describe_ui
     ),
 )
