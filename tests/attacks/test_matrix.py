@@ -162,7 +162,7 @@ PLAIN = {
         "priority",
     ),
     *("due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "edits", "append", "prepend"),
-    *("heading", "include_completed"),
+    *("heading", "include_completed", "what"),
 }
 PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 
@@ -190,6 +190,8 @@ METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prompts/get": ("name", ("prompt", "task")),
     "resources/read": ("uri", ITEM),
     "completion/complete": ("ref", ("prompt",)),
+    "skills/list": ("", ()),
+    "skills/get": ("uri", ITEM),
 }
 
 
@@ -540,23 +542,22 @@ def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Conne
 
 
 def test_every_route_has_a_place_in_the_matrix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from starlette.routing import Route
-
     from satchel import config
     from satchel.app import http as app
     from satchel.transports.http import routes
 
-    seen: list[str] = []
+    seen: set[str] = set()
 
-    def note(path: str, handler: Any) -> Route:
-        seen.append(path)
-        return Route(path, handler)
+    class Noted(routes.Router):
+        def __init__(self, paths: Any, prefixes: Any, **more: Any) -> None:
+            super().__init__(paths, prefixes, **more)
+            seen.update(paths, (f"{prefix}{{name:path}}" for prefix in prefixes))
 
-    monkeypatch.setattr(routes, "Route", note)
+    monkeypatch.setattr(routes, "Router", Noted)
     settings = config.load({"database": str(tmp_path / "s.db"), "transport": "http"}, {})
     assert settings.http is not None
     app.make_app(settings, settings.http, "http://127.0.0.1").close()
-    assert set(seen) == ROUTES
+    assert seen == ROUTES  # the page is in tests/page/test_guard.py
 
 
 def test_who_may_only_read_changes_nothing_by_any_tool(cast: Cast, connect: Connect) -> None:

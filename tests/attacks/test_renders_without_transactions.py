@@ -52,8 +52,8 @@ def test_no_transaction_is_open_while_a_template_is_rendered(
         begin: Callable[..., AbstractContextManager[Tx]] = getattr(database, name)
 
         @contextmanager
-        def watched(scope: Scope | None = None) -> Iterator[Tx]:
-            with begin(scope) as tx:
+        def watched(scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
+            with begin(scope, deadline) as tx:
                 is_open.append(tx)
                 try:
                     yield tx

@@ -185,6 +185,7 @@ def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str],
     rows = "".join(f"Prompt {number},{'word ' * 200}{number}\n" for number in range(12_000))
     write_files(tmp_path, {"p.csv": f"act,prompt\n{rows}"})
     words = [sys.executable, "-m", "satchel", "import", "p.csv"]
+    assert run_command("database", "migrate", environment=embedded, cwd=tmp_path).returncode == 0  # to be looked at
     with subprocess.Popen(words, env=embedded, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout is not None and run.stderr is not None
         try:

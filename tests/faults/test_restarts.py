@@ -71,7 +71,7 @@ def test_after_a_restart_in_a_quiet_moment_the_first_calls_succeed(own_postgres:
         fill_pools(server, token)
         with psycopg.connect(where) as looking:
             sql = "select count(*) from pg_stat_activity where datname = current_database()"
-            assert looking.execute(sql).fetchall()[0][0] > 5  # connections that the restart ends
+            assert looking.execute(sql).fetchall()[0][0] > 3  # connections that the restart ends, and this one
         own_postgres.stop()
         own_postgres.start()
         with ThreadPoolExecutor(24) as clients:

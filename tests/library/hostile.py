@@ -134,10 +134,11 @@ class Live:
     # -- looking from outside --
 
     def assert_unharmed(self, growth: int) -> None:
-        """The process is the same, no larger than it may be, and has no more children than its two workers."""
+        """The process is the same, no larger than it may be, and has no more children than its workers and a spare."""
         assert self.server.process.poll() is None and self.server.process.pid == self.pid
         assert eventually(lambda: "Z" not in self.children()), "zombies"  # one that was just killed is waited for
-        assert eventually(lambda: len(list(self.children())) <= 2), f"workers: {list(self.children())}"
+        most = max(2, min(4, os.cpu_count() or 1)) + 1
+        assert eventually(lambda: len(list(self.children())) <= most), f"workers: {list(self.children())}"
         grown = self.kilobytes() - self.memory
         assert grown < growth, f"grown by {grown} kB"
         assert SECRET not in self.server.stderr and "surprise in" not in self.server.stderr, self.server.stderr

@@ -207,6 +207,17 @@ class PromptRules(Machine):
         values = self.expect(found, "ok")["completion"]["values"]
         assert {name for name in names if name.startswith("te")} <= set(values) <= names
 
+    @rule(user=USERS, place=PLACES)
+    def list_skills(self, user: str, place: str) -> None:
+        uri = "skill://satchel/using-satchel/SKILL.md"
+        found = self.ask("satchel", "skills/list", user, place)
+        if self.project(place) is None:
+            assert found[0] == "missing"
+            return
+        skills = {skill["uri"]: skill for skill in self.expect(found, "ok")["skills"]}
+        one = self.ask("satchel", "skills/get", user, place, uri=uri)
+        assert self.expect(one, "ok")["skill"] == skills[uri]
+
 
 def has(thing: Thing, query: str) -> bool:
     """Whether a prompt is found by a text."""

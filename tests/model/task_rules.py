@@ -182,6 +182,16 @@ class TaskRules(Machine):
             and any(fold(query or "") in fold(one.state[part] or "") for part in ("title", "description"))
         )
 
+    @rule(user=USERS, place=st.none() | PLACES)
+    def show_tasks(self, user: str, place: str | None) -> None:
+        found = self.ask("satchel", "show", user, project=place)
+        if place is not None and self.project(place) is None:
+            self.expect(found, "missing")
+            return
+        shown = sorted(row["number"] for row in self.expect(found, "ok")["tasks"])
+        wanted = [one for one in self.own(user) if place is None or one.project == self.project(place)]
+        assert shown == sorted(one.number for one in wanted if not one.state["completed_at"])
+
     def has_status(self, thing: Thing, status: str) -> bool:
         if status == "ready":
             return self.is_ready(thing)

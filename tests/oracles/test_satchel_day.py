@@ -69,6 +69,7 @@ DAY: list[tuple[str, dict[str, Any], str]] = [
     ("delete_prompt", {"prompt": "Stand-up"}, "Deleted prompt 'stand-up'"),
     ("restore", {"item": "#2"}, "Brought back task #2"),
     ("history", {"item": "#2"}, "task #2\nv"),
+    ("show", {"what": "prompts", "query": "letter"}, "- desk:letter"),
     ("delete_task", {"task": "2"}, "Deleted #2 Send it"),
 ]
 # What is asked of methods before the day's prompt and document are deleted again.

@@ -119,6 +119,7 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
         "delete_resource": {"resource": "plan.md"},
         "edit_text": {"item": "plan.md", "edits": [{"old": "in December", "new": "in January"}], "append": "end"},
         "list_tasks": {"status": "all", "query": "t"},
+        "show": {"query": "t"},
         "get_task": {"task": "2"},
         "add_tasks": {"lines": ["One +x", "Two after:1 @web"], "key": "k-3"},
         "update_task": {"task": "2", "tags": ["+n"], "blocked_by": ["+3"], "note": "hm", "project": "web"},
@@ -139,6 +140,8 @@ CALLS: dict[str, dict[str, dict[str, Any]]] = {
             "ref": {"type": "ref/prompt", "name": "code-review"},
             "argument": {"name": "language", "value": ""},
         },
+        "skills/list": {},
+        "skills/get": {"uri": "skill://satchel/using-satchel/SKILL.md"},
     },
 }
 NAMES = [(contract, name) for contract, calls in CALLS.items() for name in calls]

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from satchel.auth import tokens
+from satchel.auth import sessions, tokens
 from satchel.model import (
     Argument,
     Author,
     Holder,
+    Identity,
     PromptDraft,
     PromptPatch,
     ResourceDraft,
@@ -71,6 +72,7 @@ def furnish(store: str, *, prompts_count: int = 12) -> None:
             tasks.delete(tx, SCOPE, third.number)
         with database.write() as tx:
             tokens.create(tx, user=ADA, is_read_only=True, projects=["default"])
+            sessions.begin(tx, Identity(user=ADA))
             last = prompts.add(tx, SCOPE, PromptDraft(title="Last", content="its number is never used again"))
             prompts.delete(tx, SCOPE, last.id)
     finally:

@@ -36,9 +36,6 @@ FUNCTIONS = (
     "satchel_words_of_none(bigint, text[], text[])",
     "satchel_prune(text, bigint, text, bigint, bigint)",
     "satchel_forget_values(text[], text)",
-    "satchel_prompt_gone()",
-    "satchel_project_gone()",
-    "satchel_project_renamed()",
 )
 
 _MIGRATION_LOCK = 0x53415443
