@@ -127,7 +127,7 @@ def _is_satchel(settings: Http) -> bool:
     import http.client  # with the modules for mail that it needs, 20 ms
 
     host = settings.host.strip("[]")
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not listened on
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only compared  # nosec B104
     connection = http.client.HTTPConnection(host, settings.port, timeout=2)
     try:
         connection.request("GET", "/health")

@@ -71,7 +71,7 @@ def _read_tools(answer: Answer, message: Any) -> Answer:
 def _start(target: Local, environment: Mapping[str, str], timeout: float) -> Answer:
     command = [target.command, *target.arguments]
     try:
-        process = subprocess.Popen(  # noqa: S603 - no shell, and the command that the client would run
+        process = subprocess.Popen(  # noqa: S603 - as the client would  # nosec B603
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

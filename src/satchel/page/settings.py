@@ -35,7 +35,7 @@ def create_token(visit: Visit) -> Answer:
         secret = visit.write(act)
     except SatchelError as error:
         return _show(visit, error=words.explain(error))
-    return _show(visit, secret=secret)
+    return _show(visit, created=secret)
 
 
 def revoke_token(visit: Visit) -> Answer:
@@ -62,11 +62,11 @@ def _check_owner(visit: Visit) -> None:
         raise NotFound("page", "tokens", visit.scope)
 
 
-def _show(visit: Visit, error: str = "", secret: str = "") -> Shown:
+def _show(visit: Visit, error: str = "", created: str = "") -> Shown:
     with visit.read() as tx:
         own = [one for one in tokens.listed(tx) if one.owner == visit.scope.user] if may_manage_tokens(visit) else []
         now = tx.now
         names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
         opened = sessions.list_of(tx, visit.scope.user or "")
-    values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": secret}
+    values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": created}
     return Shown("settings.html", values | {"may_manage": may_manage_tokens(visit)})
