@@ -20,6 +20,10 @@ def test_a_prompt_with_arguments_is_added_filled_in_edited_compared_and_restored
     assert "Review &lt;main&gt; for .\nList bugs first." in filled.text
     assert "Still needed: focus" in text_of(filled)
 
+    done = {"file": "main.py", "focus": "bugs", ":fill": "1"}
+    ada.post("/p/default/prompts/review-a-change/fill", **done)
+    assert 'data-value="main.py"' in ada.get("/p/default/prompts/review-a-change/fill").text  # suggested from now on
+
     form = ada.get("/p/default/prompts/review-a-change/edit")
     changed = REVIEW | {"content": "Review {{ file }} twice.", "version": field_of(form, "version")}
     compared = ada.post("/p/default/prompts/review-a-change/edit", **changed, do="compare")

@@ -7,6 +7,7 @@ from satchel.model import Argument
 from satchel.page.visit import Answer, Shown, Visit
 from satchel.services import argument_history, prompts
 
+_BUTTON = ":fill"  # the field of the button, which no argument can be called
 _KNOWN = 10  # values of an argument that are suggested
 
 
@@ -31,9 +32,9 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     if prompt.arguments:
         result, problem = render(visit, prompt.content, {name: value for name, value in values.items() if value})
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
-    if visit.form and not missing and not problem and not visit.is_read_only:
-        kept = {name: value for name, value in values.items() if value}
-        visit.write(lambda tx: argument_history.remember(tx, visit.scope, key, kept)) if visit.field("copy") else None
+    if visit.field(_BUTTON) and not missing and not problem and not visit.is_read_only:
+        used = {name: value for name, value in values.items() if value}
+        visit.write(lambda tx: argument_history.remember(tx, visit.scope, key, used))
     shown = {"prompt": prompt, "values": values, "known": known, "result": result, "problem": problem}
     return Shown("fill.html", shown | {"missing": missing, "project": visit.scope.project})
 
