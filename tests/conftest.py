@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("satchel")
+
+
+# Tests of the page in a browser need what `make browser` installs.
+collect_ignore = [] if find_spec("playwright") else ["browser"]
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

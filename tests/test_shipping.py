@@ -359,6 +359,6 @@ def test_an_old_python_is_told_apart(tmp_path: Path) -> None:
 
 def test_make_run_takes_a_port() -> None:
     for port, words in (("PORT=8123", "--transport http --port 8123"), ("", "--transport http")):
-        command = ["make", "--dry-run", "run", *filter(None, [port])]
+        command = ["make", "--dry-run", "--no-print-directory", "run", *filter(None, [port])]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         assert done.stdout.rstrip().endswith(f".venv/bin/satchel serve {words}")
