@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Callable
 from functools import partial
 from multiprocessing import connection, parent_process
@@ -213,7 +214,9 @@ def _forward_logs() -> None:
 
 class _Forwarder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info:
+        if record.exc_info and isinstance(record.exc_info[1], CancelledError):
+            log("a request was given up, because the server ends")
+        elif record.exc_info:
             log_surprise("the application", record.exc_info[1])
         elif record.levelno >= logging.ERROR or "died" in record.getMessage():
             log(record.getMessage())
