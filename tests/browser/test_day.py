@@ -17,6 +17,7 @@ def add_prompt(page: Page) -> None:
     """Add a prompt with an argument, by keyboard alone."""
     page.keyboard.press("c")
     page.wait_for_url("**/prompts/new")
+    expect(page.locator("#title")).to_be_focused()
     page.keyboard.type("Review a change")
     page.keyboard.press("Tab")
     page.keyboard.type("Review {{ file }} for {{ focus }}.")

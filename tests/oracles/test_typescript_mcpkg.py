@@ -42,7 +42,7 @@ FOUND = {
         {"uri": "file:///blob.bin", "name": "blob", "mimeType": "application/octet-stream"},
     ],
 }
-TEXT_COPY = "satchel://copies/text?of=notes.md#1"
+TEXT_COPY = "copies://desk/text?of=notes.md#1"
 BINARY_COPY = "file:///copy.png"
 
 

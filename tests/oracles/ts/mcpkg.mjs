@@ -6,7 +6,7 @@ import { attempt } from './conversation.mjs';
 const PROMPT = 'ecole-braces';
 const TEXT = 'file:///docs/notes.md';
 const BINARY = 'file:///blob.bin';
-const TEXT_COPY = 'satchel://copies/text?of=notes.md#1';
+const TEXT_COPY = 'copies://desk/text?of=notes.md#1';
 const BINARY_COPY = 'file:///copy.png';
 
 // Each of these is refused, and leaves everything as it is.
