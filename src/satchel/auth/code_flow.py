@@ -50,7 +50,7 @@ class CodeFlow:
         self._fetched_at = 0.0
 
     def find_obstacle(self) -> str:
-        """Why nobody can log in this way, in a sentence; empty where they can."""
+        """Why a login this way is not possible, in a sentence; empty where it is."""
         if self._client_id is None:
             return f"This server has no client id at the issuer {self._issuer}: set --oauth-client-id."
         try:
