@@ -17,7 +17,7 @@ from tests.support.every_call import fill
 from tests.support.process import TIMEOUT, memory_mb
 from tests.support.runners import ADA, Runners
 from tests.support.soak import amount
-from tests.support.stdio import Server
+from tests.support.stdio import Server, modern_meta
 from tests.support.web import WebServer
 
 MUTATIONS = amount(1_500, 100_000)  # over stdio, and as many over HTTP: 200,000
@@ -60,7 +60,8 @@ def by_line(server: Server) -> Deliver:
         count += 1
         ping, last = f"ping-{count}", f"last-{count}"
         # A ping is answered beside a call that takes long; what needs the store is answered in order.
-        messages = [{"id": ping, "method": "ping"}, {"id": last, "method": "resources/templates/list"}]
+        in_order = {"method": "resources/templates/list", "params": {"_meta": modern_meta()}}
+        messages = [{"id": ping, "method": "ping"}, {"id": last, **in_order}]
         ends = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
         server.send_line(b"\n".join([*lines, *ends]))
         answers: list[Any] = []
