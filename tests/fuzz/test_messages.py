@@ -60,8 +60,8 @@ def by_line(server: Server) -> Deliver:
         count += 1
         ping, last = f"ping-{count}", f"last-{count}"
         # A ping is answered beside a call that takes long; what needs the store is answered in order.
-        in_order = {"method": "resources/templates/list", "params": {"_meta": modern_meta()}}
-        messages = [{"id": ping, "method": "ping"}, {"id": last, **in_order}]
+        in_order: dict[str, Any] = {"method": "resources/templates/list", "params": {"_meta": modern_meta()}}
+        messages: list[dict[str, Any]] = [{"id": ping, "method": "ping"}, {"id": last, **in_order}]
         ends = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
         server.send_line(b"\n".join([*lines, *ends]))
         answers: list[Any] = []
