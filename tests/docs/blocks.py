@@ -10,7 +10,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     [
-        *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name not in ("contracts", "decisions")),
+        *(
+            page
+            for page in (ROOT / "docs").rglob("*.md")
+            if page.parent.name not in ("contracts", "decisions") and page.name != "commands.md"
+        ),
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md")),
     ]
 )

@@ -1,4 +1,4 @@
-"""The folders in which the blocks of the pages are run, each with a home that has a client, and nothing of the user's."""
+"""The folders in which the blocks of the pages are run, each with a home of its own, in which there is one client."""
 
 import os
 import shutil
