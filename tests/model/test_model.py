@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from satchel.contracts import load
 from satchel import work
+from satchel.contracts import load
 from tests.faults.judging import forbid_surprises
 from tests.model.engines import Engines
 from tests.model.item_rules import Rules
