@@ -246,7 +246,9 @@ def _read_state(tx: Tx, item: FoundItem, revision: Revision) -> bytes | None:
     """The state of a revision, from the newest state backwards; None where a link is missing."""
     live = item.live if item.live is not None and item.live.number == revision.item else None
     state: bytes | None = None
-    for version, action, kept in revisions.states_since(tx, item.kind, revision.item, revision.version):
+    with tx.in_all_projects():  # the task may have been in other projects since
+        since = revisions.states_since(tx, item.kind, revision.item, revision.version)
+    for version, action, kept in since:
         if live is not None and version == live.version:
             state = states.encode(live)
         elif action == "delete":
