@@ -49,7 +49,9 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
     """
     kind, key = _parse(reference.strip())
     if rules.is_storable(key) and rules.is_storable(scope.project):
-        for _ in range(2):  # on PostgreSQL an item may come back between the look for it and the look into the trash
+        # A transaction that writes sees on PostgreSQL what others commit meanwhile: an item may come back between the
+        # look for it and the look into the trash.
+        for _ in range(2 if tx.writes else 1):
             match = _find_named(tx, scope, key) if kind is None else _find(tx, scope, kind, key)
             if match is not None:
                 return match

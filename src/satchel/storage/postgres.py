@@ -17,6 +17,8 @@ except ImportError as error:
         "a PostgreSQL store needs the postgres extra: pip install 'satchel[postgres]', then try again."
     ) from error
 
+from psycopg.pq import TransactionStatus
+
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema, search_postgres
@@ -64,6 +66,8 @@ _OF_NO_USE = (
 
 class PostgresTx(Tx):
     """A transaction on one connection of a pool."""
+
+    longest_list = 50  # psycopg takes milliseconds for a text with hundreds of parameters
 
     def __init__(self, connection: psycopg.Connection[Row], *, shown: dict[str, str] | None = None) -> None:
         self._connection = connection
@@ -223,9 +227,14 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
         with self._reads.lend(_deadline(deadline)) as connection:
-            yield self._begin(connection, scope)
-            with suppress(psycopg.Error):  # all is read by now
-                connection.commit()  # not a rollback, after which psycopg would prepare every statement again
+            try:
+                yield self._begin(connection, scope)
+            finally:
+                # Not a rollback, after which psycopg prepares every statement again, even where the caller raised:
+                # that something does not exist is an answer too.
+                if connection.info.transaction_status == TransactionStatus.INTRANS:
+                    with suppress(psycopg.Error):  # all is read by now
+                        connection.commit()
 
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
