@@ -87,6 +87,13 @@ class StoreChange(Struct, frozen=True, array_like=True):
     owner: str | None = None
     key: str | None = None
 
+    def is_open_to(self, scope: Scope) -> bool:
+        """Whether a scope may know of it: not what is of other users or in closed projects, nor tasks in no project."""
+        if self.owner not in (None, scope.user):
+            return False
+        is_anywhere = self.project is None and self.what != "task"
+        return scope.projects is None or is_anywhere or self.project in scope.projects
+
 
 class Project(Struct, frozen=True):
     """A named part of the store."""
