@@ -62,6 +62,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
+    refuses_hidden: bool = False  # new titles and URIs with characters that do not show; contracts decide it themselves
 
 
 class Identity(Struct, frozen=True, kw_only=True):

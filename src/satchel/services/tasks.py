@@ -52,6 +52,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
+    rules.check_new(tx, "task", "title", draft.title)
     if draft.project is None and scope.projects is not None:
         draft = replace(draft, project=_own_project(scope))
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
@@ -229,6 +230,7 @@ def update(
         raise WrongArgument("project", "minLength", limit=1, kind="task")
     user = owner(scope)
     before = _find_to_change(tx, scope, reference)
+    rules.check_new(tx, "task", "title", patch.title, before.title)
     claims.check_fence(tx, user, before.number, fence)
     project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
     if patch.project is not UNSET:
