@@ -17,6 +17,7 @@ import pytest
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.schema import fields_of
 from satchel.model import PromptDraft, Scope, TaskPatch
+from satchel.protocol.subscriptions import LIST_FILTERS
 from satchel.services import prompts, tasks
 from tests.attacks.asking import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
 from tests.attacks.cast import Cast
@@ -146,6 +147,45 @@ def test_no_list_page_or_cursor_tells_of_anything_foreign(cast: Cast, connect: C
                 assert CANARY not in limited.ask(path, method, {})[1]
 
 
+# By template: what it names, and the argument that is completed.
+TEMPLATES = {
+    "satchel://prompt/{name}": ("prompt", "name"),
+    "satchel://task/{number}": ("task", "number"),
+    "satchel://project/{name}": ("project", "name"),
+}
+
+
+def test_no_uri_template_or_completion_tells_of_anything_foreign(cast: Cast, connect: Connect) -> None:
+    matrix = Matrix()
+    callers = {
+        "free": (connect(cast.make_token(ANN)), cast.of_bob),
+        "limited": (connect(cast.make_token(ANN, ["pub"])), cast.hidden),
+        "of a deleted project": (connect(cast.of_deleted_project), cast.hidden),
+    }
+    for contract in map(load, CONTRACTS):
+        if "resources/templates/list" not in contract.methods:
+            continue
+        path = f"/mcp/{contract.name}"
+        said = json.loads(callers["free"][0].ask(path, "resources/templates/list", {})[1])
+        for template in (one["uriTemplate"] for one in said["result"]["resourceTemplates"]):
+            kind, argument = TEMPLATES[template]  # a new one needs a place
+            for caller, (asker, things) in callers.items():
+                for thing in (one for one in things if one.kind == kind):
+
+                    def read(one: Thing, asker: Asker = asker, template: str = template) -> tuple[int, str]:
+                        uri = template.replace("{name}", one.name).replace("{number}", str(one.number))
+                        return asker.ask(path, "resources/read", {"uri": uri})  # noqa: B023 - called at once
+
+                    def complete(one: Thing, asker: Asker = asker, template: str = template) -> tuple[int, str]:
+                        value = {"name": argument, "value": str(one.number or one.name)}  # noqa: B023
+                        params = {"ref": {"type": "ref/resource", "uri": template}, "argument": value}
+                        return asker.ask(path, "completion/complete", params)  # noqa: B023
+
+                    for what, ask in (("read", read), ("complete", complete)):
+                        matrix.compare((caller, contract.name, template, what, thing.title[-4:]), thing, ask)
+    assert matrix.cells >= 38, matrix.cells
+
+
 _QUERY = f"{CANARY} secret"  # which some answers repeat
 
 ROUTES = {"/mcp", "/mcp/tool/{name:path}", "/health", "/metrics", *(f"/mcp/{name}" for name in CONTRACTS)}
@@ -212,7 +252,8 @@ def test_no_stream_tells_of_a_change_to_anything_foreign(cast: Cast, cast_server
     cast_server.token = cast.make_token(ANN, ["pub"])
     uris = [str(spell(one)) for one in cast.hidden for name, spell in SPELLINGS[one.kind].items() if "uri" in name]
     own = f"satchel://task/{cast.own_task.number}"
-    wish = {"resourceSubscriptions": [*uris, own], "promptsListChanged": True, "resourcesListChanged": True}
+    wish = {"resourceSubscriptions": [*uris, own], **dict.fromkeys(LIST_FILTERS.values(), True)}
+    assert {*wish} == {"resourceSubscriptions", "toolsListChanged", "promptsListChanged", "resourcesListChanged"}
     bob, ann = Scope(user=BOB), Scope(user=ANN, project=cast.hidden[-1].name)
     with cast_server.listen(wish) as stream:
         assert stream.read()["method"] == "notifications/subscriptions/acknowledged"
