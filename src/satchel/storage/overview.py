@@ -42,5 +42,5 @@ def count_open(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
         select coalesce(project, 0), count(*) from tasks where owner = :owner and completed_at is null
         group by coalesce(project, 0)
     """
-    found = tx.all(within(sql, allowed), owner=owner, **confine(tx, allowed))
-    return {int(project): count for project, count in found}
+    sql = within(sql, allowed)
+    return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}

@@ -26,7 +26,7 @@ create view open_blockers as
         )
     );
 
--- Every search reads what was written since the last clean-up of the index, by whoever: the less, the less it tells.
+-- Every search reads what was written since the last clean-up of the index, by any user: the less, the less it tells.
 alter index search_items_words set (gin_pending_list_limit = 64);
 alter index search_items_sample set (gin_pending_list_limit = 64);
 
