@@ -91,7 +91,7 @@ METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 class Asker:
-    """Somebody with a token, or without one, on one connection that stays open."""
+    """A caller with a token, or without one, on one connection that stays open."""
 
     def __init__(self, port: int, token: str | None) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
