@@ -129,6 +129,7 @@ def _explain_wrong(error: WrongArgument) -> str:
         ("id", "pattern"): "give a token by its id, or by the first 8 characters of it or more, and never by its "
         "secret. List the ids with: satchel token list",
         ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
+        ("", "hidden"): f"{what} has a character that does not show: {error.value}. Leave it out",
         ("", "minLength"): f"{what} must not be empty",
         ("", "maxLength"): f"{what} has at most {error.limit} characters",
         ("", "maxBytes"): f"{what} has at most {error.limit} bytes",

@@ -1,12 +1,16 @@
 """The command `satchel` as click sees it: a group whose commands are imported when they are called."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
 from satchel import __version__
 from satchel.cli.serve import serve
+from satchel.log import escape
 from satchel.settings import SETTINGS
 
 # name → (module, help). The module has a click group or command called `cli`.
@@ -46,6 +50,16 @@ SERVE_HELP = "Serve prompts, resources and tasks to MCP clients, over stdio or H
 class LazyGroup(click.Group):
     """A group that lists its commands without importing them."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _escape_errors():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _escape_errors():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *COMMANDS]
 
@@ -62,6 +76,17 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([("serve", SERVE_HELP), *((name, text) for name, (_, text) in COMMANDS.items())])
+
+
+@contextmanager
+def _escape_errors() -> Iterator[None]:
+    """Have errors of click, which quote what was typed, or what a script passed on, reach the terminal as text only."""
+    try:
+        yield
+    except click.ClickException as error:
+        message = escape(error.format_message())
+        error.format_message = lambda: message  # type: ignore[method-assign]
+        raise
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

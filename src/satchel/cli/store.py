@@ -159,7 +159,7 @@ def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> I
         local = settings.user or users.local(opened, settings.home)
         author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
         user = local if wants.as_user else settings.user
-        session.scope = structs.replace(session.scope, user=user, author=author)
+        session.scope = structs.replace(session.scope, user=user, author=author, refuses_hidden=True)
         yield session
     except SatchelError as error:
         check_file(error, opened, session.scope)

@@ -2,6 +2,7 @@
 
 from satchel.errors import (
     AmbiguousItem,
+    EntryRefused,
     Forbidden,
     MissingBlocker,
     NotFound,
@@ -37,6 +38,9 @@ def explain(error: SatchelError | RenderFailed) -> str:
     if isinstance(error, RenderFailed):
         where = "" if error.line is None else f" in line {error.line}"
         return f"The text is no valid template: {error.what}{where}."
+    if isinstance(error, EntryRefused):
+        line = "".join(filter(str.isdigit, error.place))
+        return f"Line {int(line) + 1}: {explain(error.cause)}" if line else explain(error.cause)
     if isinstance(error, Forbidden) and error.kind == "change":
         return "Your access is read-only, so nothing can be changed here."
     if isinstance(error, NotFound | Forbidden):
@@ -73,6 +77,7 @@ def _explain_wrong(error: WrongArgument) -> str:
         ("mime_type", "format"): f"“{error.value}” is no MIME type; one looks like text/markdown",
         ("due", "format"): f"“{error.value}” is no day; one looks like 2026-12-31",
         ("content", "template"): f"The text is no valid template: {error.value}",
+        ("", "hidden"): f"{field} has a character that does not show: {error.value}. Leave it out",
         ("", "minLength"): f"{field} must not be empty",
         ("", "maxLength"): f"{field} has at most {error.limit} characters",
         ("", "maxBytes"): f"{field} has at most {error.limit} bytes",

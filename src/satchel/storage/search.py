@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from satchel.model import ItemKind
-from satchel.storage.database import Tx
+from satchel.storage.database import Tx, explain_damage
 from satchel.storage.search_text import make_key
 from satchel.storage.search_words import ItemText, list_mendable, make_words
 
@@ -140,8 +140,10 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
     found = []
     for number, prompt, resource, task, name_key, title_key, words, space in tx.all(sql, numbers=list(numbers)):
         kind: FoundKind = "prompt" if prompt else "resource" if resource else "task"
+        item = prompt or resource or task
+        if item is None:
+            raise explain_damage("a row of the index of words", ValueError("it is of no item"))
         if space in spaces:
-            item = prompt or resource or task
             found.append(IndexedItem(number, kind, item, name_key, title_key, words, space))
     return found
 
@@ -159,7 +161,8 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
         return []
     by_name, by_title = _BY_NAME.format(kind), _BY_TITLE.format(kind)
     named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
-    return [number for (number,) in named or tx.all(by_title, spaces=list(spaces), key=key)]
+    found = named or tx.all(by_title, spaces=list(spaces), key=key)
+    return [number for (number,) in found if number is not None]
 
 
 def _find_spaces(tx: Tx, place: Place) -> list[int]:

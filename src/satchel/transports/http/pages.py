@@ -14,7 +14,7 @@ from msgspec import structs
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.auth.sessions import ISSUED_MINUTES, Sessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
-from satchel.model import Identity, Scope, StoreChange
+from satchel.model import Identity, Scope
 from satchel.protocol.codec import encode
 from satchel.transports.http.calls import Calls
 from satchel.transports.http.messages import CLOSE, RETRY_LATER, Disconnected, Refusal, Request, Response
@@ -251,7 +251,7 @@ class Pages:
     async def _listen(self, request: Request, scope: Scope) -> None:
         """Send what changed until the browser leaves, the session ends, or the server shuts down."""
         await run_sync(self._watch)
-        listener = PageListener(lambda change: _is_visible(change, scope), scope.user)
+        listener = PageListener(lambda change: change.is_open_to(scope), scope.user)
         try:
             self._listeners.add(listener)
         except TooManyStreams as error:
@@ -278,13 +278,6 @@ class Pages:
             await request.stream(messages(), listener.close, listener.close)
         finally:
             self._listeners.remove(listener)
-
-
-def _is_visible(change: StoreChange, scope: Scope) -> bool:
-    """Whether a scope may know of a change."""
-    if change.owner is not None and change.owner != scope.user:
-        return False
-    return change.project is None or scope.projects is None or change.project in scope.projects
 
 
 def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> Response:
