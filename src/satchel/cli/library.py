@@ -8,9 +8,11 @@ import click
 from satchel.cli.printing import print_table, say, show_content, to_json
 from satchel.cli.store import end, json_option
 from satchel.config import SettingsError, load
-from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
+from satchel.library import filling
+from satchel.library.catalog import Libraries, library_name
+from satchel.library.contents import ContentMissing, Library
 from satchel.library.files import printable
-from satchel.library.manifest import LibraryPrompt, Problem
+from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.library.validate import check_all, check_library
 from satchel.log import escape
@@ -91,12 +93,14 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
     warnings = [problem for problem in report.problems if problem.is_warning]
     if as_json:
         counts = {"libraries": report.libraries, "prompts": report.prompts}
+        counts |= {"skills": report.skills} if report.skills else {}
         click.echo(to_json({**counts, "problems": _as_json(problems), "warnings": _as_json(warnings)}))
     else:
         for problem in (*problems, *warnings):
             say(str(problem))
         if not problems:
             parts = [_count(report.libraries, "library", "libraries"), _count(report.prompts, "prompt", "prompts")]
+            parts += [_count(report.skills, "skill", "skills")] if report.skills else []
             parts += [_count(len(warnings), "warning", "warnings")] if warnings else []
             click.echo(f"ok: {', '.join(parts)}")
     raise SystemExit(1 if problems else 0)
@@ -148,7 +152,7 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
     if missing:
         end(f"prompt '{name}' needs {missing[0]}=…", 2)
     try:
-        text = opened.renderer.render(opened.template(library, prompt), given)
+        text = filling.render(opened, library, prompt, given)
     except ContentMissing:
         end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", 3)
     except RenderFailed as failure:

@@ -2,7 +2,6 @@
 
 entries       the values between a format and the store
 sources       finds and reads the files to import
-yaml_reader   YAML with bounds
 front_matter  reads and writes front matter
 templates     templates of others and ours, by their pieces
 cleaning      values of others as values that the store takes
