@@ -16,6 +16,12 @@ render     runs worker processes: deadlines, restarts, one spare
 catalog    an immutable snapshot of all libraries, replaced when the disk changes
 filling    renders a prompt of a library with the files that it includes
 skills     reads the skills of a library
+origins    where a library was added from
+unpacking  writes the files of others into a new folder, within bounds
+archives   reads zip and tar archives
+git        fetches a commit and reads its files
+swapping   exchanges two folders
+installing adds, updates and removes libraries from elsewhere
 watch      notices changes on the disk
 validate   checks libraries for their authors
 """

@@ -128,6 +128,11 @@ class Libraries:
         """Read a single library of the first root folder, without the others."""
         return self._scan(folder)
 
+    def reads(self, folder: str) -> bool:
+        """Whether a folder of the first root is a library, whatever its name is."""
+        with files.open_folder(self.roots[0], folder) as opened:
+            return self._read_manifest(self.roots[0], folder, opened) is not None
+
     def _scan(self, only: str | None = None) -> Catalog:
         found: dict[str, Library] = {}
         problems: list[Problem] = []
