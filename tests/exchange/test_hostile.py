@@ -131,3 +131,23 @@ def test_half_a_character_in_json_spoils_one_entry(tmp_path: Path) -> None:
     text = '[{"number":1,"title":"a\\ud800b","state":"OPEN"},{"number":2,"title":"fine","state":"OPEN"}]'
     entries, _ = read(write_files(tmp_path, {"i.json": text}))
     assert len(entries) == 2  # the store refuses the first one, see test_importing
+
+
+def test_line_ends_and_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:
+    texts = {
+        "prompts.csv": "act,prompt\nA,Hello ${name}\nB,Bye\n",
+        "todo.txt": "(A) Call\nx 2026-01-02 Done\n",
+        "notes/a.md": "---\ntitle: T\ntags: [a]\n---\nHello\n",
+    }
+    wanted, problems = read(write_files(tmp_path / "plain", texts))
+    assert problems == [] and len(wanted) == 5
+    labels = [one.label for one in wanted]
+    for name, change in {
+        "crlf": lambda text: text.replace("\n", "\r\n").encode(),
+        "cr": lambda text: text.replace("\n", "\r").encode(),
+        "mark": lambda text: text.encode("utf-8-sig"),
+        "utf-16": lambda text: text.encode("utf-16"),
+    }.items():
+        files = {path: change(text) for path, text in texts.items()}
+        entries, problems = read(write_files(tmp_path / name, files))
+        assert ([one.label for one in entries], problems) == (labels, []), name
