@@ -11,8 +11,9 @@ from typing import Literal
 from msgspec import Struct, field
 
 from satchel.errors import Refused, StoreConflict
-from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem, PromptEntry
-from satchel.exchange.placing import Placer, State
+from satchel.exchange.entries import Entry, Kind, Problem
+from satchel.exchange.ledger import State
+from satchel.exchange.placing import Placer
 from satchel.exchange.prompt_file import explain
 from satchel.exchange.reading import FileRead
 from satchel.model import Scope
@@ -162,10 +163,5 @@ class _Importer:
 
 
 def _place(placer: Placer, tx: Tx, entry: Entry) -> Line:
-    if isinstance(entry, PromptEntry):
-        state, label = placer.place_prompt(tx, entry)
-    elif isinstance(entry, DocumentEntry):
-        state, label = placer.place_document(tx, entry)
-    else:
-        state, label = placer.place_task(tx, entry)
+    state, label = placer.place(tx, entry)
     return Line(entry.kind, label, state, entry.where, entry.notes)

@@ -125,7 +125,7 @@ def _write(task: TaskEntry, number: int, ids: dict[str, int]) -> str:
 FORMAT = Format(
     name="backlog",
     title="Backlog.md folder",
-    kinds=("task", "document"),
+    kinds=("task",),  # that it can write
     recognise=recognise,
     read=read,
     write=write,

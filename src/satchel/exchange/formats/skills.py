@@ -80,7 +80,7 @@ def write(entries: Sequence[Entry]) -> Written:
 FORMAT = Format(
     name="skills",
     title="skills (SKILL.md)",
-    kinds=("prompt", "document"),
+    kinds=("prompt",),  # that it can write
     recognise=recognise,
     read=read,
     write=write,
