@@ -76,7 +76,7 @@ class Unpacking:
                 file.write(content)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             raise SourceRefused(f"{path} is a file and a folder in it") from None
-        os.chmod(whole, 0o644)  # nothing of it is ever a program  # nosec B103
+        os.chmod(whole, 0o644)  # nothing of it is ever a program
 
 
 def digest_folder(path: str) -> str:
