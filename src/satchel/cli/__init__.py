@@ -19,6 +19,7 @@ database  `satchel database`: migrate and inspect a store
 backup    `satchel backup`: copies a store to a file
 dump      `satchel dump`: writes a store as JSON Lines
 load      `satchel load`: reads a dump into an empty store
+library_sources  its commands add, update and remove
 library   `satchel library`: libraries of prompt templates
 project   `satchel project`
 prompt    `satchel prompt`

@@ -75,7 +75,7 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
         status = read_status(settings.database)
         if status.schema != status.newest:
             return []
-        database = open_database(settings.database)
+        database = open_database(settings.database, settings.database_direct)
         try:
             user = settings.user or (users.local(database, settings.home) if as_user else None)
             scope = replace(find_scope(settings, database), user=user)

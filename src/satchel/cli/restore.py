@@ -100,7 +100,7 @@ def _is_file(name: str, options: Mapping[str, Any]) -> bool:
 def _has_item(name: str, options: Mapping[str, Any]) -> bool:
     settings = config.load({key: options[key] for key in ("database", "project", "user")})
     try:
-        opened = open_database(settings.database, must_exist=True)
+        opened = open_database(settings.database, settings.database_direct, must_exist=True)
     except StoreUnusable:
         return False  # which may be why a backup is restored
     try:

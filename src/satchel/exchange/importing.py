@@ -12,8 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from satchel.errors import Refused, StoreConflict
-from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem, PromptEntry
-from satchel.exchange.placing import Placer, State
+from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem
+from satchel.exchange.ledger import State
+from satchel.exchange.placing import Placer
 from satchel.exchange.prompt_file import explain
 from satchel.exchange.reading import FileRead
 from satchel.model import Scope
@@ -165,12 +166,7 @@ class _Importer:
 
 def _place(placer: Placer, tx: Tx, entry: Entry) -> Line:
     entry = _show_title(entry)
-    if isinstance(entry, PromptEntry):
-        state, label = placer.place_prompt(tx, entry)
-    elif isinstance(entry, DocumentEntry):
-        state, label = placer.place_document(tx, entry)
-    else:
-        state, label = placer.place_task(tx, entry)
+    state, label = placer.place(tx, entry)
     return Line(entry.kind, label, state, entry.where, entry.notes)
 
 

@@ -82,6 +82,8 @@ def clean_new_name(kind: str, name: str) -> str:
 
 def drop_accents(text: str) -> str:
     """A text with plain letters for those with accents."""
+    if text.isascii():
+        return text
     import unicodedata  # only new names need it
 
     spelled = unicodedata.normalize("NFKD", text)

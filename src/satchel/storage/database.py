@@ -58,6 +58,7 @@ class Tx:
     absent_project = ""  # that was read as an empty one
     made_project = ""  # that this made because it was absent
     _gathered: dict[str, list[dict[str, object]]] | None = None  # rows by their statement
+    _gathered_words: dict[int, set[str]] = {}  # words by their space, meanwhile
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
     is_interrupted = False
     longest_list = 2**31  # that stands in a statement item by item; a longer one is an array
@@ -146,6 +147,13 @@ class Tx:
         else:
             self._gathered.setdefault(sql, []).append(values)
 
+    def put_words(self, space: int, words: Sequence[str]) -> None:
+        """Keep words for the mending of mistyped ones, now or, while rows are gathered, together with others."""
+        if self._gathered is None:
+            self.add_words(space, words)
+        else:
+            self._gathered_words.setdefault(space, set()).update(words)
+
     @contextmanager
     def gathering(self) -> Iterator[None]:
         """Gather the rows that are `put` meanwhile, and insert them together, at the end or before a row is changed.
@@ -153,7 +161,7 @@ class Tx:
         Queries do not see them until then. For the full-text index, many rows cost a fraction of what they cost one by
         one.
         """
-        self._gathered = {}
+        self._gathered, self._gathered_words = {}, {}
         try:
             yield
             self.settle()
@@ -166,6 +174,10 @@ class Tx:
             gathered, self._gathered = self._gathered, {}
             for sql, rows in gathered.items():
                 self.many(sql, rows)
+        if self._gathered is not None and self._gathered_words:
+            words, self._gathered_words = self._gathered_words, {}
+            for space, found in words.items():
+                self.add_words(space, sorted(found))
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         """Execute one statement on the engine.

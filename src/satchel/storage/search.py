@@ -54,15 +54,14 @@ def put(tx: Tx, place: Place, item: int, text: ItemText, before: tuple[Place, It
     values = {"name_key": make_key(text.name), "title_key": make_key(text.title), "words": words}
     sql = _PUT.format(place.kind)
     tx.put(sql, space=space, item=item, **values)
-    mendable = set(list_mendable(words))
-    if before is not None:
-        gone = set(list_mendable(make_words(before[1])))
-        if before[0] != place:
-            forget(tx, *before)
-        else:
-            _forget_words(tx, space, sorted(gone - mendable))
-            mendable -= gone
-    tx.add_words(space, sorted(mendable))
+    mendable = list_mendable(words)
+    if before is not None and before[0] != place:
+        forget(tx, *before)
+    elif before is not None:
+        gone, kept = set(list_mendable(make_words(before[1]))), set(mendable)
+        _forget_words(tx, space, sorted(gone - kept))
+        mendable = sorted(kept - gone)
+    tx.put_words(space, mendable)
 
 
 def put_many(tx: Tx, place: Place, items: Sequence[tuple[int, ItemText]]) -> None:
