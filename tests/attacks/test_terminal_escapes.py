@@ -107,7 +107,7 @@ def test_other_programs_get_a_content_byte_for_byte(home: dict[str, str]) -> Non
     whole = HOSTILE + "\nsecond\tline\r\n"
     assert run("prompt", "show", "plain", environment=home).stdout == whole.encode()
     assert run("resource", "show", "doc", environment=home).stdout == HOSTILE.encode()
-    value = json.loads(run("prompt", "show", "plain", "--json", environment=home).stdout)
+    value = json.loads(run("prompt", "show", "plain", "--json", environment=home).stdout)["prompt"]
     assert (value["content"], value["title"], value["description"]) == (whole, HOSTILE, HOSTILE)
 
 
