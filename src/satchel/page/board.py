@@ -19,7 +19,7 @@ def show(visit: Visit) -> Answer:
         query = TaskQuery(filter="pending", project=project)
         open_tasks, has_more = tasks.list_page(tx, visit.scope, query, limit=_MOST)
         done, _ = tasks.list_page(tx, visit.scope, TaskQuery(filter="completed", project=project), limit=_DONE)
-        names = [one.name for one, _ in projects.list_all(tx, visit.scope)]
+        names = projects.list_names(tx, visit.scope)
     cards: dict[str, list[TaskDetails]] = {column: [] for column, _ in COLUMNS}
     for task in open_tasks:
         cards["progress" if task.claim else "ready" if task.is_ready else "blocked"].append(task)

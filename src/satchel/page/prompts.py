@@ -7,10 +7,11 @@ from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery
 from satchel.page import template_check, words
 from satchel.page.conflicts import Conflict, find_conflict
-from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
 from satchel.services import history, links, prompts
 
 _PAGE = 50
+_TAGS = 40  # that the list can be narrowed by
 
 
 def show_list(visit: Visit) -> Answer:
@@ -21,7 +22,7 @@ def show_list(visit: Visit) -> Answer:
     with visit.read() as tx:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = prompts.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
-        counts = prompts.list_tags(tx, visit.scope)
+        counts = prompts.list_some_tags(tx, visit.scope, limit=_TAGS, most=MOST_COUNTED + 1)
     last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
     values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
     return Shown("prompts.html", values | {"project": visit.scope.project})

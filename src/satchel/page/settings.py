@@ -66,7 +66,7 @@ def _show(visit: Visit, error: str = "", created: str = "") -> Shown:
     with visit.read() as tx:
         own = [one for one in tokens.listed(tx) if one.owner == visit.scope.user] if may_manage_tokens(visit) else []
         now = tx.now
-        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+        names = projects.list_names(tx, visit.scope)
         opened = sessions.list_of(tx, visit.scope.user or "")
     values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": created}
     return Shown("settings.html", values | {"may_manage": may_manage_tokens(visit)})

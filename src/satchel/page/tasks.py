@@ -24,6 +24,7 @@ FILTERS: dict[str, TaskFilter] = {
     "all": "all",
 }
 _PAGE = 100
+_NEWEST = 300  # tasks whose tags the list can be narrowed by
 _NOTES = 50
 _VERSIONS = 10
 _CLAIM_MINUTES = 480  # that a person holds a task which they move to "in progress"
@@ -47,8 +48,8 @@ def _show_list(visit: Visit, error: str = "", line: str = "") -> Shown:
     with visit.read() as tx:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = tasks.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
-        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
-        known = tasks.list_tags(tx, visit.scope, query.project)
+        names = projects.list_names(tx, visit.scope)
+        known = tasks.list_tags(tx, visit.scope, query.project, _NEWEST)
     last = _write_position(tasks.position_of(query.filter, found[-1])) if found and has_more else ""
     values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
     more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
@@ -64,7 +65,7 @@ def show(visit: Visit) -> Answer:
         notes, count = task_notes.list_newest(tx, visit.scope, task.number, _NOTES)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
         to, back = links.of(tx, visit.scope, "task", task)
-        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+        names = projects.list_names(tx, visit.scope)
     values = {"task": task, "blockers": around, "blocks": blocks, "notes": notes, "note_count": count}
     more = {"revisions": revisions, "links": to, "referrers": back, "names": names, "priorities": PRIORITIES}
     return Shown("task.html", values | more | {"error": ""})

@@ -16,6 +16,8 @@ from satchel.storage.database import Database, Tx
 
 Result = TypeVar("Result")
 
+MOST_COUNTED = 1000  # a page says "1,000+" of what there is more of, because counting takes longer the more there is
+
 _TRIES = 5  # of a transaction that lost against another one
 
 

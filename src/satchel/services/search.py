@@ -73,6 +73,8 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
         return _search_literally(tx, scope, query, literal, libraries)
     rules.check_text("query", text)
     spaces = _find_spaces(tx, scope, query, project)
+    if not spaces and not libraries:
+        return [], False
     found = search_ranking.rank(tx, spaces, text, [_index(place, one) for place, one in enumerate(libraries)])
     end = query.offset + query.limit
     ranked = _put_open_first(tx, found.items)[query.offset : end]
