@@ -2,7 +2,7 @@
 
 from satchel.model import TaskDetails, TaskQuery
 from satchel.page import tasks as task_pages
-from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import Answer, Shown, Visit, link
 from satchel.services import projects, tasks
 
 COLUMNS = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked"), ("done", "Done"))
@@ -29,8 +29,8 @@ def show(visit: Visit) -> Answer:
 
 
 def move(visit: Visit) -> Answer:
-    """Move a card to another column, or give it another priority."""
-    task = task_pages.move(visit, visit.number("task"), visit.field("to"))
-    return Redirect(
-        visit.back or link("board"), f"#{task.number} “{task.title}”: {task.status.replace('_', ' ')}.", can_undo=True
-    )
+    """Move cards to another column, or give them another priority."""
+    numbers = [
+        int(one) for one in visit.form.get("task", ())[:_MOST] if one.isascii() and one.isdigit() and len(one) < 16
+    ]
+    return task_pages.move(visit, numbers, link("board"))

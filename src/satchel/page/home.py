@@ -3,7 +3,7 @@
 from satchel.errors import WrongArgument
 from satchel.model import TaskQuery
 from satchel.page.visit import MOST_COUNTED, Answer, Shown, Visit
-from satchel.services import history, projects, search, tasks
+from satchel.services import history, projects, prompts, search, tasks
 from satchel.services.search import Hit, SearchQuery
 from satchel.storage.database import Tx
 from satchel.storage.search import FoundKind
@@ -12,6 +12,7 @@ _HITS = 10  # of each project
 _PROJECTS = 20  # that one search reads; a project can be named in the address
 _CHANGES = 15
 _READY = 8
+_PINNED = 12
 
 
 def show(visit: Visit) -> Answer:
@@ -22,8 +23,10 @@ def show(visit: Visit) -> Answer:
     with visit.read() as tx:
         counted = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
         ready, has_more = tasks.list_page(tx, visit.scope, TaskQuery(filter="ready"), limit=_READY)
+        pinned = prompts.list_pinned(tx, visit.scope, _PINNED)
         changes, _ = history.list_visible_changes(tx, visit.scope, limit=_CHANGES)
     values = {"projects": counted, "ready": ready, "has_more_ready": has_more, "changes": changes}
+    values |= {"pinned": pinned}
     return Shown("home.html", values)
 
 

@@ -160,7 +160,7 @@ def describe_author(author: Author, own_user: str | None) -> str:
         return f"{who} {through}".strip()
     if author.client:
         return author.client
-    return f"an agent through {author.contract}" if author.contract else "not known"
+    return f"an agent through {author.contract}" if author.contract else "Satchel itself"
 
 
 @cache

@@ -47,7 +47,8 @@ def revoke_token(visit: Visit) -> Answer:
 
 def end_session(visit: Visit) -> Answer:
     """End a session of the user."""
-    visit.write(lambda tx: sessions.end(tx, visit.path["id"], visit.scope.user or ""))
+    with visit.server.database.write() as tx:  # not `visit.write`: who may only read may still leave
+        sessions.end(tx, visit.path["id"], visit.scope.user or "")
     return Redirect(link("settings"), "The session has ended.")
 
 
