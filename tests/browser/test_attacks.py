@@ -7,11 +7,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Request, expect
 
 from tests.browser.conftest import QUIET, OpenPage, find_chromium
 from tests.browser.people import Guarded, serve_guarded
-from tests.support.http import CLIENT, HttpServer
+from tests.support.http import HttpServer
+from tests.support.stdio import CLIENT
 
 ATTACK = """<!doctype html><html lang="en"><head><title>Elsewhere</title></head><body>
 <form id="plain" method="post" action="TARGET/tasks"><input name="lines" value="Injected"></form>
@@ -213,7 +214,12 @@ def test_hostile_texts_run_nothing_on_any_screen(
         fill(server, monkeypatch)
         page = open_page()
         dialogs: list[str] = []
-        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+        def note(dialog: Dialog) -> None:
+            dialogs.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("dialog", note)
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         for screen in SCREENS:
