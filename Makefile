@@ -73,6 +73,7 @@ bench: ## cold start, memory and latency, beside a bare loop in the same run
 	$(PY) bench/libraries.py
 	$(PY) bench/web_calls.py
 	$(PY) bench/satchel_contract.py
+	$(PY) bench/page.py
 	$(PY) bench/history.py
 	$(PY) bench/history_upkeep.py
 	$(PY) bench/backup.py

@@ -26,6 +26,7 @@ SCOPE = Scope(user=USER)
 SIZES = (100, 1000, 10_000)  # prompts, and as many tasks
 BATCH = 2000
 GOAL = 20.0  # milliseconds of a screen in the largest store
+SEARCH_GOAL = 50.0  # of a search, which ranks more where more has the word; as in search.py
 GROWTH, NOISE = 2.0, 1.0  # times and milliseconds, from a store that fills the screen as much to the largest
 TAGS = ("code", "review", "writing", "mail", "plan", "docs", "ops", "data", "test", "idea")
 PROJECTS = ("web", "api", "docs", "ops")
@@ -173,9 +174,10 @@ def report(measured: Measured, sizes: list[int], *, is_judged: bool) -> int:
         rows.append(
             (screen, *(f"{found[size].best:.1f}" for size in sizes), f"{last.size / 1000:.0f}", f"{growth:.2f}")
         )
-        if last.best > GOAL:
+        is_search = screen.startswith("/?q=")
+        if last.best > (SEARCH_GOAL if is_search else GOAL):
             missed.append(f"{screen} {last.best:.1f} ms")
-        if last.best > GROWTH * first.best + NOISE:
+        if not is_search and last.best > GROWTH * first.best + NOISE:
             missed.append(f"{screen} grows {growth:.1f} times")
     print(table(("screen", *(f"{size:,}: ms" for size in sizes), "KB", "growth"), rows))
     print(f"missed: {'; '.join(missed)}" if missed else "all goals met")

@@ -139,10 +139,10 @@ def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
 
 def tagged_anywhere(tx: Tx, tag: str, allowed: tuple[str, ...] | None, limit: int) -> list[tuple[str, str, str]]:
     """Project, name and title of the prompts with a tag, in all projects or in the allowed ones."""
+    # `cross join` makes SQLite begin with the projects: it would walk all tags, and look whose each is.
     sql = """
-        select j.name, p.name, p.title from projects j
-        join prompt_tags g on g.project = j.number and g.tag = :tag join prompts p on p.number = g.prompt
-        where j.deleted_at is null and (not :is_confined or j.name in :allowed)
+        select j.name, p.name, p.title from projects j cross join prompt_tags g cross join prompts p
+        where g.project = j.number and g.tag = :tag and p.number = g.prompt and j.deleted_at is null and (not :is_confined or j.name in :allowed)
         order by p.title, p.number limit :limit
     """
     values = {"is_confined": allowed is not None, "allowed": allowed or ()}
