@@ -1,5 +1,7 @@
 """The first page: search over everything, and what changed last."""
 
+from msgspec.structs import replace
+
 from satchel.errors import WrongArgument
 from satchel.model import TaskQuery
 from satchel.page.visit import MOST_COUNTED, Answer, Shown, Visit
@@ -46,6 +48,7 @@ def _search(visit: Visit, text: str) -> Shown:
 def _find(tx: Tx, visit: Visit, text: str, kinds: tuple[FoundKind, ...], *, has_project: bool = True) -> list[Hit]:
     try:
         query = SearchQuery(text=text, kinds=kinds, has_project=has_project, limit=_HITS)
-        return search.search(tx, visit.scope, query)[0]
+        # Each project by itself: what is in the personal one would be found again in every other.
+        return search.search(tx, replace(visit.scope, personal=""), query)[0]
     except WrongArgument:
         return []

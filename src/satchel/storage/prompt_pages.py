@@ -142,7 +142,8 @@ def tagged_anywhere(tx: Tx, tag: str, allowed: tuple[str, ...] | None, limit: in
     # `cross join` makes SQLite begin with the projects: it would walk all tags, and look whose each is.
     sql = """
         select j.name, p.name, p.title from projects j cross join prompt_tags g cross join prompts p
-        where g.project = j.number and g.tag = :tag and p.number = g.prompt and j.deleted_at is null and (not :is_confined or j.name in :allowed)
+        where g.project = j.number and g.tag = :tag and p.number = g.prompt and j.deleted_at is null
+            and (not :is_confined or j.name in :allowed)
         order by p.title, p.number limit :limit
     """
     values = {"is_confined": allowed is not None, "allowed": allowed or ()}
