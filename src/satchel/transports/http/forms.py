@@ -14,7 +14,6 @@ Fields = dict[str, list[str]]
 _PLAIN = "application/x-www-form-urlencoded"
 _WITH_FILES = "multipart/form-data"
 _MAX_FIELDS = 500
-_MAX_PLAIN_BYTES = 32 * 1024 * 1024  # a text of 4 MiB takes up to 12 MiB with escapes, and a form shows two
 _MAX_FILE_BYTES = 8 * 1024 * 1024  # a document of 4 MiB, and the other fields
 _MAX_PART_HEAD = 4096  # bytes of the header lines of one part
 _BOUNDARY = re.compile(r'boundary=(?:"([^"\r\n]{1,70})"|([0-9A-Za-z\'()+_,./:=?-]{1,70}))')
@@ -50,7 +49,7 @@ async def read_form(request: Request, *, takes_files: bool = False) -> "tuple[Fi
         return _read_parts(bytes(body), (boundary[1] or boundary[2]).encode())
     if kind != _PLAIN:
         raise Refusal(415, "body", f"A form is sent as {_PLAIN}.")
-    body = await request.read_body(_MAX_PLAIN_BYTES)
+    body = await request.read_body()
     try:
         return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"), {}
     except (UnicodeDecodeError, ValueError):
