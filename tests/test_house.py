@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
     "exchange": GROUND | {"storage", "services", "yaml_reader"},
     "auth": GROUND | {"storage", "services"},
-    "page": GROUND | {"storage", "services", "library", "auth", "__init__"},
+    "page": GROUND | {"storage", "services", "library", "auth", "clients", "__init__"},
     "transports": GROUND | {"auth", "contracts", "protocol", "page"},
     "settings": {"model"},
     "config": GROUND | {"settings"},

@@ -24,12 +24,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def find_chromium() -> str:
+    """The path of the browser."""
     path = os.environ.get("SATCHEL_CHROMIUM") or shutil.which("chromium")
     assert path, "no Chromium: run `make browser`"
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)
         yield browser
         browser.close()
 

@@ -2,7 +2,7 @@
 
 from satchel.errors import SatchelError
 from satchel.page import words
-from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
 from satchel.services import projects
 
 
@@ -40,5 +40,5 @@ def delete(visit: Visit) -> Answer:
 
 def _show(visit: Visit, error: str = "", name: str = "") -> Shown:
     with visit.read() as tx:
-        found = projects.list_all(tx, visit.scope)
+        found = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
     return Shown("projects.html", {"found": found, "error": error, "name": name})

@@ -149,9 +149,14 @@ def add(tx: Tx, name: str) -> Project:
     return _record_new(tx, name)
 
 
-def list_all(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, ProjectCounts]]:
-    """Every project that a scope may enter, by name, and how much each holds."""
-    return rows.list_all(tx, None if scope is None else scope.projects)
+def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
+    """Every project that a scope may enter, by name, and how much each holds, counted up to a bound."""
+    return rows.list_all(tx, None if scope is None else scope.projects, most)
+
+
+def list_names(tx: Tx, scope: Scope) -> list[str]:
+    """The names of the projects that a scope may enter, in order."""
+    return rows.names(tx, scope.projects)
 
 
 def count_contents(tx: Tx, name: str) -> ProjectCounts:

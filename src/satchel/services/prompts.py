@@ -39,6 +39,8 @@ _LONGEST_MADE_NAME = 60
 # How much of a content a list reads: enough around a hit for nearly every excerpt, and for the longest query.
 _BEFORE, _SIZE = 600, 2400
 
+PINNED = "pinned"  # the tag of prompts that people want at hand
+_NEWEST = 200  # prompts whose tags are in use lately
 _NEIGHBOURS = 25  # on either side of a mistyped name
 
 
@@ -250,6 +252,18 @@ def position_of(prompt: PromptSummary) -> PromptPosition:
 def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
     """The tags in use in the project."""
     return rows.tag_counts(tx, current(tx, scope).number)
+
+
+def list_some_tags(tx: Tx, scope: Scope, *, limit: int, most: int) -> list[TagCount]:
+    """The tags of the project by name, each counted up to a bound; where there are too many, those in use lately."""
+    project = current(tx, scope).number
+    found = rows.first_tags(tx, project, limit=limit + 1, most=most)
+    return found if len(found) <= limit else rows.tags_of_newest(tx, project, newest=_NEWEST, limit=limit, most=most)
+
+
+def list_pinned(tx: Tx, scope: Scope, limit: int) -> list[tuple[str, str, str]]:
+    """Project, name and title of the prompts that are tagged to be at hand, in all projects that a scope may enter."""
+    return pages.tagged_anywhere(tx, PINNED, scope.projects, limit)
 
 
 def make_name(title: str) -> str:

@@ -75,6 +75,8 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
         return _search_literally(tx, scope, where, query, literal, libraries)
     rules.check_text("query", text)
     spaces, last = _find_spaces(tx, scope, query, where)
+    if not spaces and not last and not libraries:
+        return [], False
     where = replace(where, spaces=last)
     others = [_index(place, one) for place, one in enumerate(libraries)]
     found = search_ranking.rank(tx, spaces, text, others, last)

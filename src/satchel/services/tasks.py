@@ -108,10 +108,10 @@ def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
     return wanted is not None and bool(pages.numbers(tx, owner(scope), wanted, scope.projects, 1))
 
 
-def list_tags(tx: Tx, scope: Scope, project: str | None) -> list[str]:
+def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:
     """The tags of the user's newest tasks, in a project or anywhere."""
-    newest = pages.numbers(tx, owner(scope), TaskQuery(filter="all", project=project), scope.projects, _NEWEST)
-    return pages.tags(tx, owner(scope), newest)
+    numbers = pages.numbers(tx, owner(scope), TaskQuery(filter="all", project=project), scope.projects, newest)
+    return pages.tags(tx, owner(scope), numbers)
 
 
 def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:

@@ -11,11 +11,10 @@ from msgspec import Struct
 from satchel.model import ItemKind
 from satchel.storage.database import Tx, explain_damage
 from satchel.storage.search_text import make_key
-from satchel.storage.search_words import ItemText, list_mendable, make_words
+from satchel.storage.search_words import MOST_COUNTED, ItemText, list_mendable, make_words
 
 FoundKind = Literal["prompt", "resource", "task"]
 
-_MOST_COUNTED = 20_000  # items; rarer words are told apart by then
 # Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
 _PUT = """
     insert into search_items (space, {0}, name_key, title_key, words)
@@ -126,7 +125,7 @@ def count_items(tx: Tx, spaces: Sequence[int]) -> int:
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
-    row = tx.one(sql, spaces=list(spaces), most=_MOST_COUNTED)
+    row = tx.one(sql, spaces=list(spaces), most=MOST_COUNTED)
     return row[0] if row else 0
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from satchel.storage.search_text import MAX_INDEXED, MAX_WORD, count_words, expand, split
 
 LEVELS = "abcdefgh"  # the first is the highest
+MOST_COUNTED = 20_000  # items; rarer words are told apart by then
 _BOUNDS = (-12.0, -8.5, -6.0, -4.0, -2.6, -1.6, -0.9)  # the least weight of each level but the last, negative
 _SATURATION = 3.0  # the k1 of BM25, for these weights
 # What a word of each level adds to the score of an item, for an inverse document frequency of 1.

@@ -13,6 +13,7 @@ calls        runs calls in worker threads, and cancels them when their client le
 shares       who runs next: the part of the worker threads and the rate of calls of each user
 endpoint     MCP: a POST is a call, a GET opens a stream of changes
 tasks_api    the tools of `tasks` as plain HTTP
+forms        what a browser sends: fields, files, cookies
 pages        the page for people: sessions, origins, forms, live changes
 page_listener  one stream of changes to a browser
 health       whether the database answers
