@@ -18,6 +18,7 @@ LITTLE = 8 * 1024 * 1024  # of one user or address
 LARGE_MESSAGE = 1024 * 1024  # bytes; of such messages one is decoded at a time
 EXPECTED_LARGE = 10.0  # seconds after a large answer, in which others are expected
 LARGE_WORKERS = 2  # threads that make large answers for one user or address: many would starve the event loop
+STRANGERS = 4  # tokens that are looked up in threads at once, of those that were not valid before
 FREE_BYTES = 64 * 1024  # of one request, which are never refused: the number of connections bounds them
 
 _MAX_NOTED = 1000  # holders; then those whose time is over are forgotten
@@ -36,6 +37,7 @@ class Budget:
     def __init__(self) -> None:
         self._total = 0
         self.large_decoder = CapacityLimiter(1)
+        self.strangers = CapacityLimiter(STRANGERS)
         self._large_readers: dict[str, _LargeReader] = {}  # by holder
         self._by_holder: Counter[str] = Counter()
 
@@ -108,6 +110,11 @@ class Account:
     def large_worker(self) -> CapacityLimiter | None:
         """The limiter of threads for a call whose answer is expected to be large, as the last ones were; else None."""
         return self._budget.large_worker(self._holder)
+
+    @property
+    def strangers(self) -> CapacityLimiter:
+        """The limiter of the threads that look up tokens which may not be valid: those of others must not wait."""
+        return self._budget.strangers
 
     def decoder(self, size: int) -> CapacityLimiter | None:
         """The limiter of the threads that decode a message of this size; None for the usual threads.

@@ -31,7 +31,9 @@ class Calls:
 
     def begin(self, scope: Scope) -> Work:
         """The work of one request. Where no token is asked for, all callers are one user, who may use everything."""
-        return Work(LOCAL if self._callers.identify is None else scope.user or LOCAL)
+        work = Work(LOCAL if self._callers.identify is None else scope.user or LOCAL)
+        self._shares.saw(work.user)
+        return work
 
     async def run(self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
         """Run something for a request, when it is its user's turn, and cancel it when the client leaves.

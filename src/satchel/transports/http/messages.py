@@ -57,6 +57,11 @@ class Disconnected(Exception):
 class Connection:
     """What the application reports to our server (see bounds.py); under any other server this one ignores it."""
 
+    is_known = True  # whether the request shows a token that was valid before
+
+    def identified(self, user: str, token: str) -> None:
+        """It is known whose request this is."""
+
     def body_taken(self) -> None:
         """Everything that has arrived of the body was read."""
 
@@ -101,6 +106,11 @@ class Request:
     def address(self) -> str:
         """The path with the query."""
         return f"{self.path}?{self.query}" if self.query else self.path
+
+    def belongs_to(self, user: str) -> None:
+        """Count the request for a user, who has shown a valid token."""
+        self.account.belongs_to(user)
+        self.connection.identified(user, self.headers.last.get("authorization", "").rpartition(" ")[2])
 
     async def read_body(self, limit: int = MAX_MESSAGE_BYTES) -> bytearray:
         """The whole body. How long it may take is the server's to bound (see bounds.py).

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from satchel.errors import Abandoned
 from satchel.transports.http.messages import Refusal
+from satchel.transports.http.turns import REST, Company
 from satchel.work import LOCAL, Work
 
 THREADS: Final = 40  # calls that run at once
@@ -22,6 +23,7 @@ THREADS: Final = 40  # calls that run at once
 # for all others. Writes have a share of their own, because one that waits for a lock must not hold up reads.
 SHARE: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
 QUEUE: Final = 100  # calls of one user that wait for their turn
+LONGEST_REST: Final = 1.0  # seconds in which a user's thread rests after a call, while others are about
 
 _BURST_MINUTES = 5  # of calls at the rate, which a user may make in one go
 _MOST_USERS = 10_000  # whose rates are remembered
@@ -46,6 +48,11 @@ class Shares:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="satchel-call")
         self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
+        self._company = Company()
+
+    def saw(self, user: str) -> None:
+        """A user has made a request."""
+        self._company.saw(user)
 
     async def run(self, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
         """Run something in a worker thread once it is the user's turn; what is cancelled before that is never run.
@@ -59,8 +66,9 @@ class Shares:
             await self._wait(work, user)
         else:
             self._running[user] += 1
+        timed = _Timed(act)
         try:
-            running: Future[Value] = self._executor.submit(act)
+            running: Future[Value] = self._executor.submit(timed.run)
         except BaseException:
             self._release(user)
             raise
@@ -68,7 +76,7 @@ class Shares:
             return await asyncio.wrap_future(running)
         finally:
             if running.done():
-                self._release(user)
+                self._rest(work, user, timed.seconds)
             else:  # the request is over, but the thread is still at work
                 running.add_done_callback(partial(self._release_later, asyncio.get_running_loop(), user))
 
@@ -110,6 +118,18 @@ class Shares:
             if not queue:
                 del self._waiting[user]
 
+    def _rest(self, work: Work, user: str, seconds: float) -> None:
+        """Give a thread back that has computed for so long: after a rest, where that would hold up other users.
+
+        Threads share one interpreter. A user whose calls follow each other would have a third of it for each third that
+        all others need; with rests in between they have a third of it in all.
+        """
+        if seconds > _QUICK and work.user != LOCAL and self._company.of(work.user):
+            rest = min(REST * seconds, LONGEST_REST)
+            asyncio.get_running_loop().call_later(rest, self._release, user)
+        else:
+            self._release(user)
+
     def _release(self, user: str) -> None:
         """Give a thread back, and start what it is the turn of."""
         self._running[user] -= 1
@@ -127,6 +147,21 @@ class Shares:
     def _release_later(self, loop: asyncio.AbstractEventLoop, user: str, _running: object) -> None:
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(self._release, user)
+
+
+class _Timed(Generic[Value]):
+    """A function, and how many seconds a thread computed in it: what it waited for does not count."""
+
+    def __init__(self, act: Callable[[], Value]) -> None:
+        self._act = act
+        self.seconds = 0.0
+
+    def run(self) -> Value:
+        started = time.thread_time()
+        try:
+            return self._act()
+        finally:
+            self.seconds = time.thread_time() - started
 
 
 def _give_up(turn: asyncio.Future[None]) -> None:
