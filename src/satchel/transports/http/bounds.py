@@ -20,7 +20,9 @@ MAX_PIPELINED = 64  # requests that wait on a connection; each takes some 3 KB
 MAX_UNREAD = 512 * 1024  # bytes received on one connection, and not taken: heads and pipelined requests
 FEW_UNREAD = 16 * 1024  # bytes that a connection may always have
 
-_CONNECTION_SECONDS = 0.0002  # that the event loop needs to open and to close a connection
+# Seconds that the event loop needs besides what is measured: to open and close a connection, to take a byte.
+_CONNECTION_SECONDS = 0.0002
+_BYTE_SECONDS = 0.5e-9
 
 _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR  # the first tells most, on Linux only
 _UPGRADE, _DECLINED = b"\r\nupgrade:", b"\r\nx-asked:"  # of one length
@@ -68,6 +70,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._progress: sockets.Progress | None = None
         self._progress_timer: asyncio.TimerHandle | None = None
         self._is_idle = True  # the next byte begins a request
+        self._is_parsing = False  # a head, whose request it is the turn of
         self._is_for_probes = False  # there was no room for anything else
         self._began_at = 0.0  # the request that arrives
         self._body_bytes = 0  # of it
@@ -143,14 +146,16 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        begins = self._is_idle
-        if begins:
+        begins = self._is_idle and (self.cycle is None or not self.cycle.more_body)  # else a refused body goes on
+        seconds = len(data) * _BYTE_SECONDS
+        if self._is_idle:
             self._is_idle = False
             if self._timer is None:
                 self._start_timer()
-            is_new, self._holder = not self._holder, self._turns.find_holder(data, self.address)
-            if is_new:
-                self._turns.used(self._holder, _CONNECTION_SECONDS)
+        if begins:
+            seconds += 0.0 if self._holder else _CONNECTION_SECONDS
+            self._holder = self._turns.find_holder(data, self.address)
+        self._turns.used(self._holder, seconds)
         self._count_unread(self._unread + len(data))
         if not self._turns.take(self._holder, partial(self._parse, data, begins=begins)):
             self.flow.wait()
@@ -196,7 +201,14 @@ class BoundedProtocol(HttpToolsProtocol):
         def run(scope: Any, receive: Any, send: Any) -> Metered:
             return Metered(app(scope, receive, send), lambda seconds: self._turns.used(self._holder, seconds))
 
-        super()._start_asgi_task(cycle, run)
+        def start() -> None:
+            if not self.transport.is_closing():
+                HttpToolsProtocol._start_asgi_task(self, cycle, run)
+
+        if self._is_parsing:
+            start()
+        else:
+            self._turns.take(self._holder, start)  # the request waited behind another one on this connection
 
     def on_headers_complete(self) -> None:
         if self._is_for_probes and self.url.partition(b"?")[0] != b"/health":
@@ -205,7 +217,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refuse(b"503 Service Unavailable", b"At most %d requests wait on a connection." % MAX_PIPELINED)
             raise Refused
+        self._is_parsing = True
         super().on_headers_complete()
+        self._is_parsing = False
         self.headers = []  # uvicorn would add the trailers of a body to the headers that the application sees
         self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if not cycle.response_complete]
         self._body_bytes = 0

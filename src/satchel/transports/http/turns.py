@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Generator
 from hashlib import blake2b
 from typing import Any
 
-REST = 2.0  # seconds of rest for each second of work, so that a holder takes a third of the time
+REST = 3.0  # seconds of rest for each second of work, so that a holder takes a quarter of the time
 COMPANY_SECONDS = 10.0  # after a request, in which its user is expected to make another one
 
 _BURST = 0.001  # seconds of rest that a holder may owe; timers are no finer
