@@ -133,7 +133,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.address = self.client[0] if self.client else ""
         self.flow = _Flow(transport)
         self._progress = sockets.Progress(transport)
-        self._check_progress()
+        self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
         admission = self._register.admit(self)
         if admission == "too many":
             self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
