@@ -172,7 +172,7 @@ def leave(attack: Attack) -> None:
     def ask() -> None:
         with attack.server.connect() as wire:
             wire.send(raw * 20)
-            time.sleep(0.01)
+            time.sleep(0.05)  # by then the first has begun
 
     attack.repeat(12, ask)
 

@@ -171,6 +171,8 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self.flow.is_waiting:
             self.flow.go_on()
+            if self.is_gone():  # which is not noticed while nothing is read
+                return
         # httptools drops the body of a request for another protocol, as Java's client sends first: hide that wish.
         if begins and _UPGRADE in data[:MAX_HEAD_BYTES].lower():
             head, end, body = data.partition(b"\r\n\r\n")
