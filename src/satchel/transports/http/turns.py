@@ -52,6 +52,7 @@ class _Holder:
 
     def __init__(self) -> None:
         self.waiting: deque[Callable[[], None]] = deque()
+        self.is_going_on = False  # the loop will look at what waits
         self.rests_until = 0.0
 
 
@@ -84,10 +85,11 @@ class Turns:
     def take(self, holder: str, act: Callable[[], None]) -> bool:
         """Do something for a holder: now, or when it is its turn. Whether it was done now."""
         found = self._holders.get(holder)
-        if found is not None and (found.waiting or self._rest(holder, found)):
-            if not found.waiting:
-                asyncio.get_running_loop().call_soon(self._go_on, holder, found)
+        if found is not None and (found.is_going_on or self._rest(holder, found)):
             found.waiting.append(act)
+            if not found.is_going_on:
+                found.is_going_on = True
+                asyncio.get_running_loop().call_soon(self._go_on, holder, found)
             return False
         self._do(holder, act)
         return True
@@ -110,12 +112,13 @@ class Turns:
     def _go_on(self, holder: str, found: _Holder) -> None:
         """Do what has waited longest, one thing in each round of the loop, and rest in between."""
         loop = asyncio.get_running_loop()
-        if rest := self._rest(holder, found):
+        if not found.waiting:
+            found.is_going_on = False
+        elif rest := self._rest(holder, found):
             loop.call_later(rest, self._go_on, holder, found)
-            return
-        self._do(holder, found.waiting.popleft())
-        if found.waiting:
-            loop.call_soon(self._go_on, holder, found)
+        else:
+            loop.call_soon(self._go_on, holder, found)  # first, because what is done may fail
+            self._do(holder, found.waiting.popleft())
 
     def _do(self, holder: str, act: Callable[[], None]) -> None:
         started = time.perf_counter()
@@ -127,7 +130,7 @@ class Turns:
     def _forget(self) -> None:
         now = time.monotonic()
         self._holders = {
-            name: one for name, one in self._holders.items() if one.waiting or one.rests_until > now + _BURST
+            name: one for name, one in self._holders.items() if one.is_going_on or one.rests_until > now + _BURST
         }
 
 
