@@ -1,6 +1,7 @@
 """Writes the parts of the documentation that come from tables in the code.
 
-docs/contracts/ has a page for each contract, a table of all, and a JSON Schema for each tool; README.md has settings.
+docs/contracts/ has a page for each contract, a table of all, and a JSON Schema for each tool; docs/settings.md has the
+settings, docs/commands.md the commands.
 With --check it writes nothing, names the stale files, and exits with status 1 if there are any.
 """
 
@@ -8,8 +9,9 @@ import json
 import sys
 from pathlib import Path
 
+import commands_page
 import contract_pages
-import settings_tables
+import settings_page
 from satchel.contracts import CONTRACTS, load
 
 FOLDER = contract_pages.ROOT / "docs" / "contracts"
@@ -17,8 +19,11 @@ FOLDER = contract_pages.ROOT / "docs" / "contracts"
 
 def pages() -> dict[Path, str]:
     """Every file that is made, and its text."""
-    readme = contract_pages.ROOT / "README.md"
-    made = {readme: settings_tables.with_settings(readme.read_text()), FOLDER / "README.md": contract_pages.index()}
+    made = {
+        FOLDER.parent / "settings.md": settings_page.settings_page(),
+        FOLDER.parent / "commands.md": commands_page.commands_page(),
+        FOLDER / "README.md": contract_pages.index(),
+    }
     for name in CONTRACTS:
         contract = load(name)
         made[FOLDER / f"{name}.md"] = contract_pages.page(contract)

@@ -226,6 +226,14 @@ def test_a_flipped_bit_inside_of_a_text_is_noticed(satchel: Satchel, tmp_path: P
     assert "it is not what was backed up" in failed(satchel(live, "restore", "copy.db"))
 
 
+def test_a_flipped_bit_inside_of_the_schema_is_noticed(satchel: Satchel, tmp_path: Path, live: Path) -> None:
+    done(satchel(live, "backup", "copy.db"))
+    copy = (tmp_path / "copy.db").read_bytes()
+    place = copy.index(b"CREATE TRIGGER search_items_changed") + 80
+    (tmp_path / "copy.db").write_bytes(copy[:place] + b"\xdf" + copy[place + 1 :])
+    assert "it is damaged or no database" in failed(satchel(live, "restore", "copy.db"))
+
+
 def test_an_old_backup_is_restored_and_brought_up_to_date(satchel: Satchel, tmp_path: Path) -> None:
     make_first(str(tmp_path / "s.db"))
     done(satchel(tmp_path / "s.db", "backup", "copy.db"))

@@ -148,6 +148,15 @@ def test_rows_that_another_program_altered_are_failures_of_the_store(whole: Whol
     assert outcomes >= {"failed", "served"}
 
 
+def test_a_constraint_that_no_call_expects_is_a_failure_of_the_store(whole: Whole) -> None:
+    whole.write_copy(whole.content)
+    raw = apsw.Connection(str(whole.copy))
+    raw.execute("create table others (prompt integer references prompts (number)); pragma foreign_keys = off")
+    raw.execute("insert into others (prompt) select number from prompts")
+    raw.close()
+    assert whole.try_copy([("prompt-store", "delete_prompt")]) == "failed"
+
+
 def list_columns(path: Path) -> list[tuple[str, str]]:
     raw = apsw.Connection(str(path))
     sql = "select name from sqlite_schema where type = 'table' and sql not like 'create virtual%'"

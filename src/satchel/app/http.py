@@ -56,7 +56,8 @@ satchel: """
 
 READY = """\
 serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
-{page}  Claude Code   claude mcp add --transport http satchel {url}/mcp{claude}
+{page}  Any client    satchel install CLIENT --url {url}/mcp{install}
+  Claude Code   claude mcp add --transport http --scope user satchel {url}/mcp{claude}
   VS Code       code --add-mcp '{{"name":"satchel","type":"http","url":"{url}/mcp"}}'
   Cursor        "satchel": {{"url": "{url}/mcp"}} in ~/.cursor/mcp.json
   curl          curl {url}/health
@@ -315,8 +316,11 @@ def _written(host: str) -> str:
 
 def _greet(settings: Settings, http: Http, url: str) -> None:
     others = ", ".join(name for name in CONTRACTS if name != settings.contract)
-    claude = "" if http.auth != "token" else ' --header "Authorization: Bearer TOKEN"'
+    has_token = http.auth == "token"
+    claude = ' --header "Authorization: Bearer TOKEN"' if has_token else ""
+    install = " --token-env SATCHEL_TOKEN" if has_token else ""
     page = f"  For people    open {url}/ in a browser\n" if http.has_page else ""
     named = http.allow_hosts or http.public_url
     hint = "" if named or _is_loopback(http.host) else NO_NAME
-    print_message(hint + READY.format(contract=settings.contract, url=url, others=others, claude=claude, page=page))
+    lines = {"others": others, "claude": claude, "install": install, "page": page}
+    print_message(hint + READY.format(contract=settings.contract, url=url, **lines))

@@ -62,7 +62,7 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
         return Backup(bytes=os.path.getsize(file), schema=schema, counts=counts)
     except Damaged as damage:
         raise StoreUnusable(f"cannot copy {store}: {damage}. Nothing was kept of the copy.") from damage
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise StoreFailed(f"cannot copy {store} to {file}: {error}") from error
 
 

@@ -38,11 +38,14 @@ class Cutoffs(Struct, frozen=True):
     trash: str
 
 
-class Violation(Exception):
-    """A constraint, named TABLE_COLUMN, refused a write; services translate it."""
+class Violation(StoreFailed):
+    """A constraint, named TABLE_COLUMN, refused a write. Services translate those that they expect.
+
+    Any other is a failure of the store: its rows contradict each other.
+    """
 
     def __init__(self, constraint: str) -> None:
-        super().__init__(constraint)
+        super().__init__(f"the constraint {constraint!r} refused a row: the store may be damaged. Run `satchel doctor`")
         self.constraint = constraint
 
 

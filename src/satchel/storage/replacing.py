@@ -98,7 +98,7 @@ def _copy_checked(file: str, staged: str, *, needs_seal: bool, progress: Progres
             _check_seal(copy, needs_seal=needs_seal)
             backup.remove_seal(copy)
             return schema, sum(backup.count_rows(copy).values())
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise Damaged(f"it is damaged or no database ({error})") from error
 
 

@@ -1,0 +1,66 @@
+"""Runs the lines of a block as they stand, each by bash, in one folder and with one home."""
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+# How long a line may take. Those that ask a registry for packages take longest.
+LINE_TIMEOUT = 300  # seconds
+
+_SERVING = re.compile(r"make run\b|satchel serve .*--transport http")
+_ADDRESS = re.compile(r"serving \w+ at https?://[\w.]+(?::(\d+))?/")
+
+
+def run_lines(lines: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
+    """What each line printed. A line that serves over HTTP runs beside the lines after it, and is ended by Ctrl-C."""
+    printed = []
+    with ExitStack() as servers:
+        for line in lines:
+            if _SERVING.match(line):
+                server = subprocess.Popen(
+                    ["bash", "-c", line],
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    start_new_session=True,
+                )
+                servers.callback(_stop, server, line)
+                printed.append(_wait_until_it_listens(server, line, Path(environment["HOME"])))
+                continue
+            done = subprocess.run(
+                ["bash", "-c", line],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=LINE_TIMEOUT,
+                check=False,
+            )
+            assert done.returncode == 0, (line, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+            printed.append(done.stdout)
+    return printed
+
+
+def _wait_until_it_listens(server: "subprocess.Popen[str]", line: str, home: Path) -> str:
+    """What the server printed until it named its address; curl finds it there instead of at port 8000."""
+    printed = ""
+    assert server.stdout is not None
+    for said in server.stdout:
+        printed += said
+        if address := _ADDRESS.search(said):
+            (home / ".curlrc").write_text(f'connect-to = ":8000:127.0.0.1:{address[1] or 0}"\n')
+            return printed
+    raise AssertionError((line, printed))
+
+
+def _stop(server: "subprocess.Popen[str]", line: str) -> None:
+    """End a server as Ctrl-C does: the signal goes to the whole group."""
+    os.killpg(server.pid, signal.SIGINT)
+    rest, _ = server.communicate(timeout=60)
+    assert server.returncode in (0, -signal.SIGINT, 130) and "Traceback" not in rest, (line, server.returncode, rest)

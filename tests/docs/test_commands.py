@@ -1,0 +1,195 @@
+"""Every command of README.md and docs/, run as it stands."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from satchel.cli.main import cli
+from tests.docs.blocks import ROOT, Block, read_blocks, read_inline, read_sql, read_unfenced
+from tests.docs.places import Place
+from tests.docs.shell import run_lines
+from tests.support.command import run
+from tests.support.postgres import PostgresServer
+
+pytestmark = pytest.mark.process
+
+BLOCKS = read_blocks()
+HERE = [block for block in BLOCKS if block.place not in ("registry", "make", "docker", "postgres")]
+WITH_PACKAGES = [block for block in BLOCKS if block.place == "registry"]
+
+_PLACEHOLDER = re.compile(r"[A-Z]{2,}|…|\.\.\.|\||[\[\]]|<")
+
+
+def has_docker() -> bool:
+    """Whether containers can be run here."""
+    program = shutil.which("docker")
+    return program is not None and all(
+        subprocess.run([program, *words], capture_output=True, check=False).returncode == 0
+        for words in (("info",), ("compose", "version"))
+    )
+
+
+def label(block: Block) -> str:
+    return f"{block.page.stem}-{block.name}"
+
+
+def try_out(block: Block, tmp_path: Path) -> list[str]:
+    place = Place(tmp_path, block.place)
+    before = ["make run"] if block.place == "served" else []
+    return run_lines([*before, *block.lines], place.folder, place.environment)[len(before) :]
+
+
+@pytest.mark.parametrize("block", HERE, ids=label)
+def test_a_block_runs_as_it_stands(block: Block, tmp_path: Path) -> None:
+    printed = try_out(block, tmp_path)
+    if check := LEADS_TO.get(label(block)):
+        check(printed)
+
+
+@pytest.mark.npm
+@pytest.mark.parametrize("block", WITH_PACKAGES, ids=label)
+def test_a_block_that_fetches_packages_runs_as_it_stands(block: Block, tmp_path: Path) -> None:
+    printed = try_out(block, tmp_path)
+    if check := LEADS_TO.get(label(block)):
+        check(printed)
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.place == "make"], ids=label)
+def test_a_target_of_make_exists(block: Block) -> None:
+    """CI runs them: here each is only looked up."""
+    for line in block.lines:
+        command = [*shlex.split(line, comments=True), "--dry-run"]
+        assert command[0] == "make"
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.skipif(not has_docker(), reason="there is no Docker here")
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.place == "docker"], ids=label)
+def test_the_container_does_what_the_page_says(block: Block, tmp_path: Path) -> None:
+    place = Place(tmp_path, "checkout")
+    try:
+        run_lines(block.lines, place.folder, place.environment)
+    finally:
+        subprocess.run(["docker", "compose", "down", "--volumes"], cwd=place.folder, check=False)
+
+
+def test_the_commands_on_postgresql_run_in_their_order(tmp_path: Path) -> None:
+    """As the operator of a new server would: the roles and the database, then each block of the pages."""
+    order = ("postgresql-migrate", "backup-move", "deploy-machine")
+    blocks = {label(block): block for block in BLOCKS if block.place == "postgres"}
+    assert sorted(blocks) == sorted(order)
+    server = PostgresServer()
+    try:
+        [roles] = read_sql()
+        for statement in roles.split(";\n"):
+            server.execute(statement)
+        place = Place(tmp_path, "empty")
+        for name in order:
+            run_lines(blocks[name].lines, place.folder, {**place.environment, "PGHOST": str(server.folder)})
+    finally:
+        server.close()
+
+
+def test_no_command_hides_where_no_test_runs_it() -> None:
+    assert read_unfenced() == []
+
+
+def test_names_of_blocks_are_unique() -> None:
+    names = [label(block) for block in BLOCKS]
+    assert sorted(set(names)) == sorted(names)
+    assert set(LEADS_TO) <= set(names)
+
+
+@pytest.mark.parametrize("command", sorted({span for _, span in read_inline() if span.startswith("satchel ")}))
+def test_a_command_in_a_sentence_exists_with_its_options(command: str) -> None:
+    for words in alternatives(command.replace("…", "").split()[1:]):
+        found: click.Command = cli
+        context = click.Context(cli)
+        while words and isinstance(found, click.Group) and not words[0].startswith("-"):
+            deeper = found.get_command(context, words.pop(0))
+            assert deeper is not None, command
+            found = deeper
+        known = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        options = {word.strip("[]").partition("=")[0] for word in words if word.strip("[").startswith("-")}
+        assert options <= known | {"--help", "-h", "--version"}, command
+
+
+def alternatives(words: list[str]) -> list[list[str]]:
+    """The commands that `project|prompt list` stands for."""
+    if not words:
+        return [[]]
+    firsts = words[0].split("|") if re.fullmatch(r"[a-z]+(\|[a-z]+)+", words[0]) else [words[0]]
+    return [[first, *rest] for first in firsts for rest in alternatives(words[1:])]
+
+
+WHOLE = sorted(
+    {
+        command
+        for page, command in read_inline()
+        if command.startswith("satchel ") and page.name != "architecture.md"  # which tests/test_recipes.py follows
+        if not _PLACEHOLDER.search(command) and not command.startswith("satchel serve")
+    }
+)
+
+
+@pytest.mark.parametrize("command", WHOLE)
+def test_a_whole_command_in_a_sentence_runs(command: str, tmp_path: Path) -> None:
+    """Those without a placeholder. Some are only names of commands, and say what they lack."""
+    place = Place(tmp_path, "empty")
+    done = run(
+        *shlex.split(command)[1:],
+        environment={**place.environment, "SATCHEL_HOME": str(place.home / "data")},
+        cwd=place.folder,
+    )
+    told = (done.stdout + done.stderr).decode()
+    lacks = re.search(r"Missing (argument|option)|Usage: satchel|say which|Say which", told)
+    assert done.returncode in (0, 1) or (done.returncode == 2 and lacks), (command, done.returncode, told)
+
+
+# -- what some of the blocks lead to ----------------------------------------------------------------------------------
+
+
+def check_walk(printed: list[str]) -> None:
+    assert printed[0] == "Created project 'demo'.\n"
+    assert printed[3].startswith("code-review\tCode review\treview\t")
+    assert json.loads(printed[4])["prompts"] == [{"name": "code-review", "description": "Review a change"}]
+    [contents] = json.loads(printed[5])["contents"]
+    assert b64decode(contents["blob"]) == (ROOT / "docs" / "logo.png").read_bytes()
+    assert (contents["uri"], contents["mimeType"]) == ("file:///logo.png", "image/png")
+
+
+def check_history(printed: list[str]) -> None:
+    versions, difference, restored = printed[2:5]
+    assert [line.split("\t")[0] for line in versions.splitlines()] == ["2", "1"]
+    assert "+# Satchel ... (rest unchanged)\n" in difference
+    assert restored == "Restored prompt 'house-style' to version 1; it is version 3 now.\n"
+    assert printed[6].startswith("prompt\thouse-style\tHouse style\t")
+    assert printed[7] == "Brought back prompt 'house-style'.\n"
+    assert printed[8] == (ROOT / "README.md").read_text()
+
+
+def check_backup(printed: list[str]) -> None:
+    assert "is kept as" in printed[3]
+    assert printed[4] == "Write short sentences."
+    assert printed[7].startswith("house-style\tHouse style\t")
+
+
+def check_first_call(printed: list[str]) -> None:
+    assert json.loads(printed[0])["success"] is True
+
+
+LEADS_TO: dict[str, Callable[[list[str]], None]] = {
+    "README-walk": check_walk,
+    "README-curl": check_first_call,
+    "README-history": check_history,
+    "backup-backup": check_backup,
+}

@@ -1,0 +1,25 @@
+"""The whole `satchel.toml` of docs/settings.md."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from satchel import config
+from satchel.settings import SETTINGS
+from tests.docs.blocks import ROOT
+
+FILE = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "settings.md").read_text(), re.S)[0]
+LINES = re.findall(r"^# (\w+ = .*)$", FILE, re.M)
+
+
+def test_it_has_every_setting_once() -> None:
+    assert list(tomllib.loads("\n".join(LINES))) == [setting.name for setting in SETTINGS]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.split(" ")[0])
+def test_a_line_of_it_is_accepted(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "satchel.toml").write_text(f"{line}\n")
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path))
+    config.load({})

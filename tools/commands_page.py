@@ -1,0 +1,114 @@
+"""docs/commands.md: every command with its arguments, options and examples, as `--help` has them."""
+
+import re
+from collections.abc import Iterator
+
+import click
+
+from satchel.cli.main import cli
+
+HEAD = """\
+# Commands
+
+<!-- Made from the code by `make docs`. Do not edit. -->
+
+What `satchel COMMAND --help` prints, on one page. `satchel` alone welcomes you on a terminal, and serves over stdio
+where a client starts it.
+
+Options of many commands are left out below:
+
+| option | what it does |
+|---|---|
+| `--json` | prints the result, or the error, as JSON |
+| `-d`, `--database PATH\\|URL` | the store, if not that of the [settings](settings.md) |
+| `-p`, `--project NAME` | the project, if not the current one |
+| `-u`, `--user UUID` | whose tasks, if not the local user's |
+| `-h`, `--help` | the help of the command |
+
+## Exit statuses
+
+| status | meaning |
+|---|---|
+| 0 | done |
+| 1 | failure: the store cannot be used, a check found a problem, something was refused |
+| 2 | wrong usage, or a wrong setting |
+| 3 | what was named is not there |
+| 5 | it is already there |
+| 130 | ended with Ctrl-C |
+"""
+
+SETTINGS = "Its options are the [settings](settings.md).\n"
+COMMON = {"--json", "--database", "--project", "--user", "--help"}
+
+
+def commands_page() -> str:
+    """The text of the page."""
+    root = click.Context(cli, info_name="satchel")
+    parts = [HEAD, _contents(root)]
+    for command, context in _walk(cli, root):
+        if command is not cli:
+            parts.append(_section(command, context))
+    return "\n".join(parts)
+
+
+def _walk(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
+    """A command, and all below it."""
+    yield command, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            if not below.hidden:
+                yield from _walk(below, click.Context(below, info_name=name, parent=context))
+
+
+def _contents(root: click.Context) -> str:
+    rows = ["| command | what it does |", "|---|---|"]
+    for name in cli.list_commands(root):
+        command = cli.get_command(root, name)
+        assert command is not None
+        if not command.hidden:
+            rows.append(f"| [`{name}`](#satchel-{name}) | {command.get_short_help_str(200)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _section(command: click.Command, context: click.Context) -> str:
+    path = context.command_path
+    level = "##" if path.count(" ") == 1 else "###"
+    lines = [f"{level} {path}", ""]
+    if isinstance(command, click.Group):
+        lines += [_plain(command.help), ""]
+        return "\n".join(lines)
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines += ["```", f"{path} {usage}".strip(), "```", "", _plain(command.help), ""]
+    if path == "satchel serve":
+        return "\n".join([*lines, SETTINGS])
+    options = [
+        record
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not COMMON & set(parameter.opts)
+        if (record := parameter.get_help_record(context))
+    ]
+    if options:
+        lines += ["| option | what it does |", "|---|---|"]
+        lines += [f"| `{_cell(name)}` | {_cell(text)} |" for name, text in options]
+        lines.append("")
+    if command.epilog:
+        lines += [_plain(command.epilog), ""]
+    return "\n".join(lines)
+
+
+def _plain(text: str | None) -> str:
+    """A help text in Markdown: paragraphs that click must not wrap are blocks."""
+    paragraphs = []
+    for paragraph in re.split(r"\n\s*\n", click.unstyle(text or "").strip()):
+        if paragraph.lstrip().startswith("\b"):
+            kept = [line.strip() for line in paragraph.replace("\b", "").strip("\n").splitlines()]
+            paragraphs.append("```\n" + "\n".join(line for line in kept if line) + "\n```")
+        else:
+            paragraphs.append(" ".join(paragraph.split()).replace("<", "&lt;"))
+    return "\n\n".join(paragraphs)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
