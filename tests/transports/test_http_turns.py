@@ -106,7 +106,6 @@ def test_a_user_who_computes_all_the_time_rests_while_others_are_about(*, has_co
         shares.saw("eve")
         if has_company:
             shares.saw("ada")
-        shares._computing.use("eve", 1.0)  # their burst is used up
         later = loop.call_later
         loop.call_later = lambda delay, *more: releases.append(delay) or later(0, *more)  # type: ignore[method-assign,func-returns-value]
         await shares.run(Work("eve"), compute)

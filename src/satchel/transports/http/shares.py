@@ -29,7 +29,7 @@ LONGEST_REST: Final = 1.0  # seconds in which a user's thread rests after a call
 _BURST_MINUTES = 5  # of calls at the rate, which a user may make in one go
 _MOST_USERS = 10_000  # whose rates are remembered
 
-_COMPUTE_BURST = 0.25  # seconds that the calls of one user may compute in one go before they rest
+_LITTLE = 0.001  # seconds that a call may compute without a rest after it
 
 _QUICK = 0.001  # seconds that every look-up may take in the event loop
 _LOOP_PART = 0.05  # of the time of the event loop that the longer look-ups of one user may take
@@ -54,7 +54,6 @@ class Shares:
         self._running: Counter[Key] = Counter()
         self._waiting: dict[Key, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
         self._company = Company()
-        self._computing = Allowance(1 / (1 + REST), _COMPUTE_BURST)  # in seconds, while others are about
 
     def saw(self, user: str) -> None:
         """A user has made a request."""
@@ -131,12 +130,9 @@ class Shares:
         Threads share one interpreter, and what they compute there is not divided by users. With rests in between, the
         calls of one user compute for a part of the time only, as in the event loop (turns.py).
         """
-        user, rest = key[0], 0.0
-        if user != LOCAL and self._company.of(user):
-            self._computing.use(user, seconds)
-            rest = min(REST * seconds, LONGEST_REST) if self._computing.left(user) < 0 else 0.0
-        if rest:
-            asyncio.get_running_loop().call_later(rest, self._release, key)
+        user = key[0]
+        if seconds > _LITTLE and user != LOCAL and self._company.of(user):
+            asyncio.get_running_loop().call_later(min(REST * seconds, LONGEST_REST), self._release, key)
         else:
             self._release(key)
 
