@@ -133,7 +133,9 @@ class Pages:
         self._calls.rates.count(work.user, 1)
         is_change = request.method == "POST"
         try:
-            answer = await self._calls.run(request, work, lambda: site.answer(view, visit, said), writes=is_change)
+            answer = await self._calls.run(
+                request, work, lambda: site.answer(view, visit, said), "writes" if is_change else "reads"
+            )
         except Abandoned:
             raise Disconnected from None
         return structs.replace(_respond(answer), is_refusable=not is_change)
