@@ -16,10 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from satchel.library.roles import Message
-from satchel.library.worker_process import Worker, end, read, start, write
+from satchel.library.worker_process import Limit, Worker, end, read, start, write
 from satchel.work import LOCAL, Work
 
-RENDER_TIMEOUT = 0.5  # seconds
+RENDER_TIMEOUT = 0.5  # seconds of the processor
 TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
 _START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
@@ -167,8 +167,9 @@ class Renderer:
             failure: Exception | None = None
             work.add_stop(stop)
             try:
-                write(worker, len(body).to_bytes(4, "big") + body, time.monotonic() + timeout)
-                answer = read(worker, time.monotonic() + timeout)
+                limit = Limit(worker, timeout)
+                write(worker, len(body).to_bytes(4, "big") + body, limit)
+                answer = read(worker, limit)
             except (EOFError, OSError) as error:  # a TimeoutError is one
                 failure = error
             finally:
@@ -230,7 +231,7 @@ class Renderer:
             worker = self._take_idle() or self._start_worker()
             try:
                 if not worker.is_ready:
-                    read(worker, time.monotonic() + _START_TIMEOUT)
+                    read(worker, Limit(worker, _START_TIMEOUT))
                     worker.is_ready = True
                 if worker.process.poll() is None:
                     self._start_spare()  # now, because it would have slowed down the start of the other

@@ -17,12 +17,14 @@ from satchel.library.templates import TemplateFailed, Templates
 
 MEMORY = 256 * 1024 * 1024
 _WORN = 96 * 1024 * 1024  # bytes that a worker may keep: what one template leaves behind must not fail the next
-_LONGEST_JOB = 5.0  # seconds; the caller ends a worker much earlier, unless it was killed itself
+_LONGEST_JOB = 10.0  # seconds by the clock; the caller ends a worker earlier, unless it was killed itself
+_NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
 
 
 def main() -> None:
     """Run jobs until stdin is closed."""
+    os.nice(_NICENESS)  # templates of one user compute beside the calls of the others, and must not hold them up
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
