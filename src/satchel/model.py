@@ -65,6 +65,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     personal: str = ""  # the project whose prompts and documents can be read from every other; empty: none
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
+    refuses_hidden: bool = False  # new titles and URIs with characters that do not show; contracts decide it themselves
 
     @property
     def is_named_by_file(self) -> bool:
@@ -94,6 +95,13 @@ class StoreChange(Struct, frozen=True, array_like=True):
     project: str | None = None  # by name, not number: a project that is deleted and created again has a new number
     owner: str | None = None
     key: str | None = None
+
+    def is_open_to(self, scope: Scope) -> bool:
+        """Whether a scope may know of it: not what is of other users or in closed projects, nor tasks in no project."""
+        if self.owner not in (None, scope.user):
+            return False
+        is_anywhere = self.project is None and self.what != "task"
+        return scope.projects is None or is_anywhere or self.project in scope.projects
 
 
 class Project(Struct, frozen=True):

@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
+from satchel.cli.lists import show_list
 from satchel.cli.store import Session, command, confirm, fields, say_deleted
 from satchel.model import Project, ProjectCounts
-from satchel.services import projects
+from satchel.services import projects, rules
 
 
 @click.group()
@@ -19,22 +20,19 @@ def cli() -> None:
 @command(in_project=False)
 def create(session: Session, name: str) -> None:
     """Make a project."""
-    with session.write() as tx:
-        project = projects.add(tx, name)
-    session.say(f"Created project '{name}'.", describe(project))
+    rules.clean_new_name("project", name)  # the tool would leave out spaces around it
+    answer = session.call("add_project", name=name)
+    session.say(f"Created project '{answer.value['project']}'.", answer.value)
 
 
 @cli.command("list")
 @command(in_project=False, reads=True)
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
-    with session.read() as tx:
-        found = projects.list_all(tx)
-    rows = [(project.name, str(inside.prompts), str(inside.resources)) for project, inside in found]
-    value = [
-        {**describe(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found
-    ]
-    session.table(("NAME", "PROMPTS", "RESOURCES"), rows, {"projects": value})
+    answer = session.call("list_projects")
+    rows = [(one["name"], str(one["prompts"]), str(one["resources"])) for one in answer.value["projects"]]
+    empty = "There are no projects yet. Make one with: satchel project create NAME"
+    show_list(session, answer, ("NAME", "PROMPTS", "RESOURCES"), rows, empty=empty)
 
 
 @cli.command()

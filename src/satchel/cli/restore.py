@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from satchel import config
 from satchel.cli.changes import name_item
-from satchel.cli.place import find_scope
 from satchel.cli.printing import say, to_json
 from satchel.cli.progress import show_progress
 from satchel.cli.store import VERSION, Session, command, report_errors, session_options
@@ -98,9 +97,11 @@ def _is_file(name: str, options: Mapping[str, Any]) -> bool:
 
 
 def _has_item(name: str, options: Mapping[str, Any]) -> bool:
+    from satchel.cli.place import find_scope  # which `--help` need not wait for
+
     settings = config.load({key: options[key] for key in ("database", "project", "user")})
     try:
-        opened = open_database(settings.database, must_exist=True)
+        opened = open_database(settings.database, settings.database_direct, must_exist=True)
     except StoreUnusable:
         return False  # which may be why a backup is restored
     try:

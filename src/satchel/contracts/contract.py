@@ -166,9 +166,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         """Changes of the store as a client of a scope sees them, without those of other users and closed projects."""
         found: dict[ClientChange, None] = {}
         for change in changes:
-            is_open = scope.projects is None or change.project in scope.projects
-            is_open = is_open or (change.project is None and change.what != "task")  # a task of no project is closed
-            if change.owner not in (None, scope.user) or not is_open:
+            if not change.is_open_to(scope):
                 continue
             if change.what == "everything" and self.reads_store:
                 return [ClientChange("everything")]

@@ -98,7 +98,7 @@ class Visit(Struct, frozen=True, kw_only=True):
         author = Author(
             user=self.scope.user or "", token=self.scope.author.token, client="page", contract="page", caller="person"
         )
-        scope = replace(self.scope, author=author)
+        scope = replace(self.scope, author=author, refuses_hidden=True)
         for attempt in range(_TRIES):
             try:
                 with self.server.database.write(scope) as tx:

@@ -53,6 +53,16 @@ def check_access(scope: Scope) -> None:
         raise Forbidden("project", scope.project, scope)
 
 
+def check_unlimited(scope: Scope, name: str) -> None:
+    """Check that a scope may enter all projects, and so change a project itself, which belongs to no one caller.
+
+    Raises:
+        Forbidden: it may enter some only.
+    """
+    if scope.projects is not None:
+        raise Forbidden("project", name, scope)
+
+
 def find_within(
     tx: Tx, scope: Scope, kind: str, reference: str, find: Callable[..., Value | None], *keys: tuple[str, str]
 ) -> Value:

@@ -54,6 +54,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
         Taken: another prompt of the project has this title, or the name that was given.
     """
     draft = rules.clean_prompt(draft)
+    rules.check_new(tx, "prompt", "title", draft.title)
     project = current(tx, scope).number
     id = tx.new_id()
     try:
@@ -156,6 +157,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
     """
     patch = rules.clean("prompt", patch)
     before = _find_to_change(tx, scope, id)
+    rules.check_new(tx, "prompt", "title", patch.title, before.title)
     if isinstance(patch.tags, ListChange):
         patch = replace(patch, tags=rules.clean_tags("prompt", signed_lists.apply(before.tags, patch.tags)))
     try:

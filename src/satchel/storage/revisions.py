@@ -177,14 +177,23 @@ def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:
     return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
 
 
-def last_by(tx: Tx, user: str, limit: int) -> list[str]:
-    """The times of a user's last transactions that neither were taken back nor took something back, newest first."""
-    sql = """
-        select at from revisions where undoes is null and author in (select number from authors where user_id = :user)
+# For a caller who may enter only some projects: they may not change a project itself.
+_IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
+
+
+def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
+    """The times of a user's last transactions that neither were taken back nor took something back, newest first.
+
+    With `projects`, those that changed something in one of these.
+    """
+    sql = f"""
+        select at from revisions r
+        where undoes is null and author in (select number from authors where user_id = :user) and {_IS_WITHIN}
             and at not in (select t.at from revisions u join revisions t on t.number = u.undoes)
         group by at order by at desc limit :limit
     """
-    return [at for (at,) in tx.all(sql, user=user, limit=limit)]
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [at for (at,) in tx.all(sql, user=user, limit=limit, **values)]
 
 
 def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
@@ -193,10 +202,13 @@ def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
     return {at for (at,) in tx.all(sql, times=list(times))}
 
 
-def of_transaction(tx: Tx, user: str, at: str) -> list[Revision]:
-    """What a user changed in one transaction, the last change first."""
-    sql = f"{_SELECT} where r.at = :at and user_id = :user and r.author = a.number order by r.number desc"
-    return [_revision(row) for row in tx.all(sql, at=at, user=user)]
+def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Revision]:
+    """What a user changed in one transaction, the last change first; with `projects`, what is in these."""
+    sql = f"""
+        {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
+    """
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_revision(row) for row in tx.all(sql, at=at, user=user, **values)]
 
 
 def _add_author(tx: Tx) -> None:

@@ -189,7 +189,7 @@ def _format_done(context: Context, one: Doing) -> str:
     kind = "document" if one.revision.kind == "resource" else one.revision.kind
     if len(one.entries) == 1:
         entry = one.entries[0]
-        name = f"{entry.key} {_shorten(entry.title)}" if kind == "task" else f"{kind} {entry.key}"
+        name = f"{entry.key} {_shorten(entry.title)}".rstrip() if kind == "task" else f"{kind} {entry.key}"
         return f"{time} {name} {deed}"
     return f"{time} {len(one.entries)} {kind}s {deed}: {_name_items(one)}"
 

@@ -7,7 +7,7 @@ from satchel.contracts.answer_size import BATCH, PageRows
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Later, Result
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
-from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_fill, find_prompt, history_key
+from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_messages, find_prompt, history_key
 from satchel.contracts.satchel.shared import mark_layer
 from satchel.contracts.satchel.tasks import find_task
 from satchel.contracts.satchel.text_failures import WrongValue
@@ -51,9 +51,9 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result | Lat
     if name == START_TASK and offers_start_task(context):
         return _start_task(context, given)
     found = find_prompt(context, name)
-    fill_in = begin_fill(context, found, given)
+    fill_in = begin_messages(context, found, given)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
-    return Later(lambda: with_description({"messages": [_user_message(fill_in())]}, description))
+    return Later(lambda: with_description({"messages": [_message(*one) for one in fill_in()]}, description))
 
 
 def offers_start_task(context: Context) -> bool:
@@ -99,11 +99,14 @@ def _start_task(context: Context, given: dict[str, str]) -> Result:
     if not given.get("task", "").strip():
         raise WrongValue("The prompt needs a value for task.", "Give the number of a task.", "task")
     task = find_task(context, given["task"])
-    return {"description": f"Start task #{task.number}", "messages": [_user_message(write_start_page(context, task))]}
+    return {
+        "description": f"Start task #{task.number}",
+        "messages": [_message("user", write_start_page(context, task))],
+    }
 
 
-def _user_message(text: str) -> Result:
-    return {"role": "user", "content": {"type": "text", "text": text}}
+def _message(role: str, text: str) -> Result:
+    return {"role": role, "content": {"type": "text", "text": text}}
 
 
 def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:

@@ -8,7 +8,8 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.search import Search
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.errors import WrongArgument
-from satchel.library.catalog import Catalog, ContentMissing, Libraries
+from satchel.library.catalog import Catalog, Libraries
+from satchel.library.contents import ContentMissing
 from satchel.library.render import RenderFailed
 from satchel.protocol.cursors import encode_cursor
 from satchel.services.search import Hit, LibraryText, SearchQuery

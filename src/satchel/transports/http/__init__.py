@@ -4,6 +4,7 @@ server       the serving process, or several: uvicorn with our bounds, signals, 
 timeouts     how long a server waits for its clients
 bounds       time limits and bounds of one connection, around uvicorn's protocol
 connections  how many connections there may be, and which one gives way to a new one
+turns        whose bytes the event loop handles next
 sockets      how much of what was sent a client has taken
 budget       how many bytes may be in flight, of a user, an address and the process
 routes       the ASGI application: which path is answered by what

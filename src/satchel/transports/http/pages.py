@@ -14,7 +14,7 @@ from msgspec import structs
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.auth.sessions import ISSUED_MINUTES, Sessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
-from satchel.model import Identity, Scope, StoreChange
+from satchel.model import Identity, Scope
 from satchel.protocol.codec import encode
 from satchel.transports.http.calls import Calls
 from satchel.transports.http.forms import read_cookie, read_form, read_query
@@ -133,7 +133,9 @@ class Pages:
         self._calls.rates.count(work.user, 1)
         is_change = request.method == "POST"
         try:
-            answer = await self._calls.run(request, work, lambda: site.answer(view, visit, said), writes=is_change)
+            answer = await self._calls.run(
+                request, work, lambda: site.answer(view, visit, said), "writes" if is_change else "reads"
+            )
         except Abandoned:
             raise Disconnected from None
         return structs.replace(_respond(answer), is_refusable=not is_change)
@@ -251,7 +253,7 @@ class Pages:
     async def _listen(self, request: Request, scope: Scope) -> None:
         """Send what changed until the browser leaves, the session ends, or the server shuts down."""
         await run_sync(self._watch)
-        listener = PageListener(lambda change: _is_visible(change, scope), scope.user)
+        listener = PageListener(lambda change: change.is_open_to(scope), scope.user)
         try:
             self._listeners.add(listener)
         except TooManyStreams as error:
@@ -278,13 +280,6 @@ class Pages:
             await request.stream(messages(), listener.close, listener.close)
         finally:
             self._listeners.remove(listener)
-
-
-def _is_visible(change: StoreChange, scope: Scope) -> bool:
-    """Whether a scope may know of a change."""
-    if change.owner is not None and change.owner != scope.user:
-        return False
-    return change.project is None or scope.projects is None or change.project in scope.projects
 
 
 def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> Response:
