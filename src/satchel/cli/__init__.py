@@ -9,6 +9,8 @@ findings  what `doctor` finds, and how it is repaired
 check_machine  interpreter, data folder, libraries, watcher and port
 check_store  the store
 check_clients  the clients that start Satchel
+place     the project that a command works in
+moving    `copy` and `move` of prompts, resources and tasks
 completion  `satchel completion`: the script of a shell
 complete  what a shell offers for arguments and options
 welcome   what `satchel` alone says on a terminal

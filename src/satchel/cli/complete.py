@@ -60,7 +60,10 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
     """A source that reads the store which the words typed so far name."""
 
     def read(context: click.Context, word: str) -> Iterable[str]:
+        from msgspec.structs import replace
+
         from satchel import config
+        from satchel.cli.place import find_scope
         from satchel.services import users
         from satchel.storage.database import is_postgres, open_database
         from satchel.storage.status import read_status
@@ -75,7 +78,7 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
         database = open_database(settings.database)
         try:
             user = settings.user or (users.local(database, settings.home) if as_user else None)
-            scope = Scope(project=settings.project, user=user)
+            scope = replace(find_scope(settings, database), user=user)
             with database.read(scope) as tx:
                 return list(find(tx, scope, word))
         finally:

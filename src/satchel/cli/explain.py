@@ -4,6 +4,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from satchel.cli.place import explain_personal
 from satchel.errors import (
     AmbiguousItem,
     Forbidden,
@@ -26,14 +27,16 @@ _SUGGEST = {"prompt": prompts.suggest, "resource": resources.suggest}
 def explain(error: SatchelError, database: Database, scope: Scope) -> str:
     """An error in a sentence or two."""
     if isinstance(error, NotFound):
-        return _explain_trashed(error, database, scope) or _explain_missing(error, database, scope)
+        found = explain_personal(error, database) or _explain_trashed(error, database, scope)
+        return found or _explain_missing(error, database, scope)
     if isinstance(error, Forbidden) and error.kind == "task":
         # A task of another user is answered like one that does not exist.
         return _explain_missing(NotFound("task", error.key, error.scope), database, scope)
     if isinstance(error, Taken):
         where = "" if error.kind == "project" else f" in project '{error.scope.project}'"
         holder = f" (resource '{error.holder}')" if error.holder else ""
-        return f"there is already a {error.kind} with the {error.field} '{error.key}'{where}{holder}. Choose another."
+        what = f"there is already a {error.kind} with the {error.field} '{error.key}'{where}{holder}"
+        return f"{what}. {error.advice or 'Choose another.'}"
     if isinstance(error, WrongArgument):
         return f"{_explain_wrong(error)}."
     return _explain_history(error)

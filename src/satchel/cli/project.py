@@ -38,6 +38,29 @@ def list_(session: Session) -> None:
 
 
 @cli.command()
+@command(reads=True)
+def current(session: Session) -> None:
+    """Show which project commands and servers work in here, and why.
+
+    A flag or a setting names it, else the nearest .satchel file, else the repository; without any it is default.
+    """
+    from satchel.contracts.satchel.projects import describe_why  # which the other commands need not wait for
+    from satchel.services import layers
+
+    scope = session.scope
+    with session.read() as tx:
+        project = projects.current(tx, scope)
+        personal = layers.find_personal(tx, scope)
+    exists = project.number > 0
+    value = {"project": scope.project, "why": describe_why(scope, exists=exists), "exists": exists}
+    text = f"{scope.project} ({value['why']})"
+    if personal is not None:
+        value["personal"] = personal.project
+        text += f", and what project '{personal.project}' holds"
+    session.say(text, value)
+
+
+@cli.command()
 @click.argument("name")
 @click.argument("new_name")
 @command(in_project=False)

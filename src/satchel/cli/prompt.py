@@ -7,6 +7,7 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
+from satchel.cli import moving
 from satchel.cli.printing import show_content, to_json
 from satchel.cli.store import Session, command, fields, given, say_deleted
 from satchel.model import UNSET, Page, Prompt, PromptDraft, PromptPatch, PromptQuery
@@ -131,3 +132,6 @@ def show_page(session: Session, page: Page) -> None:
     shown = len(page.items)
     if shown < page.total and sys.stdout.isatty() and not session.as_json:
         click.echo(f"{shown} of {page.total}; more with --limit and --offset.", err=True)
+
+
+moving.add_commands(cli, "prompt")

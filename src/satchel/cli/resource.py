@@ -7,6 +7,7 @@ import click
 from msgspec.structs import replace
 
 from satchel.cli import content as contents
+from satchel.cli import moving
 from satchel.cli.printing import show_content, to_json
 from satchel.cli.store import Session, command, fields, given, say_deleted
 from satchel.model import Resource, ResourceDraft, ResourcePatch
@@ -130,3 +131,6 @@ def read_text(session: Session, name: str) -> str:
     if not isinstance(resource.content, str):
         raise click.UsageError(f"'{name}' is binary; give its new content as @FILE or - for stdin.")
     return resource.content
+
+
+moving.add_commands(cli, "resource")

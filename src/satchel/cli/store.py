@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
+from msgspec import structs
 
 from satchel import __version__, config
 from satchel.cli import printing
@@ -34,6 +35,9 @@ from satchel.storage.database import Database, Tx, open_database
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 database_option = click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
+personal_option = click.option(
+    "--no-personal", flag_value="yes", help="Without what the project personal holds. [env: SATCHEL_NO_PERSONAL]"
+)
 VERSION = click.IntRange(1, 2**53 - 1)  # of an item
 
 Option = TypeVar("Option")
@@ -101,11 +105,14 @@ def command(
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
         def with_session(*, as_json: bool, **options: Any) -> None:
-            flags: dict[str, str | None] = {name: options.pop(name, None) for name in ("database", "project", "user")}
+            given = ("database", "project", "user", "no_personal")
+            flags: dict[str, str | None] = {name: options.pop(name, None) for name in given}
             wants = _Wants(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=reads)
             with _session(flags, wants, as_json=as_json) as session:
                 run(session, **options)
 
+        if in_project and reads:
+            with_session = personal_option(with_session)
         return session_options(with_session, in_project=in_project, as_user=as_user)
 
     return decorate
@@ -137,6 +144,7 @@ class _Wants:
 @contextmanager
 def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> Iterator[Session]:
     from satchel.cli.explain import explain  # with the services 20 ms, which `--help` need not wait for
+    from satchel.cli.place import check_file, find_scope
     from satchel.services import projects, users
 
     with report_errors(as_json=as_json):
@@ -145,14 +153,16 @@ def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> I
         opened.retention = settings.retention
     session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
     try:
+        session.scope = find_scope(settings, opened)
         if wants.in_project and wants.needs_project:
             projects.require(opened, session.scope)
         local = settings.user or users.local(opened, settings.home)
         author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
         user = local if wants.as_user else settings.user
-        session.scope = Scope(project=settings.project, user=user, author=author)
+        session.scope = structs.replace(session.scope, user=user, author=author)
         yield session
     except SatchelError as error:
+        check_file(error, opened, session.scope)
         end(
             explain(error, session.database, session.scope),
             _STATUSES.get(type(error), 1),
@@ -242,4 +252,6 @@ def given(option: Option | None) -> Option | UnsetType:
 def fields(value: Any, *left_out: str) -> dict[str, Any]:
     """A value of the model as a dictionary, without numbers of rows and the fields that are left out."""
     shown: dict[str, Any] = msgspec.structs.asdict(value)
+    if layer := shown.pop("layer", ""):
+        shown["from"] = layer
     return {name: item for name, item in shown.items() if name not in ("number", "project", *left_out)}

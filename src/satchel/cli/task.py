@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from satchel import clock
+from satchel.cli import moving
 from satchel.cli.store import Session, command, fields, given, say_deleted
 from satchel.errors import NotFound
 from satchel.model import Task, TaskDetails, TaskDraft, TaskPatch, TaskStatus
@@ -106,3 +107,6 @@ def describe(task: Task) -> dict[str, Any]:
     """The fields of a task that every command shows."""
     more = set(TaskDetails.__struct_fields__) - set(Task.__struct_fields__)
     return {"number": task.number, **fields(task, *more), "completed": task.is_completed}
+
+
+moving.add_commands(cli, "task")

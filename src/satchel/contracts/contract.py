@@ -142,6 +142,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     reads_libraries: bool = False
     finds_project: bool = False  # from the working directory, when no setting names a project
     uses_project: bool = True  # its project must exist before it is served
+    reads_personal: bool = False  # what the personal project holds can be read from every project
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent

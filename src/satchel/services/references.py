@@ -12,7 +12,7 @@ from msgspec import Struct
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Revision, Scope, TrashedItem
-from satchel.services import alike, deleted_items, projects, prompts, resources, rules, states, tasks, users
+from satchel.services import alike, deleted_items, layers, projects, prompts, resources, rules, states, tasks, users
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
 
@@ -71,6 +71,19 @@ def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) ->
     except (NotFound, Forbidden, AmbiguousItem):
         return None
     return found if found is not None and found.live is None and kind in (None, found.kind) else None
+
+
+def find_personal(tx: Tx, missing: NotFound) -> Item | None:
+    """The prompt or resource that a project lacks and only reads from the personal one; None where there is none."""
+    lower = layers.enter_personal(missing.scope)
+    if lower is None or missing.kind not in ("prompt", "resource", "item"):
+        return None
+    try:
+        found = find(tx, lower, missing.key).live
+    except (NotFound, AmbiguousItem):
+        return None
+    kinds = ("prompt", "resource") if missing.kind == "item" else (missing.kind,)
+    return found if found is not None and found.kind in kinds else None
 
 
 def find_deletion(tx: Tx, item: FoundItem) -> Revision | None:

@@ -36,6 +36,7 @@ class IndexedItem(Struct, frozen=True):
     name_key: str
     title_key: str
     words: str
+    space: int = 0  # where it is; 0 for what is not in the store
 
 
 class Place(Struct, frozen=True):
@@ -140,7 +141,8 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
     for number, prompt, resource, task, name_key, title_key, words, space in tx.all(sql, numbers=list(numbers)):
         kind: FoundKind = "prompt" if prompt else "resource" if resource else "task"
         if space in spaces:
-            found.append(IndexedItem(number, kind, prompt or resource or task, name_key, title_key, words))
+            item = prompt or resource or task
+            found.append(IndexedItem(number, kind, item, name_key, title_key, words, space))
     return found
 
 

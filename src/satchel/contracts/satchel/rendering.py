@@ -12,7 +12,7 @@ from satchel.library.catalog import ContentMissing, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import alike, argument_history, prompts
+from satchel.services import alike, argument_history, layers, prompts
 from satchel.services.suggestions import closest_names
 from satchel.storage.search_text import make_key
 
@@ -43,7 +43,7 @@ FoundPrompt = Prompt | LibraryTemplate
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
-    """The prompt of a library with a full name, or the stored one with a name, title or id.
+    """The prompt of a library with a full name, or the stored or personal one with a name, title or id.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
@@ -52,14 +52,15 @@ def find_prompt(context: Context, reference: str) -> FoundPrompt:
     if found is not None:
         return found
     try:
-        return prompts.find(context.tx, context.scope, reference)
+        return layers.find_prompt(context.tx, context.scope, reference)
     except NotFound as missing:
         if missing.kind != "prompt":
             raise
 
         def look(later: Context, missing: NotFound) -> UnknownName:
             from_libraries = closest_names(reference, (name for name, _ in later.libraries.catalog.view))
-            return UnknownName(missing, (*prompts.suggest(later.tx, context.scope, reference), *from_libraries)[:3])
+            stored = layers.suggest(later.tx, context.scope, prompts.suggest, reference)
+            return UnknownName(missing, (*stored, *from_libraries)[:3])
 
         raise suggest(context, missing, look) from missing
 
@@ -107,10 +108,11 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
 def history_key(found: FoundPrompt, scope: Scope) -> str:
     """The key under which the values given to a prompt's arguments are remembered.
 
-    A library's prompt has one history in all projects, unless the scope may enter only some of them.
+    A personal prompt has one history in all projects; a library's too, unless the scope may enter only some of them.
     """
-    is_shared = isinstance(found, LibraryTemplate) and scope.projects is None
-    return found.name if is_shared else argument_history.key_within(scope.project, found.name)
+    if isinstance(found, LibraryTemplate):
+        return found.name if scope.projects is None else argument_history.key_within(scope.project, found.name)
+    return argument_history.key_within(found.layer or scope.project, found.name)
 
 
 def begin_fill(context: Context, found: FoundPrompt, given: dict[str, str]) -> Callable[[], str]:

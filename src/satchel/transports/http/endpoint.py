@@ -75,6 +75,8 @@ class Endpoint:
         scope = await enter(request, self._callers)
         if self._contract.acts_as_user:
             scope = self._callers.as_user(scope)
+        if self._contract.reads_personal:
+            scope = self._callers.with_personal(scope)
         if request.method == "GET":
             connection = self._open_connection(request)
             await self._listen(request, connection, scope, list)
