@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from client import HERE
+from bench.surroundings import ROOT
 
-REAL = HERE.parent.parent / "shared" / "data" / "prompts.csv"
+REAL = ROOT.parent / "shared" / "data" / "prompts.csv"
 
 COMMON_TAGS = ("coding", "writing", "review", "research", "teaching", "travel", "music", "law", "health", "games")
 RARE_TAG = "seldom"
@@ -45,6 +45,18 @@ class Queries:
     absent_two: str
     absent_one: str
     nowhere: str
+
+
+def word(number: int) -> str:
+    """A word that few items have, always the same for the same number."""
+    dice = random.Random(number % 997)
+    return "".join(dice.choices(_SYLLABLES, k=4))
+
+
+def sentence(number: int) -> str:
+    """Some 200 characters, always the same for the same number."""
+    dice = random.Random(number)
+    return f"About {word(number)}: " + " ".join("".join(dice.choices(_SYLLABLES, k=2)) for _ in range(30))
 
 
 def samples(count: int, path: Path | None, seed: int = 1) -> list[Sample]:
