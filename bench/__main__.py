@@ -28,8 +28,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     known = "\n".join(f"{name:<12}{what}" for name, what in PARTS.items())
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"all by default:\n{known}")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try the code; keeps nothing")
-    parser.add_argument("--rival", action="append", help="of the peers, only this one; may be repeated; `none`: no peer")
+    parser.add_argument("--share", type=float, default=1.0, help="of the full sizes, for a busy machine (default: 1)")
+    parser.add_argument("--quick", action="store_const", dest="share", const=0, help="tries the code; keeps nothing")
+    parser.add_argument(
+        "--rival", action="append", help="of the peers, only this one; may be repeated; `none`: no peer"
+    )
     parser.add_argument("--renew", action="store_true", help="with `smoke`: keep the new figures")
     options = parser.parse_args()
     if options.parts == ["smoke"]:
@@ -56,7 +59,7 @@ def measure_parts(parts: list[str], options: argparse.Namespace) -> int:
             try:
                 result = measure_part(name, options, progress)
             except Exception as error:  # a part that fails must not cost what the others have found
-                console.print_exception()
+                console.print_exception(max_frames=3)
                 failed.append(f"{name}: {error}")
                 continue
             finally:
@@ -64,9 +67,9 @@ def measure_parts(parts: list[str], options: argparse.Namespace) -> int:
             for table in result.tables:
                 print(f"\n{table.title}\n\n{render_table(table)}")
             print(*result.notes, sep="\n", flush=True)
-            if not options.quick:
+            if options.share:
                 results.save(result)
-    if not options.quick:
+    if options.share:
         report.write(results.load_all())
     print(*(f"not measured: {why}" for why in failed), sep="\n")
     return 1 if failed else 0
@@ -77,15 +80,17 @@ def measure_part(name: str, options: argparse.Namespace, progress: Progress) -> 
     task = progress.add_task(name, total=None)
     load, started = os.getloadavg()[0], time.perf_counter()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-bench-", ignore_cleanup_errors=True)))
-        run = Run(folder, stack, options.quick, tuple(options.rival) if options.rival else None)
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="satchel-bench-", ignore_cleanup_errors=True))
+        )
+        run = Run(folder, stack, options.share, tuple(options.rival) if options.rival else None)
         run.step = lambda: progress.advance(task)
         run.expect = lambda rounds: progress.update(task, total=rounds)
         result: Result = importlib.import_module(f"bench.parts.{name}").measure(run)
     result.taken_at = tell_time()
     result.seconds = round(time.perf_counter() - started, 1)
     result.load = (round(load, 1), round(os.getloadavg()[0], 1))
-    result.is_quick = options.quick
+    result.share = options.share
     progress.update(task, total=1, completed=1)
     return result
 

@@ -35,7 +35,7 @@ class Result(msgspec.Struct):
     taken_at: str = ""
     seconds: float = 0
     load: tuple[float, float] = (0, 0)  # the machine's load average before and after
-    is_quick: bool = False  # taken with the small sizes that only try the code
+    share: float = 1.0  # of the full sizes
     tables: list[Table] = []
     plots: list[Plot] = []
     figures: dict[str, float] = {}  # what goals are judged by

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,15 +24,19 @@ class Run:
 
     folder: Path  # temporary
     stack: ExitStack  # what ends with the part
-    is_quick: bool = False  # small sizes, to try the code
+    share: float = 1.0  # of the full sizes; 0: as small as can be, to try the code
     rivals: tuple[str, ...] | None = None  # only these peers; None: all
     step: Callable[[], None] = lambda: None  # tells the progress bar that a round is done
     expect: Callable[[int], None] = lambda _: None  # tells it how many rounds a part has
-    postgres: list[str] = field(default_factory=list)  # the address of a server of this run, once it was started
 
     def amount(self, quick: int, full: int) -> int:
         """A size, by how long the run may take."""
-        return quick if self.is_quick else full
+        return max(quick, round(full * self.share))
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether this run only tries the code."""
+        return self.share == 0
 
     def make_folder(self, name: str) -> Path:
         """A new folder."""

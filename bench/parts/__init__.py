@@ -12,5 +12,5 @@ PARTS = {
     "security": "what row-level security costs on PostgreSQL",
     "libraries": "3,000 templates listed, and rendered",
     "jobs": "eight jobs of an agent in calls and tokens",
-    "upkeep": "backup, dump, migration and pruning",
+    "upkeep": "backup, dump and pruning",
 }

@@ -10,13 +10,13 @@ from bench.stdio import Client
 from bench.surroundings import Run
 from bench.web import HttpClient, gather_http
 
-ITEMS = 100  # in a store before a call counts
+ITEMS = 50  # in a store before a call counts
 PEER_NAMES = tuple(PEERS)
 
 
 def measure(run: Run) -> Result:
     """One verb after the other, and for each all rivals in rotation."""
-    rounds = run.amount(5, 100)
+    rounds = run.amount(5, 60)
     field = gather(run, "calls")
     run.expect((rounds + 1) * len(VERBS) * 2)
     notes = [f"{name} could not be had: {why}" for name, why in field.missing.items()]
@@ -53,7 +53,7 @@ def measure_verbs(drivers: dict[str, Driver], rounds: int, run: Run) -> dict[str
     measured = {}
     for verb in VERBS:
         cases = [Case(name, make_call(driver, verb)) for name, driver in drivers.items() if driver.can(verb)]
-        interleave(cases, rounds, budget=run.amount(3, 10), step=run.step)
+        interleave(cases, rounds, budget=run.amount(2, 6), step=run.step)
         measured[verb] = cases
     return measured
 

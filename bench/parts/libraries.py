@@ -3,69 +3,62 @@
 A render goes through the whole server and its worker; beside it stands the same template rendered by Jinja2 alone.
 """
 
-import argparse
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import msgspec
 
-from client import SATCHEL, Client, environment, median, quantile, table
+from bench.measuring import Case, interleave, show, time_ms
+from bench.results import Result, Table
+from bench.stdio import Client
+from bench.surroundings import SATCHEL, SCRATCH, Run, environment
 
 ARGUMENTS = [f"argument_{number}" for number in range(10)]
 TEMPLATE = "".join(
     f"{{% if {name} %}}The {name} is {{{{ {name} }}}}, again {{{{ {name} }}}}.{{% endif %}}\n" for name in ARGUMENTS
 )
-LIBRARIES, PROMPTS = 300, 10
+VALUES = {name: f"value of {name}" for name in ARGUMENTS}
+PROMPTS = 10  # of each library
 
 
-def main() -> int:
-    """Measure, print the table, and with --check tell by the exit status whether a goal was missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--check", action="store_true", help="end with 1 when a goal is missed")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write(folder / "libraries", LIBRARIES, PROMPTS)
-        command = [SATCHEL, "serve", "--contract", "twig", "--libraries", str(folder / "libraries")]
-        surroundings = environment(folder / "cache")
-        Client(command, surroundings).close()  # fills the cache of bytecode
-        started = time.perf_counter()
-        client = Client(command, surroundings)
-        initialized = client.start_ms
-        prompts = whole_list(client)
-        cold = (time.perf_counter() - started) * 1000
-        assert prompts == LIBRARIES * PROMPTS, prompts
-        warm = [timed(lambda: whole_list(client)) for _ in range(20)]
-        values = {name: f"value of {name}" for name in ARGUMENTS}
-        params = {"name": "library_007:prompt_3", "arguments": values}
-        compiled = timed(lambda: ask(client, "prompts/get", params))  # manifests of this size have started the worker
-        renders = [timed(lambda: ask(client, "prompts/get", params)) for _ in range(options.rounds)]
-        client.close()
-        first = [first_render(folder, values) for _ in range(10)]
-        template = jinja2.Template(TEMPLATE)
-        alone = [timed(lambda: template.render(values)) for _ in range(options.rounds)]
-    figures = [
-        ("start to initialize", initialized, initialized, None),
-        ("start to 3,000 prompts listed", cold, cold, 2000.0),
-        ("3,000 prompts listed, warm", median(warm), quantile(warm, 0.95), 100.0),
-        ("first render of a process, which starts the worker", median(first), quantile(first, 0.95), None),
-        ("first render of a template, which compiles it", compiled, compiled, None),
-        ("render with ten arguments", median(renders), quantile(renders, 0.95), 1.0),
-        ("the same by Jinja2 alone", median(alone), quantile(alone, 0.95), None),
-    ]
-    rows = [
-        (name, f"{middle:.2f}", f"{most:.2f}", "" if goal is None else f"{goal:.0f}")
-        for name, middle, most, goal in figures
-    ]
-    print(table(("what", "median ms", "p95 ms", "goal ms"), rows))
-    missed = [name for name, middle, _, goal in figures if goal is not None and middle > goal]
-    print(f"missed: {', '.join(missed)}" if missed else "every goal is met")
-    return 1 if missed and options.check else 0
+def measure(run: Run) -> Result:
+    """List and render, and render beside Jinja2 alone."""
+    libraries, rounds = run.amount(10, 300), run.amount(5, 300)
+    run.expect(rounds + 1 + 11 + 21)
+    place = run.make_folder("libraries")
+    write(place / "all", libraries, PROMPTS)
+    write(place / "small", 1, 1)
+    serve(place / "small").close()  # fills the cache of bytecode
+    started = time.perf_counter()
+    client = serve(place / "all")
+    run.stack.callback(client.close)
+    count = count_prompts(client)
+    cold = (time.perf_counter() - started) * 1000
+    assert count == libraries * PROMPTS, count
+    params = {"name": "library_007:prompt_3", "arguments": VALUES}
+    compiled = client.ask_timed("prompts/get", params)[0]
+    template = jinja2.Template(TEMPLATE)
+    listed = Case(f"{count:,} prompts listed, warm", lambda _: time_ms(lambda: count_prompts(client)))
+    first = Case("first render of a process", lambda _: render_first(place / "small"))
+    rendered = Case("render with ten arguments", lambda _: client.ask_timed("prompts/get", params)[0])
+    alone = Case("the same by Jinja2 alone", lambda _: time_ms(lambda: template.render(VALUES)))
+    interleave([rendered, alone], rounds, step=run.step)
+    interleave([listed], min(20, rounds), step=run.step)
+    interleave([first], min(10, rounds), step=run.step)
+    cases = (listed, first, rendered, alone)
+    rows = [[case.name, show(case.median), show(case.quantile(0.95)), show(case.quantile(0.99))] for case in cases]
+    rows.insert(0, [f"start to {count:,} prompts listed", show(cold), "", ""])
+    rows.insert(2, ["first render of a template, which compiles it", show(compiled), "", ""])
+    figures = {"render ms": rendered.median, "first render ms": first.median, "listing ms": listed.median}
+    table = Table("Libraries of templates", ["what", "median ms", "95 %", "99 %"], rows)
+    return Result("libraries", tables=[table], figures=figures)
+
+
+def serve(folder: Path) -> Client:
+    """Satchel with the libraries of a folder."""
+    command = [SATCHEL, "serve", "--contract", "twig", "--libraries", str(folder)]
+    return Client(command, environment(SCRATCH / "bytecode" / "satchel-bytecode", SATCHEL_HOME=str(folder.parent)))
 
 
 def write(root: Path, libraries: int, prompts: int) -> None:
@@ -84,43 +77,21 @@ def write(root: Path, libraries: int, prompts: int) -> None:
         (folder / "twig.toml").write_text("\n".join(lines) + "\n")
 
 
-def first_render(folder: Path, values: dict[str, str]) -> float:
+def render_first(folder: Path) -> float:
     """The milliseconds of the first render of a new server."""
-    small = folder / "small"
-    write(small, 1, 1)
-    command = [SATCHEL, "serve", "--contract", "twig", "--libraries", str(small)]
-    client = Client(command, environment(folder / "cache"))
-    took = timed(lambda: ask(client, "prompts/get", {"name": "library_000:prompt_0", "arguments": values}))
+    client = serve(folder)
+    taken = client.ask_timed("prompts/get", {"name": "library_000:prompt_0", "arguments": VALUES})[0]
     client.close()
-    return took
+    return taken
 
 
-def whole_list(client: Client) -> int:
-    """Go through all pages, and count."""
+def count_prompts(client: Client) -> int:
+    """Go through all pages of `prompts/list`, and count."""
     count = 0
     params: dict[str, Any] = {}
     while True:
-        result = ask(client, "prompts/list", params)
+        result = client.ask("prompts/list", params)
         count += len(result["prompts"])
         if "nextCursor" not in result:
             return count
         params = {"cursor": result["nextCursor"]}
-
-
-def ask(client: Client, method: str, params: dict[str, Any]) -> Any:
-    """The result of a request."""
-    client.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-    while "result" not in (answer := msgspec.json.decode(client.read_line())):
-        assert "error" not in answer, answer
-    return answer["result"]
-
-
-def timed(work: Any) -> float:
-    """The milliseconds that something takes."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,47 +1,49 @@
-"""How long backup, restore, dump and load of 100,000 prompts take: `python bench/backup.py [PROMPTS [POSTGRES]]`.
+"""What upkeep takes: backup, restore, dump, load, and the longest step of pruning."""
 
-With the address of an empty PostgreSQL database, the dump goes there and back too.
-"""
-
-import random
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from satchel.model import PromptDraft, Scope
-from satchel.services import projects, prompts
+import apsw
+
+from bench import stores
+from bench.measuring import show, time_ms
+from bench.results import Result, Table
+from bench.surroundings import Run
+from satchel.model import Retention
+from satchel.services import pruning
 from satchel.storage.backup import backup
 from satchel.storage.database import open_database
 from satchel.storage.dump import dump
 from satchel.storage.loading import Dump, load
 from satchel.storage.replacing import restore
 
-
-@contextmanager
-def timed(what: str) -> Iterator[None]:
-    """Print how long a block takes, and what it takes of the processor."""
-    start, used = time.perf_counter(), time.process_time()
-    yield
-    print(f"{what:<28}{time.perf_counter() - start:7.1f} s{time.process_time() - used:9.1f} s of processor", flush=True)
+OLD = "2020-01-01T00:00:00.000000Z"
 
 
-def seed(store: str, count: int) -> None:
-    """A store with prompts of about 1 KB."""
-    chance = random.Random(1)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(8000)]
-    database, scope = open_database(store), Scope()
-    projects.require(database, scope)
-    for start in range(0, count, 500):
-        with database.write() as tx:
-            for number in range(start, min(start + 500, count)):
-                text = " ".join(chance.choices(words, k=150))
-                prompts.add(
-                    tx, scope, PromptDraft(title=f"Prompt {number}", content=text, tags=(chance.choice(words),))
-                )
+def measure(run: Run) -> Result:
+    """Each once: these take seconds."""
+    count = run.amount(50, 10_000)
+    run.expect(5)
+    place = run.make_folder("upkeep")
+    store = str(place / "store.db")
+    database = stores.open_new(store)
+    stores.grow(database, 0, count)
     database.close()
+    steps = {
+        "backup": lambda: backup(store, str(place / "backup.db")),
+        "restore": lambda: restore(str(place / "restored.db"), str(place / "backup.db")),
+        "dump": lambda: write_dump(store, place / "dump.jsonl"),
+        "load": lambda: read_dump(str(place / "loaded.db"), place / "dump.jsonl"),
+    }
+    rows = []
+    for name, act in steps.items():
+        rows.append([f"{name} of {count:,} prompts and tasks", f"{show(time_ms(act) / 1000)} s"])
+        run.step()
+    many = count * 5
+    taken, removed = prune(store, many)
+    rows.append([f"longest of {len(taken):,} steps that pruned {removed:,} rows", f"{show(max(taken) * 1000)} ms"])
+    run.step()
+    return Result("upkeep", tables=[Table("Upkeep on SQLite", ["what", "took"], rows)])
 
 
 def write_dump(store: str, file: Path) -> None:
@@ -56,27 +58,31 @@ def read_dump(store: str, file: Path) -> None:
         load(store, Dump(opened))
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    with tempfile.TemporaryDirectory(prefix="satchel-bench-") as folder:
-        place = Path(folder)
-        store = str(place / "store.db")
-        with timed(f"seed {count}"):
-            seed(store, count)
-        with timed("backup"):
-            backup(store, str(place / "backup.db"))
-        with timed("restore"):
-            restore(str(place / "restored.db"), str(place / "backup.db"))
-        with timed("dump from SQLite"):
-            write_dump(store, place / "dump.jsonl")
-        with timed("load into SQLite"):
-            read_dump(str(place / "loaded.db"), place / "dump.jsonl")
-        if len(sys.argv) > 2:
-            with timed("load into PostgreSQL"):
-                read_dump(sys.argv[2], place / "dump.jsonl")
-            with timed("dump from PostgreSQL"):
-                write_dump(sys.argv[2], place / "again.jsonl")
+def prune(path: str, many: int) -> tuple[list[float], int]:
+    """Fill history with old revisions, and time every step that removes some of them."""
+    connection = apsw.Connection(path)
+    connection.execute(
+        """
+        begin;
+        with recursive n(i) as (select 0 union all select i + 1 from n where i < :many)
+        insert into revisions (kind, item, version, action, at, project)
+        select 'prompt', i % 100 + 1, i / 100 + 1000, 'update', :old, 1 from n;
+        insert into revision_states (revision, state) select number, randomblob(150) from revisions;
+        commit
+        """,
+        {"many": many, "old": OLD},
+    )
+    connection.close()
+    database = open_database(path)
+    database.retention = Retention(history_days=1)
+    steps: list[float] = []
+    started = time.perf_counter()
 
+    def note() -> None:
+        nonlocal started
+        steps.append(time.perf_counter() - started)
+        started = time.perf_counter()
 
-if __name__ == "__main__":
-    main()
+    removed = pruning.prune(database, pause=note)
+    database.close()
+    return steps, removed

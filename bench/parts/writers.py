@@ -32,7 +32,9 @@ def measure(run: Run) -> Result:
         finally:
             run.step()
         lost = "all: its file is broken" if kept is None else str(max(0, acknowledged - kept))
-        rows.append([rival.name, str(acknowledged), "–" if kept is None else str(kept), lost, show(acknowledged / seconds)])
+        rows.append(
+            [rival.name, str(acknowledged), "–" if kept is None else str(kept), lost, show(acknowledged / seconds)]
+        )
         if rival.name == "satchel":
             figures["lost writes"] = float(acknowledged - (kept or 0))
     head = ["rival", "acknowledged", "in the store", "lost", "writes a second"]
