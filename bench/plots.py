@@ -53,8 +53,9 @@ def draw_bars(plot: Plot) -> str:
 
 def draw_lines(plot: Plot) -> str:
     """One line for each series, on logarithmic scales, with marks at its points and its name at the right."""
-    height, left, top, right, bottom = 400, 70, 50, WIDTH - 260, 350
-    points = [point for line in plot.lines.values() for point in line]
+    height, left, top, right, bottom = 400, 70, 50, WIDTH - 300, 350
+    lines = {name: [(x, y) for x, y in line if y > 0] for name, line in plot.lines.items()}  # 0 has no logarithm
+    points = [point for line in lines.values() for point in line]
     x_low, x_high = _decades([x for x, _ in points])
     y_low, y_high = _decades([y for _, y in points])
 
@@ -79,7 +80,7 @@ def draw_lines(plot: Plot) -> str:
             )
     parts.append(f'<path class="axis" d="M{left} {top}V{bottom}H{right}"/>')
     parts.append(f'<text class="small" x="{right}" y="{bottom + 36}" text-anchor="end">{escape(plot.across)}</text>')
-    for number, (name, line) in enumerate(plot.lines.items()):
+    for number, (name, line) in enumerate(lines.items()):
         colour = COLOURS[number % len(COLOURS)]
         drawn = [place(x, y) for x, y in line]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
@@ -89,7 +90,7 @@ def draw_lines(plot: Plot) -> str:
         row = top + 8 + 22 * number
         parts.append(f'<path d="M{right + 12} {row - 4}h16" stroke="{colour}" stroke-width="3"{dash}/>')
         parts.append(f'<text class="small" x="{right + 34}" y="{row}">{escape(name)}</text>')
-    return _wrap(max(height, top + 30 + 22 * len(plot.lines)), parts, plot.title)
+    return _wrap(max(height, top + 30 + 22 * len(lines)), parts, plot.title)
 
 
 def _decades(values: list[float]) -> tuple[int, int]:

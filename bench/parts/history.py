@@ -12,17 +12,20 @@ from dataclasses import dataclass, field
 import apsw
 import psycopg
 
-from bench import postgres
+from bench import postgres, texts
 from bench.measuring import Case, interleave, show, time_ms
 from bench.results import Result, Table
 from bench.stores import SCOPE
 from bench.surroundings import Run
 from satchel.model import Prompt, PromptDraft, PromptPatch, TaskDraft, TaskPatch
 from satchel.services import projects, prompts, tasks
+from satchel.services import recording as recorder
+from satchel.storage import revisions, trash
 from satchel.storage.database import Database, Tx, open_database
 
 SIZES = {"2.5 KB": 2500, "12 KB": 12_000, "63 KB": 63_000}
-FILLING = 200  # prompts, and tasks, that are there already
+WORDS = [texts.word(number) for number in range(900)]
+FILLING = 100  # prompts, and tasks, that are there already
 
 
 @dataclass
@@ -85,19 +88,18 @@ def make_write(store: Store, prepare: Callable[[Store], Callable[[Tx], object]])
 
 @contextmanager
 def recording(has_history: bool) -> Iterator[None]:
-    """With history, or with nothing in the place of what records changes."""
+    """With history, or with nothing in the place of what keeps old states; the index of words is kept either way."""
     if has_history:
         yield
         return
-    modules = (prompts, projects, tasks)
-    names = ("record_add", "record_update", "record_delete")
-    kept = {(module, name): getattr(module, name) for module in modules for name in names}
-    for module, name in kept:
-        setattr(module, name, lambda *_: None)
+    places = [(revisions, "add"), (revisions, "keep_state"), (trash, "add"), (recorder, "make_delta")]
+    kept = [getattr(module, name) for module, name in places]
+    for module, name in places:
+        setattr(module, name, lambda *_: b"")
     try:
         yield
     finally:
-        for (module, name), function in kept.items():
+        for (module, name), function in zip(places, kept, strict=True):
             setattr(module, name, function)
 
 
@@ -125,10 +127,9 @@ def run_in_transaction(store: Store, act: Callable[[Tx], object]) -> None:
 
 def make_text(dice: random.Random, length: int) -> str:
     """Sentences of words, as long as that."""
-    words = ["".join(dice.choices("etaoinshrdlu", k=dice.randrange(2, 10))) for _ in range(400)]
     text = ""
     while len(text) < length:
-        text += " ".join(dice.choices(words, k=dice.randrange(6, 18))).capitalize() + ". "
+        text += " ".join(dice.choices(WORDS, k=dice.randrange(6, 18))).capitalize() + ". "
     return text[:length]
 
 

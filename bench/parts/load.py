@@ -75,7 +75,7 @@ def start_postgres(run: Run, result: Result) -> list[Target]:
     targets = [
         start(run, "satchel, PostgreSQL", satchel_command(server.make_store("one"))),
         start(run, "satchel, PostgreSQL, 2 processes", satchel_command(server.make_store("two"), "--workers", "2")),
-        start(run, "satchel, PostgreSQL, token and row-level security", satchel_command(role, *GUARDED), token=token),
+        start(run, "satchel, PostgreSQL, token and RLS", satchel_command(role, *GUARDED), token=token),
     ]
     try:
         source = installing.install_before()
@@ -87,7 +87,7 @@ def start_postgres(run: Run, result: Result) -> list[Target]:
     plain, guarded = satchel_command(older), satchel_command(older_role, *GUARDED)
     name = "before, PostgreSQL"
     targets.append(start(run, name, plain, source=source))
-    targets.append(start(run, f"{name}, token and row-level security", guarded, token=older_token, source=source))
+    targets.append(start(run, f"{name}, token and RLS", guarded, token=older_token, source=source))
     return targets
 
 
@@ -112,7 +112,8 @@ def tabulate(targets: list[Target], rates: dict[str, dict[int, float]], result: 
     head = ["get_prompt over HTTP", *(f"{count} clients" for count in CLIENTS), "ms of 8 clients", "processor µs"]
     note = (
         "Calls a second. Milliseconds: median / 95 % / 99 % with eight clients, and the processor time of the server "
-        "for one of these calls. The load generator shares the machine's cores with the server."
+        "for one of these calls. The load generator shares the machine's cores with the server. "
+        f"RLS is row-level security; before is the Satchel of commit {installing.BASELINE}."
     )
     result.tables.append(Table("HTTP", head, rows, note))
     points = {name: [(float(count), rate) for count, rate in found.items()] for name, found in rates.items() if found}
@@ -120,7 +121,7 @@ def tabulate(targets: list[Target], rates: dict[str, dict[int, float]], result: 
     result.plots.append(plot)
     add_ratio(result, rates, "http/SDK", "satchel", "official SDK")
     add_ratio(result, rates, "postgres/before", "satchel, PostgreSQL", "before, PostgreSQL")
-    both = "PostgreSQL, token and row-level security"
+    both = "PostgreSQL, token and RLS"
     add_ratio(result, rates, "guarded postgres/before", f"satchel, {both}", f"before, {both}")
 
 

@@ -45,7 +45,9 @@ def report(cases: list[Case], kinds: dict[str, str], missing: dict[str, str]) ->
     if peers:
         figures["start/fastest peer"] = ours.median / min(peers)
     head = ["start to `initialize`", "ms", "quartiles", "× bare loop", "first start, ms"]
-    plot = Plot("start", "From a process to its first answer", "ms", {case.name: case.median for case in done})
+    plot = Plot(
+        "start", "From a process to its first answer", "ms", {case.name: case.median for case in done}, is_log=True
+    )
     notes = [f"{case.name} did not start: {case.failure}" for case in cases if case.failure]
     notes += [f"{name} could not be had: {why}" for name, why in missing.items()]
     note = "The first start finds no bytecode of Python and no store, as after an install that does not compile."
