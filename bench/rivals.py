@@ -183,7 +183,8 @@ def count_rows(store: Path, table: str) -> int:
     connection = apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READONLY)
     [[count]] = connection.execute(f"select count(*) from {table}").fetchall()
     connection.close()
-    return int(count)
+    assert isinstance(count, int)
+    return count
 
 
 def count_matches(file: Path, piece: str) -> int:

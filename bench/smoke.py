@@ -5,11 +5,13 @@ Only gross regressions fail: more than `SLACK` times the kept ratio, in two trie
 
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from bench import drivers, stores
+from bench import drivers, stores, texts
 from bench.drivers import Driver
 from bench.load import Load
 from bench.measuring import Case, interleave
@@ -73,7 +75,7 @@ def measure_calls(run: Run, rivals: dict[str, Rival]) -> dict[str, float]:
     """Memory, processor time of a get, and an add, against the bare loop's."""
     running = {name: rivals[name].drive() for name in ("bare loop", "satchel, prompt-store")}
     weights, costs = [], []
-    adds = [Case(name, lambda _, driver=driver: driver.add()) for name, driver in running.items()]
+    adds = [Case(name, partial(_add, driver)) for name, driver in running.items()]
     interleave(adds, 60)
     for driver in running.values():
         client = driver.client
@@ -101,11 +103,9 @@ def measure_growth(run: Run) -> dict[str, float]:
         database.close()
         clients.append(serve(run, file, "satchel"))
     ratios = {}
-    for tool, arguments in (("list_tasks", {}), ("list_prompts", {}), ("search", {"query": "xylographer"})):
-        cases = [
-            Case(tool, lambda _, client=client, tool=tool, arguments=arguments: client.call(tool, arguments)[0])
-            for client in clients
-        ]
+    calls: dict[str, dict[str, Any]] = {"list_tasks": {}, "list_prompts": {}, "search": {"query": texts.RARE_WORD}}
+    for tool, arguments in calls.items():
+        cases = [Case(tool, partial(_call, client, tool, arguments)) for client in clients]
         interleave(cases, 40)
         ratios[f"{tool}, 3,000 / 30 items"] = cases[1].median / cases[0].median
     return ratios
@@ -127,6 +127,18 @@ def measure_http(run: Run) -> dict[str, float]:
         client.close()
         request = make_request("get_prompt", {"id": driver.ids[0]})
         loads.append(Load(server.port, server.process.pid, request))
-    interleave([Case("load", lambda _, load=load: load.run(8, 1.0)) for load in loads], 3, warmup=0)
+    interleave([Case("load", partial(_load, load)) for load in loads], 3, warmup=0)
     bare, satchel = (load.cpu / load.calls for load in loads)
     return {"processor time of a get over HTTP / bare ASGI": satchel / bare}
+
+
+def _add(driver: Driver, _: int) -> float:
+    return driver.add()
+
+
+def _call(client: Client, tool: str, arguments: dict[str, Any], _: int) -> float:
+    return client.call(tool, arguments)[0]
+
+
+def _load(load: Load, _: int) -> float:
+    return load.run(8, 1.0)

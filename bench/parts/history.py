@@ -225,6 +225,7 @@ def stored_bytes(address: str) -> int:
         connection.execute("pragma wal_checkpoint(truncate)")
         connection.close()
         return os.path.getsize(address)
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("vacuum full")
-        return int(connection.execute("select pg_database_size(current_database())").fetchall()[0][0])
+    with psycopg.connect(address, autocommit=True) as session:
+        session.execute("vacuum full")
+        [[size]] = session.execute("select pg_database_size(current_database())").fetchall()
+        return int(size)

@@ -1,6 +1,7 @@
 """Calls a second over HTTP: 1, 8 and 64 clients on one process and two, on SQLite and PostgreSQL, with and without
 tokens and row-level security; beside the official SDK, fastmcp, the limit, and the Satchel of before."""
 
+from functools import partial
 from pathlib import Path
 
 from bench import drivers, installing, postgres, web
@@ -27,6 +28,10 @@ class Target:
         request = make_request("get_prompt", {"id": driver.ids[0]}, token)
         self.loads = {count: Load(server.port, server.process.pid, request) for count in CLIENTS}
 
+    def ask(self, count: int, seconds: float, _: int) -> float:
+        """The calls in a second with so many clients."""
+        return self.loads[count].run(count, seconds)
+
 
 def measure(run: Run) -> Result:
     """All servers in rotation, for each number of clients."""
@@ -37,10 +42,7 @@ def measure(run: Run) -> Result:
     run.expect((rounds + 1) * len(CLIENTS))
     rates: dict[str, dict[int, float]] = {target.name: {} for target in targets}
     for count in CLIENTS:
-        cases = [
-            Case(target.name, lambda _, load=target.loads[count], count=count: load.run(count, seconds))
-            for target in targets
-        ]
+        cases = [Case(target.name, partial(target.ask, count, seconds)) for target in targets]
         interleave(cases, rounds, step=run.step)
         for case in cases:
             if case.values:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import uvicorn
-from notes import Notes
+from notes import Notes  # type: ignore[import-not-found]
 
 
 def make_app(notes: Notes) -> Any:

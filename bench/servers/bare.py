@@ -4,11 +4,12 @@ python bench/servers/bare.py FILE
 """
 
 import sys
+from typing import Any
 
 import msgspec
-from notes import DESCRIPTIONS, Notes
+from notes import DESCRIPTIONS, Notes  # type: ignore[import-not-found]
 
-INITIALIZED = {
+INITIALIZED: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "bare", "version": "0"},
@@ -23,7 +24,7 @@ def main(path: str) -> None:
         request = msgspec.json.decode(line)
         if "id" not in request:
             continue
-        result: dict[str, object] = INITIALIZED
+        result: dict[str, Any] = INITIALIZED
         if request["method"] == "tools/call":
             body = notes.call(request["params"]["name"], request["params"]["arguments"])
             text = msgspec.json.encode(body).decode()

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from fastmcp import FastMCP
-from notes import Notes
+from notes import Notes  # type: ignore[import-not-found]
 
 server = FastMCP("fast")
 notes = Notes(sys.argv[1])
@@ -17,13 +17,15 @@ notes = Notes(sys.argv[1])
 @server.tool
 def add_prompt(title: str, content: str, tags: list[str] | None = None) -> dict[str, Any]:
     """Add a prompt"""
-    return notes.add(title, content, tags)
+    added: dict[str, Any] = notes.add(title, content, tags)
+    return added
 
 
 @server.tool
 def get_prompt(id: str) -> dict[str, Any]:
     """Get a prompt"""
-    return notes.get(id)
+    found: dict[str, Any] = notes.get(id)
+    return found
 
 
 if __name__ == "__main__":

@@ -27,11 +27,12 @@ class Notes:
         self._connection = apsw.Connection(path)
         self._connection.set_busy_timeout(10_000)
         self._connection.execute(f"pragma journal_mode = wal; pragma synchronous = full; {SCHEMA}").fetchall()
-        self._tools = {"add_prompt": self.add, "get_prompt": self.get}
+        self._tools: dict[str, Any] = {"add_prompt": self.add, "get_prompt": self.get}
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """What a tool says."""
-        return self._tools[tool](**arguments)
+        body: dict[str, Any] = self._tools[tool](**arguments)
+        return body
 
     def add(self, title: str, content: str, tags: list[str] | None = None) -> dict[str, Any]:
         """Insert a row."""
@@ -43,5 +44,7 @@ class Notes:
     def get(self, id: str) -> dict[str, Any]:
         """Read a row."""
         row = self._connection.execute("select * from notes where id = ?", (id,)).fetchone()
+        if row is None:
+            raise KeyError(id)
         _, title, content, tags, created_at = row
         return {"id": id, "title": title, "content": content, "tags": tags.split(), "created_at": created_at}

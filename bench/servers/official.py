@@ -10,7 +10,7 @@ from typing import Any
 import mcp_types as types
 import msgspec
 from mcp.server.lowlevel import Server
-from notes import DESCRIPTIONS, Notes
+from notes import DESCRIPTIONS, Notes  # type: ignore[import-not-found]
 
 TOOLS = [types.Tool(name=name, description=text, input_schema=form) for name, (text, form) in DESCRIPTIONS.items()]
 
