@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from bench import texts
 
-VERBS = ("add", "get", "list", "update", "search", "complete")
+VERBS = ("add", "get", "list", "update", "search", "complete", "render")
+TEMPLATE = "Review {{ change }} for {{ reader | default('the team') }}: what could go wrong, and how would we notice?"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -106,7 +107,9 @@ SATCHEL = Vocabulary(
         "update": ("update_task", lambda n, id: {"task": f"#{id}", "description": f"New: {text(n)}"}),
         "search": ("search", lambda n, _: {"query": texts.word(n)}),
         "complete": ("complete_task", lambda _, id: {"task": f"#{id}"}),
-    }
+        "render": ("get_prompt", lambda n, _: {"prompt": "a-template", "arguments": {"change": title(n)}}),
+    },
+    first=("add_prompt", {"title": "A template", "content": TEMPLATE}),
 )
 KAZUPH = Vocabulary(
     {

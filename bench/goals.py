@@ -72,6 +72,8 @@ def tabulate(found: dict[str, Result]) -> Table:
         value = result.figures[goal.figure]
         verdict = goal.judge(value)
         if verdict != "met" and goal.why:
-            verdict += f": {goal.why}"
+            verdict += f" ({goal.why})"
+        if result.share < 1:
+            verdict += f"; measured at {result.share:.0%} of the full size"
         rows.append([goal.name, bound, f"{show(value)}{goal.unit}", verdict])
     return Table("Goals", ["figure", "goal", "now", ""], rows)

@@ -37,6 +37,7 @@ def measure(run: Run) -> Result:
         client = HttpClient(server.port)
         run.stack.callback(client.close)
         web[name] = Driver(client, server.vocabulary)
+        web[name].prepare()
         fill(web[name], run.amount(6, ITEMS))
     result.tables.append(tabulate("Calls over HTTP", web, measure_verbs(web, rounds, run), result))
     return result
