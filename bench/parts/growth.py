@@ -138,6 +138,7 @@ def scan(connection: apsw.Connection, word: str) -> None:
 def measure_peers(run: Run, result: Result) -> None:
     """`list`, `get` and `add` of the peers, with as many items as they could be given in the time."""
     field = gather(run, "growth-peers")
+    seconds = run.amount(2, 8)
     rows = []
     lines: dict[str, dict[str, list[tuple[float, float]]]] = {"add": {}, "list": {}}
     for rival in [one for one in field.rivals if one.kind == "peer" or one.name == "satchel"]:
@@ -146,7 +147,7 @@ def measure_peers(run: Run, result: Result) -> None:
             assert isinstance(driver.client, Client)
             run.stack.callback(driver.client.close)
             for size in PEER_SIZES if not run.is_quick else (10,):
-                add_for(driver, size, seconds=run.amount(2, 15))
+                add_for(driver, size, seconds)
                 taken = {verb: time_verb(driver, verb) for verb in ("add", "list", "get")}
                 reached = len(driver.ids)
                 rows.append([rival.name, f"{reached:,}", *(show(taken[verb]) for verb in ("add", "list", "get"))])
@@ -155,7 +156,7 @@ def measure_peers(run: Run, result: Result) -> None:
         except (RuntimeError, OSError) as error:
             result.notes.append(f"{rival.name} failed: {str(error)[:200]}")
     head = ["rival", "items", "add, ms", "list, ms", "get, ms"]
-    note = "Each was filled by its own tool for at most 15 seconds a step; fewer items mean that it got no further."
+    note = f"Each was filled by its own tool for at most {seconds} seconds a step, and got no further than this."
     result.tables.append(Table("Growth of peers", head, rows, note))
     for verb, kept in lines.items():
         plot = Plot(f"growth-{verb}", f"{verb} as the store grows", "ms", lines=kept, across="items", is_log=True)

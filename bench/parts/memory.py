@@ -40,7 +40,7 @@ class Weighed:
 def measure(run: Run) -> Result:
     """Weigh all rivals, then let them answer in turns until each has had its calls or its time."""
     field = gather(run, "memory")
-    calls, seconds = run.amount(200, 10_000), run.amount(2, 20)
+    calls, seconds = run.amount(200, 10_000), run.amount(2, 12)
     run.expect(calls // CHUNK)
     weighed, notes = [], [f"{name} could not be had: {why}" for name, why in field.missing.items()]
     for rival in field.rivals:
@@ -71,6 +71,7 @@ def measure(run: Run) -> Result:
 
 def report(weighed: list[Weighed], notes: list[str]) -> Result:
     """The table, the plots and the figures."""
+    most = max(one.calls for one in weighed)
     after = {one.name: read_memory(one.client.process.pid) for one in weighed}
     cost = {one.name: one.cpu / one.calls * 1e6 for one in weighed}
     rows = [
@@ -95,11 +96,11 @@ def report(weighed: list[Weighed], notes: list[str]) -> Result:
         figures["memory/leanest peer"] = after["satchel"] / min(after[name] for name in peers)
     head = ["rival", "MB after start", "MB after calls", "× bare", "calls", "processor µs of a get", "× bare"]
     note = (
-        "Resident memory of the server and its children. A rival that has had its time stops before 10,000 calls. "
+        f"Resident memory of the server and its children. A rival that has had its time stops before {most:,} calls. "
         "Processor time is that of the server and of what it starts."
     )
     plots = [
-        Plot("memory", "Memory after 10,000 calls", "MB", after),
+        Plot("memory", f"Memory after {most:,} calls", "MB", after),
         Plot("processor", "Processor time of a get over stdio", "µs", cost, is_log=True),
     ]
     return Result("memory", tables=[Table("Memory", head, rows, note)], plots=plots, figures=figures, notes=notes)

@@ -14,7 +14,7 @@ def measure(run: Run) -> Result:
     rounds = run.amount(2, 15)
     run.expect(rounds + 1)
     cases = [Case(rival.name, make_start(rival)) for rival in field.rivals]
-    interleave(cases, rounds, budget=run.amount(10, 30), step=run.step)
+    interleave(cases, rounds, budget=run.amount(6, 20), step=run.step)
     return report(cases, {rival.name: rival.kind for rival in field.rivals}, field.missing)
 
 

@@ -19,12 +19,13 @@ def measure(run: Run) -> Result:
     field = gather(run, "writers")
     rivals = [rival for rival in field.rivals if rival.count is not None]
     run.expect(len(rivals))
+    most, seconds = run.amount(5, 100), run.amount(10, 20)
     rows, figures = [], {}
     notes = [f"{name} could not be had: {why}" for name, why in field.missing.items()]
     for rival in rivals:
         assert rival.count is not None
         try:
-            acknowledged, seconds = write(rival, run.amount(5, 100), run.amount(10, 20))
+            acknowledged, taken = write(rival, most, seconds)
             kept = read_count(rival.count)
         except (RuntimeError, OSError) as error:
             notes.append(f"{rival.name} failed: {str(error)[:200]}")
@@ -33,12 +34,14 @@ def measure(run: Run) -> Result:
             run.step()
         lost = "all: its file is broken" if kept is None else str(max(0, acknowledged - kept))
         rows.append(
-            [rival.name, str(acknowledged), "–" if kept is None else str(kept), lost, show(acknowledged / seconds)]
+            [rival.name, str(acknowledged), "–" if kept is None else str(kept), lost, show(acknowledged / taken)]
         )
         if rival.name == "satchel":
             figures["lost writes"] = float(acknowledged - (kept or 0))
     head = ["rival", "acknowledged", "in the store", "lost", "writes a second"]
-    note = f"{WRITERS} clients with a server process each add items to one store, up to 100 each or 20 seconds."
+    note = (
+        f"{WRITERS} clients with a server process each add items to one store, up to {most} each or {seconds} seconds."
+    )
     return Result("writers", tables=[Table("Concurrent writers", head, rows, note)], figures=figures, notes=notes)
 
 
