@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench import report, results
-from bench.parts import PARTS
+from bench.parts import COUNTED, PARTS
 from bench.results import Result, render_table
 from bench.surroundings import Run, tell_time
 
@@ -90,7 +90,7 @@ def measure_part(name: str, options: argparse.Namespace, progress: Progress) -> 
     result.taken_at = tell_time()
     result.seconds = round(time.perf_counter() - started, 1)
     result.load = (round(load, 1), round(os.getloadavg()[0], 1))
-    result.share = options.share
+    result.share = 1.0 if name in COUNTED else options.share
     progress.update(task, total=1, completed=1)
     return result
 

@@ -14,3 +14,4 @@ PARTS = {
     "jobs": "eight jobs of an agent in calls and tokens",
     "upkeep": "backup, dump and pruning",
 }
+COUNTED = ("definitions", "jobs")  # parts in which nothing depends on time or size
