@@ -35,6 +35,8 @@ judges: ## the official npm clients drive the server (brings its own Node)
 
 browser: ## a day's work on the page in a real Chromium (installs Debian's where it can, and says so when it cannot)
 	@tools/setup browser
+	@tools/setup judges
+	@tools/judges ts
 	@if chromium=$$(tools/browser); then SATCHEL_CHROMIUM=$$chromium $(PY) -m pytest -m browser -n 0 tests/browser; fi
 
 screenshots: ## the pictures in docs/screenshots, from example data

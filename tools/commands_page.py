@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import click
 
+from satchel.cli.examples import EXAMPLES
+from satchel.cli.exits import EXITS
 from satchel.cli.main import cli
 
 HEAD = """\
@@ -24,31 +26,31 @@ Options of many commands are left out below:
 | `-p`, `--project NAME` | the project, if not the current one |
 | `-u`, `--user UUID` | whose tasks, if not the local user's |
 | `-h`, `--help` | the help of the command |
+| `--color always\\|never\\|auto` | whether to print colours; without it on a terminal, unless `NO_COLOR` is set |
 
-## Exit statuses
-
-| status | meaning |
-|---|---|
-| 0 | done |
-| 1 | failure: the store cannot be used, a check found a problem, something was refused |
-| 2 | wrong usage, or a wrong setting |
-| 3 | what was named is not there |
-| 5 | it is already there |
-| 130 | ended with Ctrl-C |
+With `--json`, the commands on prompts, documents, tasks and projects print what the matching tool of the
+[contract satchel](contracts/satchel.md) answers, with the same keys. An error is one JSON object on stderr,
+`{"error": {"code": …, "message": …, "hint": …}}`, wrong usage included.
 """
 
 SETTINGS = "Its options are the [settings](settings.md).\n"
-COMMON = {"--json", "--database", "--project", "--user", "--help"}
+COMMON = {"--json", "--database", "--project", "--user", "--color", "--help"}
+OWN = "wanted"  # the parameter of a command whose --project means something else
 
 
 def commands_page() -> str:
     """The text of the page."""
     root = click.Context(cli, info_name="satchel")
-    parts = [HEAD, _contents(root)]
+    parts = [HEAD, _exits(), _contents(root)]
     for command, context in _walk(cli, root):
         if command is not cli:
             parts.append(_section(command, context))
     return "\n".join(parts)
+
+
+def _exits() -> str:
+    rows = [f"| {one.status} | {', '.join(f'`{code}`' for code in one.codes)} | {one.meaning} |" for one in EXITS]
+    return "\n".join(["## Exit statuses", "", "| status | codes in JSON | meaning |", "|---|---|---|", *rows, ""])
 
 
 def _walk(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
@@ -86,7 +88,7 @@ def _section(command: click.Command, context: click.Context) -> str:
     options = [
         record
         for parameter in command.params
-        if isinstance(parameter, click.Option) and not COMMON & set(parameter.opts)
+        if isinstance(parameter, click.Option) and (parameter.name == OWN or not COMMON & set(parameter.opts))
         if (record := parameter.get_help_record(context))
     ]
     if options:
@@ -95,6 +97,8 @@ def _section(command: click.Command, context: click.Context) -> str:
         lines.append("")
     if command.epilog:
         lines += [_plain(command.epilog), ""]
+    if examples := EXAMPLES.get(path.partition(" ")[2]):
+        lines += ["```", *examples, "```", ""]
     return "\n".join(lines)
 
 

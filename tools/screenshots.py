@@ -10,17 +10,20 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.http import CLIENT, HttpServer  # noqa: E402 - after the path is set
+from tests.support.http import HttpServer  # noqa: E402 - after the path is set
+from tests.support.stdio import CLIENT  # noqa: E402
+from tools.small_png import shrink  # noqa: E402
 
 FOLDER = ROOT / "docs" / "screenshots"
-SIZE = {"width": 1280, "height": 720}
+SIZE = {"width": 1200, "height": 640}
+NARROW = {"width": 390, "height": 640}
 PROMPTS = [
     {
         "title": "Review a change",
         "content": "Review {{ file }} for {{ focus }}.\n{% if tone %}Be {{ tone }}.{% endif %}\n\nList bugs first, "
         "each with its line and a failing example. Then say what is good.",
         "description": "Finds bugs before style",
-        "tags": ["review", "code"],
+        "tags": ["review", "code", "pinned"],
         "arguments": [
             {"name": "file", "description": "The file, or a diff", "required": True},
             {"name": "focus", "required": True, "values": ["bugs", "security", "speed"], "open": True},
@@ -63,14 +66,19 @@ def take(page: Page, url: str) -> None:
         "prompts": "/p/default/prompts",
     }.items():
         page.goto(url + path)
-        page.screenshot(path=FOLDER / f"{name}.png")
+        save(page, name)
     page.goto(f"{url}/p/default/prompts/review-a-change/fill")
     page.fill("#arg-file", "billing/invoice.py")
     page.fill("#arg-focus", "bugs")
-    page.locator("#filled").get_by_text("billing/invoice.py").wait_for()
-    page.screenshot(path=FOLDER / "fill.png")
+    page.locator("#filled").get_by_text("billing/invoice.py for bugs").wait_for()
+    save(page, "fill")
     page.goto(f"{url}/p/default/prompts/review-a-change/versions")
-    page.screenshot(path=FOLDER / "versions.png")
+    save(page, "versions")
+
+
+def save(page: Page, name: str) -> None:
+    """Take one picture."""
+    (FOLDER / f"{name}.png").write_bytes(shrink(page.screenshot()))
 
 
 def main() -> None:
@@ -81,12 +89,17 @@ def main() -> None:
         environment = {"SATCHEL_HOME": folder}
         with HttpServer("--database", store, environment=environment) as server:
             fill(server)
-            browser = playwright.chromium.launch(executable_path=os.environ["SATCHEL_CHROMIUM"], args=["--disable-gpu"])
+            browser = playwright.chromium.launch(
+                executable_path=os.environ["SATCHEL_CHROMIUM"], args=["--disable-gpu", "--disable-lcd-text"]
+            )
             page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()
             take(page, server.url)
             dark = browser.new_context(viewport=SIZE, color_scheme="dark").new_page()
             dark.goto(f"{server.url}/board")
-            dark.screenshot(path=FOLDER / "board-dark.png")
+            save(dark, "board-dark")
+            narrow = browser.new_context(viewport=NARROW, color_scheme="light").new_page()
+            narrow.goto(f"{server.url}/")
+            save(narrow, "home-narrow")
             browser.close()
 
 

@@ -28,7 +28,7 @@ GOALS = {
     "satchel prompt add": 10,
 }
 # Runs `satchel` and writes a line for every call of a function of ours, and one for every file on a stack that ends
-# where data moves. Importing a module and resuming a coroutine are no calls.
+# where data moves. Importing a module, with the classes and tables in it, and resuming a coroutine are no calls.
 RECORDER = """
 import os, sys, threading, time
 log, source = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.argv.pop(1)
@@ -37,11 +37,17 @@ LOOPS = ("asyncio", "uvicorn/server.py")
 def note(kind, code):
     if code.co_filename.startswith(source) and code.co_name != "<module>":
         os.write(log, f"{time.monotonic()} {kind} {code.co_filename[len(source) + 1:]}\\n".encode())
+def imports(frame):
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(source):
+            return True
+        frame = frame.f_back
+    return False
 def profile(frame, event, called):
     code = frame.f_code
     if event == "call":
         is_server = code.co_name in ("send", "receive", "data_received") and "uvicorn" in code.co_filename
-        if frame.f_lasti < 8:
+        if frame.f_lasti < 8 and code.co_filename.startswith(source) and not imports(frame):
             note("called", code)
         if not is_server:
             return

@@ -11,6 +11,7 @@ PARTS = {
     "history": "what history costs a write",
     "security": "what row-level security costs on PostgreSQL",
     "libraries": "3,000 templates listed, and rendered",
+    "page": "every screen of the page for people",
     "jobs": "eight jobs of an agent in calls and tokens",
     "upkeep": "backup, dump and pruning",
 }

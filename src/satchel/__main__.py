@@ -25,9 +25,9 @@ def main() -> int:
         status = run(arguments[1:])
         if status is not None:
             return status
-    from satchel.cli.main import cli
+    from satchel.cli.main import run_command
 
-    return cli.main(arguments, prog_name="satchel")
+    return run_command(arguments)
 
 
 def _has_no_client() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from satchel import clock
-from satchel.model import DEFAULT_PROJECT, DEFAULT_STORE, Retention
+from satchel.model import DEFAULT_PROJECT, DEFAULT_STORE, PERSONAL_PROJECT, Retention
 from satchel.settings import BY_NAME, DEFAULT_CONTRACT, SETTINGS, Setting, Value
 
 YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
@@ -49,6 +49,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     database_direct: str | None = None  # the same PostgreSQL server without a pooler
     project: str = DEFAULT_PROJECT
     why_project: str | None = None  # which setting named the project; None for the default
+    personal: str = PERSONAL_PROJECT  # what it holds can be read from every project; empty: it cannot
     contract: str = DEFAULT_CONTRACT
     libraries: tuple[str, ...] = ()  # folders with libraries in them
     user: str | None = None  # the only user that a connection may act as
@@ -89,6 +90,7 @@ def load(flags: Flags, environment: Mapping[str, str] | None = None) -> Settings
         database_direct=values["database_direct"],
         project=values["project"],
         why_project=_PROJECT_SOURCES.get(project_source, "the settings file") if project_source else None,
+        personal="" if values["no_personal"] else PERSONAL_PROJECT,
         contract=values["contract"],
         libraries=_expand(values["libraries"]) or (os.path.join(home, "libraries"),),
         user=values["user"],

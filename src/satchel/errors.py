@@ -128,13 +128,16 @@ class Forbidden(Refused):
 class Taken(Refused):
     """Another thing already has this name, title or URI, which must be unique."""
 
-    def __init__(self, kind: str, field: str, key: str, scope: Scope, *, holder: str | None = None) -> None:
+    def __init__(
+        self, kind: str, field: str, key: str, scope: Scope, *, holder: str | None = None, advice: str = ""
+    ) -> None:
         super().__init__(f"{kind} with {field} {key!r} already exists")
         self.kind = kind
         self.field = field
         self.key = key
         self.scope = scope
         self.holder = holder  # the name of that other thing, where it is known
+        self.advice = advice  # what to do about it, where that is more than to choose another
 
 
 class VersionConflict(Refused):

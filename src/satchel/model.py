@@ -20,6 +20,8 @@ Action = Literal["known", "add", "update", "delete", "restore"]
 PromptPosition = tuple[Timestamp, int]  # of a prompt in the list of the last updated: its `updated_at` and its number
 
 DEFAULT_PROJECT: Final = "default"
+PERSONAL_PROJECT: Final = "personal"  # its prompts and documents can be read from every project
+NAMED_BY_FILE: Final = "the file "  # how `Scope.why` begins where a `.satchel` file names the project
 DEFAULT_STORE: Final = "satchel.db"  # in the data folder
 MAX_CONTENT_BYTES: Final = 4 * 1024 * 1024
 MAX_DESCRIPTION: Final = 10_000  # characters
@@ -60,8 +62,15 @@ class Scope(Struct, frozen=True, kw_only=True):
     projects: tuple[str, ...] | None = None  # the only ones it may enter; None: all
     is_read_only: bool = False
     makes: str = ""  # the project that does not have to exist: it is empty, and the first write makes it
+    personal: str = ""  # the project whose prompts and documents can be read from every other; empty: none
     author: Author = Author()
     quota: Quota | None = None  # None: no limits
+    refuses_hidden: bool = False  # new titles and URIs with characters that do not show; contracts decide it themselves
+
+    @property
+    def is_named_by_file(self) -> bool:
+        """Whether a `.satchel` file names the project, so that it must exist."""
+        return self.why.startswith(NAMED_BY_FILE)
 
 
 class Identity(Struct, frozen=True, kw_only=True):
@@ -86,6 +95,13 @@ class StoreChange(Struct, frozen=True, array_like=True):
     project: str | None = None  # by name, not number: a project that is deleted and created again has a new number
     owner: str | None = None
     key: str | None = None
+
+    def is_open_to(self, scope: Scope) -> bool:
+        """Whether a scope may know of it: not what is of other users or in closed projects, nor tasks in no project."""
+        if self.owner not in (None, scope.user):
+            return False
+        is_anywhere = self.project is None and self.what != "task"
+        return scope.projects is None or is_anywhere or self.project in scope.projects
 
 
 class Project(Struct, frozen=True):
@@ -136,6 +152,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     version: int
     description: str | None = None
     arguments: tuple[Argument, ...] = ()
+    layer: str = ""  # the personal project, where it was found there and not in the project of the call
 
 
 class PromptDraft(Struct, frozen=True, kw_only=True):
@@ -198,6 +215,7 @@ class PromptHeader(Struct, frozen=True, kw_only=True):
     title: str
     description: str | None
     arguments: tuple[Argument, ...]
+    layer: str = ""  # as in Prompt
 
 
 class Excerpt(Struct, frozen=True):
@@ -222,6 +240,7 @@ class PromptSummary(Struct, frozen=True, kw_only=True):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+    layer: str = ""  # as in Prompt
 
 
 class Page(Struct, frozen=True):
@@ -246,6 +265,7 @@ class Resource(Struct, frozen=True):
     version: int
     size: int  # of the content in bytes
     content: str | bytes | None  # None in lists, which do not read it
+    layer: str = ""  # as in Prompt
 
 
 class ResourceDraft(Struct, frozen=True, kw_only=True):

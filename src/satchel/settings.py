@@ -89,7 +89,14 @@ SETTINGS = (
         "The project to work in; over HTTP the environment variable is ignored",
         short_flag="-p",
         default=DEFAULT_PROJECT,
-        default_note="what a .satchel file or the repository names (contract satchel), else default",
+        default_note="what a .satchel file or the repository names (commands and the contract satchel), else default",
+    ),
+    Setting(
+        "no_personal",
+        "",
+        "Do not show the prompts and documents of the project personal in the other projects",
+        kind="yes/no",
+        default=False,
     ),
     Setting(
         "database",

@@ -1,7 +1,10 @@
 """What attacks on a server need: users with tokens, a quiet neighbour who measures, peaks of memory, raw sockets."""
 
+import json
 import socket
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,12 +15,15 @@ from uuid import uuid4
 
 from satchel.auth import tokens
 from satchel.storage.database import open_database
-from tests.support.process import eventually, memory_mb
+from tests.support.process import ROOT, children, eventually, memory_mb
 from tests.support.soak import amount
-from tests.support.web import HANDSHAKE, PATIENCE, Closed, WebServer, Wire, call
+from tests.support.web import HANDSHAKE, PATIENCE, WebServer, Wire, call, request
 
-# How much slower a quiet neighbour's median may be than before. The quick form runs beside other tests.
+# How much slower than beside a twin of the server a quiet user's median may be, and how long the worst answer may take.
+# The quick form runs beside other tests, and measures for a moment only.
 SLOWER = amount(60.0, 2.0)
+WORST = amount(30.0, 1.0)  # seconds
+FEW = 0.001  # seconds that a median may always take, because clocks and schedulers are no finer
 MAX_MEMORY_MB = 300  # of a server on SQLite, whatever is done to it
 
 Bearer = tuple[str, str]
@@ -32,85 +38,97 @@ def make_token(store: str, *, is_read_only: bool = False) -> Bearer:
     return "Authorization", f"Bearer {secret}"
 
 
-class Neighbour:
-    """A quiet user with a connection of their own, who calls a tool now and then and notes how long it takes."""
+class Attacked(WebServer):
+    """A server to attack, and beside it its twin: another with the same arguments, which is not attacked."""
 
-    def __init__(self, server: WebServer, *token: Bearer, tool: str = "list_prompts", path: str = "/mcp") -> None:
-        headers, self._body = call(tool, revision=HANDSHAKE)
-        self._headers = [*token, *headers]
-        self._server = server
-        self._path = path
-        self._is_over = threading.Event()
-        self._during: list[float] = []
-        self._failed: list[Any] = []
-        self._wire = server.connect()
-        self.quiet = statistics.median(self._measure() for _ in range(30))
+    def __init__(self, *arguments: str) -> None:
+        super().__init__(*arguments)
+        self.twin = WebServer(*arguments)
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        self.twin.__exit__(kind, *rest)
+        super().__exit__(kind, *rest)
+
+
+class Neighbour:
+    """A quiet user, who asks the attacked server and its twin in turn and notes how long each takes.
+
+    They are a process of their own, because threads of one Python process wait for each other. They are compared with
+    themselves at the twin, at the same moments: attackers, servers and other tests share the processors, which makes
+    every program slower, so that a comparison with the time before the attack would tell about the machine. What is
+    left is what an attack does to the users of the server that is attacked. The time before it is told beside.
+    """
+
+    def __init__(self, server: Attacked, *token: Bearer, tool: str = "list_prompts", path: str = "/mcp") -> None:
+        headers, body = call(tool, revision=HANDSHAKE)
+        raw = request("POST", path, [*token, *headers], body)
+        command = [sys.executable, "-m", "tests.attacks.quiet_user"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self._rows: list[tuple[int, float, float, int]] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        assert self._process.stdin is not None
+        ports = [server.port, server.twin.port]
+        self._process.stdin.write(json.dumps({"ports": ports, "request": raw.decode("latin-1")}) + "\n")
+        self._process.stdin.flush()
+        assert eventually(lambda: len(self._rows) >= amount(10, 100)), self._rows
+        self.quiet = statistics.median(seconds for place, _, seconds, _ in self._rows[4:] if not place)
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
+        self._began = time.monotonic()
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-        self._wire.close()
-        if kind is None:
-            assert not self._failed, self._failed[:5]
-            assert self._during, "the neighbour was not served at all"
-            assert statistics.median(self._during) <= SLOWER * max(self.quiet, 0.002), (self.quiet, self.figures)
+        assert kind is not None or self.was_served(3)
+        ended = time.monotonic()
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        assert self._process.wait(PATIENCE) == 0
+        self._reader.join()
+        self._process.stdout.close()
+        if kind is not None:
+            return
+        during = [row for row in self._rows if self._began <= row[1] <= ended]
+        assert {status for *_, status in during} == {200}, [row for row in during if row[3] != 200][:5]
+        ours, twins = ([row[2] for row in during if row[0] == place] for place in (0, 1))
+        middle, beside, self.worst = statistics.median(ours), statistics.median(twins), max(ours)
+        self.ratio = max(middle, FEW) / max(beside, FEW)
+        self.figures = (
+            f"{self.ratio:.1f} x: median {middle * 1e3:.1f} ms, at the twin {beside * 1e3:.1f} ms, before "
+            f"{self.quiet * 1e3:.1f} ms; at worst {self.worst * 1e3:.0f} ms; {len(ours)} calls"
+        )
+        print(self.figures)  # `pytest -rP` shows it
+        assert self.ratio <= SLOWER and self.worst <= WORST, self.figures
 
     def was_served(self, times: int = 5) -> bool:
         """Whether so many more calls come to be answered."""
-        goal = len(self._during) + times
-        return eventually(lambda: len(self._during) >= goal or bool(self._failed))
+        goal = len(self._rows) + 2 * times
+        return eventually(lambda: len(self._rows) >= goal or self._process.poll() is not None)
 
-    @property
-    def figures(self) -> str:
-        """What was measured, for people."""
-        middle, worst = statistics.median(self._during), max(self._during)
-        return f"quiet {self.quiet * 1e3:.1f} ms, then {middle * 1e3:.1f} ms, at worst {worst * 1e3:.0f} ms"
-
-    def _watch(self) -> None:
-        while not self._is_over.is_set():
-            try:
-                self._during.append(self._measure())
-                health = self._server.ask("GET", "/health")
-                if health.status != 200:
-                    self._failed.append(health)
-            except Exception as error:
-                self._failed.append(error)
-                return
-            time.sleep(0.02)
-
-    def _measure(self) -> float:
-        """The time of one call; on a new connection where the old one had to give way."""
-        started = time.perf_counter()
-        try:
-            answer = self._wire.ask("POST", self._path, self._headers, self._body)
-        except (Closed, OSError):
-            self._wire.close()
-            self._wire = self._server.connect()
-            answer = self._wire.ask("POST", self._path, self._headers, self._body)
-        taken = time.perf_counter() - started
-        if answer.status != 200:
-            self._failed.append(answer)
-        return taken
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            place, asked, seconds, status = line.split()
+            self._rows.append((int(place), float(asked), float(seconds), int(status)))
 
 
 class PeakMemory:
-    """The most memory that a process had since this was made, in MB."""
+    """The most memory that a process, or one of its workers, had since this was made, in MB."""
 
     def __init__(self, pid: int) -> None:
-        self._pid = pid
-        Path(f"/proc/{pid}/clear_refs").write_text("5")  # forgets the peak so far
+        self._pids = children(pid) or [pid]
+        for one in self._pids:
+            Path(f"/proc/{one}/clear_refs").write_text("5")  # forgets the peak so far
 
     @property
     def mb(self) -> float:
-        for line in Path(f"/proc/{self._pid}/status").read_text().splitlines():
+        return max(map(self._find_peak, self._pids))
+
+    def _find_peak(self, pid: int) -> float:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-        return memory_mb(self._pid)
+        return memory_mb(pid)
 
 
 @contextmanager

@@ -76,4 +76,5 @@ def test_commands_that_write_and_servers_still_make_it(tmp_path: Path) -> None:
 def test_an_empty_list_of_a_store_that_is_there_is_no_error(tmp_path: Path) -> None:
     open_database(str(tmp_path / "satchel.db")).close()
     done = run("prompt", "list", environment={"SATCHEL_HOME": str(tmp_path)})
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"No prompts in project 'default' yet. Add one: satchel prompt add ")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.library.catalog import ContentMissing, Libraries
+from satchel.library.catalog import Libraries
+from satchel.library.contents import ContentMissing
 from satchel.library.files import open_folder, read
 from satchel.library.validate import check_library
 

@@ -1,14 +1,22 @@
 """Characters that do not show are refused in titles of the contract satchel; real writing of every script is not."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from satchel.errors import WrongArgument
+from satchel.model import Scope, TaskDraft, TaskPatch
+from satchel.services import projects, restoring, tasks
 from satchel.services.hidden_characters import find_hidden
+from satchel.storage.database import Database
+from tests.support.command import run
 from tests.support.satchel import ok, refusal
 from tests.support.stdio import NEWEST, Server
 
+ANN = "11111111-1111-4111-8111-111111111111"
 SEEN = [
     "Plan the café", "Straße", "日本語の計画", "계획", "Пла́н", "תוכנית", "خطة",  # plain letters and combining marks
     "می‌خواهم", "نمی‌شود", "کتاب‌ها",  # Persian: a zero-width non-joiner inside of words
@@ -92,3 +100,70 @@ def test_the_other_contracts_take_and_give_titles_as_their_documents_say(
     assert prompt["structuredContent"]["title"] == title
     task = serve("tasks", store, NEWEST).call("add_task", {"title": title})
     assert task["structuredContent"]["data"]["title"] == title
+
+
+# -- the other doors --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u202e", "\u200b", "\x1b", "\n", "\U000e0041"], ids=lambda one: f"U+{ord(one):04X}"
+)
+def test_the_command_line_refuses_it_in_titles_and_uris(store: str, hidden: str) -> None:
+    home = {"SATCHEL_DATABASE": store}
+    named = f"U+{ord(hidden):04X}"
+    title = f"Pay{hidden}ment"
+    run("prompt", "add", "Plain", "text", environment=home)
+    run("task", "add", "Plain", environment=home)
+    for arguments in (
+        ("prompt", "add", title, "text"),
+        ("prompt", "edit", "plain", "--title", title),
+        ("task", "add", title),
+        ("task", "edit", "1", title),
+    ):
+        done = run(*arguments, environment=home)
+        said = done.stderr.decode()
+        assert done.returncode != 0 and f"has a character that does not show: {named}. Leave it out" in said, arguments
+        assert hidden not in said.removesuffix("\n")
+    listed = run("prompt", "list", environment=home).stdout + run("task", "list", environment=home).stdout
+    assert b"Pay" not in listed and listed.count(b"Plain") == 2
+
+
+def test_what_another_contract_stored_is_changed_and_restored_as_it_is(database: Database) -> None:
+    other, strict = Scope(user=ANN), Scope(user=ANN, refuses_hidden=True)
+    with database.write(other) as tx:
+        projects.add(tx, "default")
+        number = tasks.add(tx, other, TaskDraft(title="Two\nlines")).number
+    with database.write(strict) as tx:
+        same = tasks.update(tx, strict, number, TaskPatch(title="Two\nlines", description="New"))
+        assert (same.title, same.description) == ("Two\nlines", "New")
+    with database.write(strict) as tx:
+        tasks.delete(tx, strict, number)
+    with database.write(strict) as tx:
+        assert restoring.restore(tx, strict, f"#{number}").item.title == "Two\nlines"
+    with pytest.raises(WrongArgument), database.write(strict) as tx:
+        tasks.update(tx, strict, number, TaskPatch(title="Three\nlines"))
+
+
+def test_an_import_leaves_it_out_and_says_so(store: str, tmp_path: Path) -> None:
+    home = {"SATCHEL_DATABASE": store}
+    row = {"kind": "task", "title": "Pay\u202ement\u200b now"}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(row) + "\n")
+    done = run("import", str(tmp_path / "tasks.jsonl"), "--json", environment=home)
+    assert done.returncode == 0, done
+    assert b"characters that do not show" in done.stdout
+    listed = json.loads(run("task", "list", "--json", environment=home).stdout)
+    assert [one["title"] for one in listed["tasks"]] == ["Payment now"]
+
+
+def test_a_sync_refuses_a_file_that_has_it_and_takes_the_others(store: str, tmp_path: Path) -> None:
+    home = {"SATCHEL_DATABASE": store}
+    run("project", "create", "p", environment=home)
+    folder = tmp_path / "folder"
+    run("sync", str(folder), "-p", "p", "--yes", environment=home)
+    for name, title in (("bad", "Pay\u202ement"), ("good", "Payment")):
+        (folder / "prompts" / f"{name}.md").parent.mkdir(parents=True, exist_ok=True)
+        (folder / "prompts" / f"{name}.md").write_text(f"---\ntitle: {title}\n---\ntext\n")
+    done = run("sync", str(folder), "-p", "p", "--yes", environment=home)
+    assert "does not show: U+202E" in (done.stdout + done.stderr).decode(), done
+    listed = run("prompt", "list", "-p", "p", environment=home).stdout.decode()
+    assert "Payment" in listed and "bad" not in listed

@@ -10,9 +10,9 @@ import pytest
 from satchel.auth import issuer as keys
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnavailable
-from tests.attacks.support import Neighbour
+from tests.attacks.support import Attacked, Neighbour
 from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
-from tests.support.web import HANDSHAKE, WebServer, call
+from tests.support.web import HANDSHAKE, call
 
 KEY, OTHER = rsa_key(), rsa_key()
 
@@ -88,7 +88,7 @@ def test_users_with_known_keys_are_served_while_forged_tokens_make_the_server_as
 ) -> None:
     url = hanging.issuer.url
     options = ("--oauth-issuer", url, "--oauth-keys", f"{url}/keys", "--oauth-audience", AUDIENCE)
-    with WebServer("-c", "prompt-store", "-d", f"{tmp_path}/s.db", "--auth", "oauth", *options) as server:
+    with Attacked("-c", "prompt-store", "-d", f"{tmp_path}/s.db", "--auth", "oauth", *options) as server:
         good = ("Authorization", f"Bearer {hanging.issuer.token(KEY, 'one')}")
         neighbour = Neighbour(server, good)
         hanging.hang()

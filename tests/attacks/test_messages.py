@@ -10,10 +10,10 @@ import pytest
 from satchel.protocol import connection
 from satchel.protocol.connection import MAX_BATCH_ANSWER_BYTES
 from satchel.protocol.elements import MAX_ELEMENTS
-from tests.attacks.support import MAX_MEMORY_MB, Bearer, Neighbour, PeakMemory, in_threads, make_token
+from tests.attacks.support import MAX_MEMORY_MB, Attacked, Bearer, Neighbour, PeakMemory, in_threads, make_token
 from tests.support.soak import amount
 from tests.support.stdio import Server
-from tests.support.web import HANDSHAKE, JSON, PATIENCE, WebServer, call
+from tests.support.web import HANDSHAKE, JSON, PATIENCE, call
 
 BATCHES = "2025-03-26"  # the revision that has them
 SIZE = amount(4, 30) << 20
@@ -40,14 +40,14 @@ def ada(store: str) -> Bearer:
 
 
 @pytest.fixture(scope="module")
-def server(store: str, ada: Bearer) -> Iterator[WebServer]:
-    with WebServer("-c", "prompt-store", "-d", store, "--auth", "token") as server:
+def server(store: str, ada: Bearer) -> Iterator[Attacked]:
+    with Attacked("-c", "prompt-store", "-d", store, "--auth", "token") as server:
         yield server
 
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_a_message_with_too_many_elements_is_refused_before_it_is_decoded(
-    server: WebServer, ada: Bearer, bomb: bytes
+    server: Attacked, ada: Bearer, bomb: bytes
 ) -> None:
     answer = server.ask("POST", "/mcp", [ada, JSON, ("MCP-Protocol-Version", BATCHES)], bomb)
     assert (answer.status, answer.json["error"]) == (
@@ -59,7 +59,7 @@ def test_a_message_with_too_many_elements_is_refused_before_it_is_decoded(
 
 
 def test_bombs_of_several_clients_take_little_memory_and_hold_up_nobody(
-    server: WebServer, store: str, ada: Bearer
+    server: Attacked, store: str, ada: Bearer
 ) -> None:
     peak = PeakMemory(server.process.pid)
 
@@ -82,7 +82,7 @@ def test_over_stdio_too(store: str, serve_process: Callable[..., Server]) -> Non
     assert peak.mb < MAX_MEMORY_MB
 
 
-def test_a_text_may_have_any_number_of_commas_and_brackets(server: WebServer, ada: Bearer) -> None:
+def test_a_text_may_have_any_number_of_commas_and_brackets(server: Attacked, ada: Bearer) -> None:
     table = "a,b,[c],{d}\n" * 300_000
     headers, body = call("add_prompt", {"title": "a table", "content": table}, revision=HANDSHAKE)
     added = server.ask("POST", "/mcp", [ada, *headers], body)
@@ -101,7 +101,7 @@ def make_batch(tool: str, arguments: dict[str, Any], count: int) -> bytes:
     return b"[" + b",".join(messages) + b"]"
 
 
-def test_the_answers_to_a_batch_are_bounded_together(server: WebServer, store: str, ada: Bearer) -> None:
+def test_the_answers_to_a_batch_are_bounded_together(server: Attacked, store: str, ada: Bearer) -> None:
     headers, body = call("add_prompt", {"title": "long", "content": "x" * 4_000_000}, revision=HANDSHAKE)
     prompt = server.ask("POST", "/mcp", [ada, *headers], body).tool["id"]
     batch = make_batch("get_prompt", {"id": prompt}, 100)
@@ -139,7 +139,7 @@ def test_what_does_not_fit_into_a_batch_is_not_carried_out(
     assert "was carried out" in str(replies[refused[0] - 1])
 
 
-def test_a_batch_has_at_most_100_messages(server: WebServer, ada: Bearer) -> None:
+def test_a_batch_has_at_most_100_messages(server: Attacked, ada: Bearer) -> None:
     headers = [ada, JSON, ("MCP-Protocol-Version", BATCHES)]
     answer = server.ask("POST", "/mcp", headers, make_batch("list_tags", {}, 101))
     assert answer.json["error"]["data"] == {"details": "a batch has at most 100 messages"}

@@ -9,10 +9,10 @@ from satchel.model import StoreChange
 from satchel.protocol import REVISIONS, ClientChange, Connection, Offer
 from satchel.protocol.subscriptions import MAX_URI_BYTES, MAX_URIS
 from satchel.transports.listeners import MAX_USER_STREAMS, Listener
-from tests.attacks.support import MAX_MEMORY_MB, Bearer, Neighbour, PeakMemory, make_token, many_wires
+from tests.attacks.support import MAX_MEMORY_MB, Attacked, Bearer, Neighbour, PeakMemory, make_token, many_wires
 from tests.support.soak import amount
 from tests.support.stdio import NEWEST, Server, modern_meta
-from tests.support.web import WebServer, Wire, call, request, rpc
+from tests.support.web import Wire, call, request, rpc
 
 TOO_MANY = f"at most {MAX_URIS} resources are subscribed to, with URIs of {MAX_URI_BYTES} bytes in all"
 URIS = [f"satchel://resource/some-name-of-usual-length-{number}" for number in range(MAX_URIS)]
@@ -29,8 +29,8 @@ def reader(store: str) -> Bearer:
 
 
 @pytest.fixture(scope="module")
-def server(store: str, reader: Bearer) -> Iterator[WebServer]:
-    with WebServer("-d", store, "--auth", "token") as server:
+def server(store: str, reader: Bearer) -> Iterator[Attacked]:
+    with Attacked("-d", store, "--auth", "token") as server:
         yield server
 
 
@@ -50,7 +50,7 @@ def read_events(wire: Wire, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("uris", [[*URIS, "satchel://one-more"], ["x:" + "y" * MAX_URI_BYTES]], ids=["many", "long"])
-def test_a_subscription_names_a_bounded_number_of_uris(server: WebServer, reader: Bearer, uris: list[str]) -> None:
+def test_a_subscription_names_a_bounded_number_of_uris(server: Attacked, reader: Bearer, uris: list[str]) -> None:
     with server.connect() as wire:
         wire.send(listen(reader, uris))
         answer = wire.read()
@@ -72,9 +72,7 @@ def test_a_client_of_the_handshake_generation_subscribes_to_as_many(store: str, 
     assert client.request("resources/subscribe", {"uri": "satchel://one-more"})["result"] == {}
 
 
-def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(
-    server: WebServer, store: str, reader: Bearer
-) -> None:
+def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(server: Attacked, store: str, reader: Bearer) -> None:
     peak = PeakMemory(server.process.pid)
     ada = make_token(store)
     with Neighbour(server, ada, tool="list_prompts") as neighbour, many_wires(server, MAX_USER_STREAMS) as wires:

@@ -107,7 +107,7 @@ def test_other_programs_get_a_content_byte_for_byte(home: dict[str, str]) -> Non
     whole = HOSTILE + "\nsecond\tline\r\n"
     assert run("prompt", "show", "plain", environment=home).stdout == whole.encode()
     assert run("resource", "show", "doc", environment=home).stdout == HOSTILE.encode()
-    value = json.loads(run("prompt", "show", "plain", "--json", environment=home).stdout)
+    value = json.loads(run("prompt", "show", "plain", "--json", environment=home).stdout)["prompt"]
     assert (value["content"], value["title"], value["description"]) == (whole, HOSTILE, HOSTILE)
 
 
@@ -167,3 +167,24 @@ def test_every_control_character_of_unicode_is_escaped() -> None:
             *("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"),
         ):
             assert escape_line(character) != character, hex(code)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (HOSTILE,),
+        ("prompt", HOSTILE),
+        ("prompt", "list", f"--{HOSTILE}"),
+        ("prompt", "list", HOSTILE),
+        ("import", "--on-clash", HOSTILE, "x"),
+        ("import", HOSTILE),
+        ("serve", "--transport", HOSTILE),
+        ("serve", f"--{HOSTILE}"),
+        ("serve", HOSTILE),
+    ],
+    ids=lambda arguments: " ".join("X" if one is HOSTILE else one.replace(HOSTILE, "X") for one in arguments),
+)
+def test_an_error_of_usage_quotes_arguments_without_harm(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    status, shown = on_terminal(*arguments, SATCHEL_DATABASE=str(tmp_path / "satchel.db"))
+    assert status != 0
+    assert_harmless(shown)

@@ -1,8 +1,9 @@
 """Stores on SQLite, on PostgreSQL as its owner, and as a role under row-level security, for attacks on isolation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import pytest
 
@@ -46,12 +47,26 @@ class World:
         with self.database.read(scope) as tx:
             return act(tx)
 
-    def make_token(self, user: str, projects: Sequence[str] | None = None, *, is_read_only: bool = False) -> str:
-        """A new token, made by the owner of the store."""
+    @contextmanager
+    def open_as_owner(self) -> Iterator[Database]:
+        """The store as its owner has it."""
         owner = open_database(self._owner)
-        with owner.write() as tx:
-            _, secret = tokens.create(tx, user=user, projects=projects, is_read_only=is_read_only)
+        yield owner
         owner.close()
+
+    def make_token(
+        self,
+        user: str,
+        projects: Sequence[str] | None = None,
+        *,
+        is_read_only: bool = False,
+        ended: Literal["revoked_at", "expires_at"] | None = None,
+    ) -> str:
+        """A new token, made by the owner of the store; `ended` is how it has ended since."""
+        with self.open_as_owner() as owner, owner.write() as tx:
+            token, secret = tokens.create(tx, user=user, projects=projects, is_read_only=is_read_only)
+            if ended is not None:
+                tx.run(f"update tokens set {ended} = created_at where id = :id", id=token.id)
         return secret
 
     def close(self) -> None:

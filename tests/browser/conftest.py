@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.http import HttpServer
+from tests.support.process import TIMEOUT
 
 QUIET = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"),
     *("--no-first-run", "--disable-gpu"),
 ]
 OpenPage = Callable[..., Page]
+expect.set_options(timeout=TIMEOUT * 1000)  # only decides how long a failure takes
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,12 +26,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def find_chromium() -> str:
+    """The path of the browser."""
     path = os.environ.get("SATCHEL_CHROMIUM") or shutil.which("chromium")
     assert path, "no Chromium: run `make browser`"
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)
         yield browser
         browser.close()
 

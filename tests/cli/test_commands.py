@@ -54,14 +54,15 @@ def failed(process: subprocess.CompletedProcess[bytes], status: int) -> str:
 def test_projects_are_made_listed_renamed_and_deleted(satchel: Command) -> None:
     assert done(satchel("project", "list")) == ""
     assert done(satchel("project", "create", "one")) == "Created project 'one'.\n"
-    two = value(satchel("project", "create", "two", "--json"))
-    assert two == {"id": two["id"], "name": "two", "created_at": two["created_at"]}
+    assert value(satchel("project", "create", "two", "--json")) == {"project": "two", "added": True}
     assert "Choose another" in failed(satchel("project", "create", "one"), 5)
     assert done(satchel("project", "rename", "one", "three")) == "Renamed project 'one' to 'three'.\n"
     assert "two" in failed(satchel("project", "rename", "three", "two"), 5)
     assert "Did you mean 'three'?" in failed(satchel("project", "rename", "thre", "four"), 3)
-    listed = value(satchel("project", "list", "--json"))["projects"]
-    assert [(one["name"], one["prompts"], one["resources"]) for one in listed] == [("three", 0, 0), ("two", 0, 0)]
+    assert value(satchel("project", "list", "--json"))["projects"] == [
+        {"name": "three", "prompts": 0, "resources": 0},
+        {"name": "two", "prompts": 0, "resources": 0},
+    ]
     assert done(satchel("project", "delete", "two")) == (
         "Deleted project 'two'.\nBring it back within 30 days with: satchel restore satchel://project/two\n"
     )
@@ -94,27 +95,26 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
     shown = value(satchel("prompt", "show", "Code Review", "--json"))
     assert shown == {
         "project": "default",
-        "id": shown["id"],
-        "name": "code-review",
-        "title": "Code Review",
-        "description": "Careful",
-        "content": "# Review\n{{ as it is }}\n",
-        "tags": ["a", "b"],
-        "created_at": shown["created_at"],
-        "updated_at": shown["created_at"],
-        "version": 1,
+        "prompt": {
+            "name": "code-review",
+            "title": "Code Review",
+            "version": 1,
+            "description": "Careful",
+            "tags": ["a", "b"],
+            "created": shown["prompt"]["created"],
+            "updated": shown["prompt"]["created"],
+            "content": "# Review\n{{ as it is }}\n",
+        },
     }
-    assert done(satchel("prompt", "show", shown["id"].upper())) == shown["content"]
+    satchel("prompt", "delete", "code-review")
+    id = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
+    satchel("undo", "--yes")
+    assert done(satchel("prompt", "show", id.upper())) == shown["prompt"]["content"]
     done(satchel("prompt", "edit", "code-review", "-", input="Another text, ü".encode()))
     done(satchel("prompt", "edit", "code-review", "--title", "Closer Review", "--no-tags", "--description", ""))
-    edited = value(satchel("prompt", "show", "code-review", "--json"))
-    assert (edited["title"], edited["content"], edited["tags"], edited["description"], edited["version"]) == (
-        "Closer Review",
-        "Another text, ü",
-        [],
-        None,
-        3,
-    )
+    edited = value(satchel("prompt", "show", "code-review", "--json"))["prompt"]
+    assert (edited["title"], edited["content"], edited["version"]) == ("Closer Review", "Another text, ü", 5)
+    assert "tags" not in edited and "description" not in edited
     satchel("prompt", "add", "Second", "@@plain")
     assert done(satchel("prompt", "show", "second")) == "@plain"
     assert "is not in project" in failed(satchel("prompt", "delete", "second", "third"), 3)
@@ -122,7 +122,7 @@ def test_prompts_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: 
         "Deleted prompt 'second', 'code-review' from project 'default'.\n"
         "Bring one of them back within 30 days with: satchel restore NAME -p default\n"
     )
-    assert value(satchel("prompt", "list", "--json")) == {"prompts": [], "total": 0}
+    assert value(satchel("prompt", "list", "--json")) == {"project": "default", "prompts": []}
 
 
 def test_prompts_are_listed_and_searched(satchel: Command) -> None:
@@ -131,7 +131,7 @@ def test_prompts_are_listed_and_searched(satchel: Command) -> None:
     names = [line.split("\t")[0] for line in done(satchel("prompt", "list")).splitlines()]
     assert names == ["gamma", "beta", "alpha"]
     page = value(satchel("prompt", "list", "--json", "--tag", "X", "--limit", "1", "--offset", "1"))
-    assert [one["name"] for one in page["prompts"]] == ["alpha"] and page["total"] == 2
+    assert page == {"project": "default", "prompts": [{"name": "alpha", "title": "Alpha", "tags": ["x"]}]}
     assert [one["title"] for one in value(satchel("prompt", "search", "OF B", "--json"))["prompts"]] == ["Beta"]
     assert done(satchel("prompt", "search", "nothing")) == ""
 
@@ -153,24 +153,32 @@ def test_what_is_wrong_is_said_with_what_to_do(satchel: Command, tmp_path: Path)
     failed(satchel("prompt", "add", "T", "@nul"), 2)
     failed(satchel("prompt", "nope"), 2)
     error = json.loads(failed(satchel("prompt", "show", "code-reviw", "--json"), 3))
-    assert error["error"]["code"] == "NotFound" and "Did you mean" in error["error"]["message"]
-    assert value(satchel("prompt", "list", "--json"))["total"] == 1
+    assert error == {
+        "error": {
+            "code": "not_found",
+            "message": "Prompt 'code-reviw' does not exist in project 'default'.",
+            "hint": "Did you mean code-review?",
+            "near": ["code-review"],
+        }
+    }
+    assert len(value(satchel("prompt", "list", "--json"))["prompts"]) == 1
 
 
 def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path: Path) -> None:
     data = os.urandom(100_000)
     (tmp_path / "logo.png").write_bytes(data)
     added = value(satchel("resource", "add", "logo", "file:///logo.png", "@logo.png", "--json"))
-    assert (added["mime_type"], added["size"], added["project"]) == ("image/png", 100_000, "default")
+    facts = {"name": "logo", "size": 100_000, "version": 1, "uri": "file:///logo.png", "mime_type": "image/png"}
+    assert added == {"project": "default", "resource": facts}
     assert satchel("resource", "show", "logo").stdout == data
     done(satchel("resource", "add", "notes", "file:///notes.md", "-", "--mime-type", "text/markdown", input=b"# Hi"))
     assert done(satchel("resource", "list")) == (
-        "logo\tfile:///logo.png\timage/png\t100000\nnotes\tfile:///notes.md\ttext/markdown\t4\n"
+        "logo\tfile:///logo.png\timage/png\t100000\t\t\nnotes\tfile:///notes.md\ttext/markdown\t4\t\t\n"
     )
     listed = value(satchel("resource", "list", "--json"))
-    assert listed["total"] == 2 and "content" not in listed["resources"][0]
+    assert [one["name"] for one in listed["resources"]] == ["logo", "notes"]
     done(satchel("resource", "edit", "notes", "other", "--description", "d"))
-    assert value(satchel("resource", "show", "notes", "--json"))["content"] == "other"
+    assert value(satchel("resource", "show", "notes", "--json"))["resource"]["text"] == "other"
     assert "needs new content" in failed(satchel("resource", "edit", "notes", "--mime-type", "image/png"), 2)
     assert "resource 'logo'" in failed(satchel("resource", "add", "x", "file:///logo.png", "y"), 5)
     assert "already" in failed(satchel("resource", "add", "logo", "file:///other", "y"), 5)
@@ -179,8 +187,8 @@ def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path
     assert "Did you mean 'notes'?" in failed(satchel("resource", "show", "note"), 3)
     (tmp_path / "text.unknown-kind").write_text("plain after all")
     (tmp_path / "bytes.unknown-kind").write_bytes(b"\xff\0")
-    assert value(satchel("resource", "add", "t", "t:t", "@text.unknown-kind", "--json"))["mime_type"] == "text/plain"
-    kind = value(satchel("resource", "add", "b", "b:b", "@bytes.unknown-kind", "--json"))["mime_type"]
+    assert "(text/plain, 15 bytes)" in done(satchel("resource", "add", "t", "t:t", "@text.unknown-kind"))
+    kind = value(satchel("resource", "add", "b", "b:b", "@bytes.unknown-kind", "--json"))["resource"]["mime_type"]
     assert kind == "application/octet-stream"
     failed(satchel("resource", "delete", "logo", "nope"), 3)
     done(satchel("resource", "delete", "logo", "notes", "t", "b"))
@@ -267,13 +275,13 @@ def test_failures_are_json_where_json_was_asked_for(satchel: Command) -> None:
     satchel("prompt", "add", "One", "x")
     for words in (("prompt", "add", "T", "@nofile", "--json"), ("project", "delete", "default", "--json")):
         error = json.loads(failed(satchel(*words), 1))
-        assert error["error"]["code"] == "Failed"
+        assert error["error"]["code"] == "failed"
 
 
 def test_compressed_files_are_what_they_are(satchel: Command, tmp_path: Path) -> None:
     for name, kind in (("n.txt.gz", "application/gzip"), ("a.tar.xz", "application/x-xz")):
         (tmp_path / name).write_bytes(b"\x1f\x8b\xff")
-        assert value(satchel("resource", "add", name, f"x:{name}", f"@{name}", "--json"))["mime_type"] == kind
+        assert f"({kind}, 3 bytes)" in done(satchel("resource", "add", name, f"x:{name}", f"@{name}"))
 
 
 def test_a_near_miss_is_guessed_whatever_its_case(satchel: Command) -> None:
@@ -366,14 +374,14 @@ def test_a_flag_counts_before_the_environment_and_that_before_the_file(tmp_path:
         config.load({}, home)
 
 
-def test_store_commands_load_neither_the_protocol_nor_starlette(tmp_path: Path) -> None:
+def test_store_commands_load_neither_transports_nor_starlette(tmp_path: Path) -> None:
     from tests.test_house import loaded
 
     arguments = ["satchel", "prompt", "list", "--database", str(tmp_path / "s.db")]
     code = f"import sys; sys.argv = {arguments!r}\nfrom satchel.__main__ import main\n"
     modules = loaded(code + "try: main()\nexcept SystemExit: pass")
     assert "satchel.services.prompts" in modules
-    assert not {name for name in modules if name.startswith(("satchel.protocol", "starlette", "rich", "psycopg"))}
+    assert not {name for name in modules if name.startswith(("satchel.transports", "starlette", "rich", "psycopg"))}
 
 
 def test_a_damaged_store_is_said_and_left(tmp_path: Path) -> None:
@@ -390,18 +398,17 @@ def test_a_damaged_store_is_said_and_left(tmp_path: Path) -> None:
 def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) -> None:
     assert done(satchel("task", "add", "  Buy milk ", "--description", "two")) == "Added task 1: Buy milk\n"
     second = value(satchel("task", "add", "Call mom", "--json"))
-    assert (second["number"], second["completed"], second["owner"]) == (2, False, done(satchel("user")).strip())
+    assert second == {"project": "default", "task": {"number": 2, "title": "Call mom", "version": 1}}
     satchel("task", "add", "Third")
-    assert (
-        done(satchel("task", "done", "1", second["id"].upper())) == "Done: task 1: Buy milk\nDone: task 2: Call mom\n"
-    )
-    assert done(satchel("task", "list")) == "3\t\tThird\n2\tdone\tCall mom\n1\tdone\tBuy milk\n"
+    assert done(satchel("task", "done", "1", "Call mom")) == "Done: task 1: Buy milk\nDone: task 2: Call mom\n"
+    listed = [line.split("\t")[:3] for line in done(satchel("task", "list")).splitlines()]
+    assert listed == [["3", "", "Third"], ["2", "done", "Call mom"], ["1", "done", "Buy milk"]]
     assert [task["title"] for task in value(satchel("task", "list", "--pending", "--json"))["tasks"]] == ["Third"]
-    assert value(satchel("task", "list", "--done", "--json"))["total"] == 2
+    assert len(value(satchel("task", "list", "--done", "--json"))["tasks"]) == 2
     assert "Buy oat milk" in done(satchel("task", "edit", "1", "Buy oat milk", "--description", ""))
-    assert value(satchel("task", "show", "1", "--json"))["description"] is None
+    assert "description" not in value(satchel("task", "show", "1", "--json"))["task"]
     assert "not among your tasks" in failed(satchel("task", "delete", "2", "99"), 3)
-    assert value(satchel("task", "list", "--json"))["total"] == 3
+    assert len(value(satchel("task", "list", "--json"))["tasks"]) == 3
     assert done(satchel("task", "delete", "2", "3")) == (
         "Deleted task 2, 3.\nBring one of them back within 30 days with: satchel restore '#NUMBER'\n"
     )
@@ -414,13 +421,11 @@ def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) ->
 
 def test_another_users_tasks_are_his_own(satchel: Command) -> None:
     bob = "11111111-2222-4333-8444-555555555555"
-    his = value(satchel("task", "add", "His", "--user", bob.upper(), "--json"))
-    assert his["owner"] == bob
+    his = value(satchel("task", "add", "His", "--user", bob.upper(), "--json"))["task"]
     assert done(satchel("task", "list")) == ""
     for command in ("show", "done", "delete"):
-        failed(satchel("task", command, his["id"]), 3)
         failed(satchel("task", command, str(his["number"])), 3)
-    assert done(satchel("task", "list", "--user", bob)) == f"{his['number']}\t\tHis\n"
+    assert done(satchel("task", "list", "--user", bob)).split("\t")[:3] == [str(his["number"]), "", "His"]
     assert "--user must be a UUID" in failed(satchel("task", "list", "--user", "bob"), 2)
 
 

@@ -78,7 +78,7 @@ def test_wrong_arguments_are_told_with_a_status(satchel: Command, tmp_path: Path
     assert "Invalid value for '--on-clash'" in failed(satchel("import", ".", "--on-clash", "ask"), 2)
     (tmp_path / "empty").mkdir()
     assert satchel("import", "empty").returncode == 1
-    assert json.loads(satchel("import", "nothing", "--json").stderr)["error"]["code"] == "NotFound"
+    assert json.loads(satchel("import", "nothing", "--json").stderr)["error"]["code"] == "not_found"
 
 
 def test_stdin_is_imported_in_the_format_that_is_named(satchel: Command) -> None:
@@ -180,6 +180,11 @@ def wait_for(is_so: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+def count_prompts(listed: subprocess.CompletedProcess[bytes]) -> int:
+    """The prompts of the first project of a list."""
+    return int(next((one["prompts"] for one in value(listed)["projects"]), 0))
+
+
 @pytest.mark.process
 def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str], tmp_path: Path) -> None:
     rows = "".join(f"Prompt {number},{'word ' * 200}{number}\n" for number in range(12_000))
@@ -189,14 +194,14 @@ def test_an_interrupted_import_tells_what_is_committed(embedded: dict[str, str],
     with subprocess.Popen(words, env=embedded, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout is not None and run.stderr is not None
         try:
-            list_prompts = ("prompt", "list", "--limit", "1", "--json")
-            wait_for(lambda: value(run_command(*list_prompts, environment=embedded, cwd=tmp_path))["total"] >= 1000)
+            list_prompts = ("project", "list", "--json")
+            wait_for(lambda: count_prompts(run_command(*list_prompts, environment=embedded, cwd=tmp_path)) >= 1000)
         finally:
             run.send_signal(signal.SIGINT)
         out, err = run.stdout.read().decode(), run.stderr.read().decode()
         assert run.wait(60) == 130, err
     assert out.startswith("Interrupted. What is counted here is in the store; run the same command again to go on.\n")
-    total = value(run_command(*list_prompts, environment=embedded, cwd=tmp_path))["total"]
+    total = count_prompts(run_command(*list_prompts, environment=embedded, cwd=tmp_path))
     assert f"  prompts    {total} new\n" in out and total % 1000 == 0
 
 

@@ -269,3 +269,36 @@ def test_names_of_folders_that_are_not_utf_8_are_printed(tmp_path: Path) -> None
     assert satchel(tmp_path, "validate").stdout == (
         "y?/twig.toml:1: prompt p is skipped: prompts/p.md does not exist\n"
     )
+
+
+# -- skills -----------------------------------------------------------------------------------------------------
+
+
+def test_skills_that_would_be_skipped_are_problems(tmp_path: Path) -> None:
+    library = tmp_path / "lib"
+    for name, text in {
+        "good": "---\nname: good\ndescription: Fine\n---\nDo.\n",
+        "other": "---\nname: another\ndescription: Fine\n---\n",
+        "keys": "---\nname: keys\ndescription: Fine\nnope: 1\n---\n",
+        "Bad_Name": "---\nname: x\ndescription: y\n---\n",
+    }.items():
+        (library / "skills" / name).mkdir(parents=True)
+        (library / "skills" / name / "SKILL.md").write_text(text)
+    (library / "skills" / "empty").mkdir()
+    (library / "skills" / "link").symlink_to(library / "skills" / "good")
+    assert validate(tmp_path, library) == (
+        1,
+        [
+            "skills/link: skipped, because it is a symbolic link",
+            "skills/Bad_Name: skipped, because the name of a skill has 1 to 64 of a-z, 0-9 and single hyphens",
+            "skills/empty/SKILL.md:1: skill empty is skipped: it has no SKILL.md",
+            "skills/keys/SKILL.md:4: skill keys is skipped: "
+            "line 4 of SKILL.md: nope is not a key of a skill, or is there twice",
+            "skills/other/SKILL.md:1: skill other is skipped: its name in SKILL.md is not that of its folder",
+        ],
+    )
+    for name in ("other", "keys", "Bad_Name", "empty", "link"):
+        (library / "skills" / name).rename(tmp_path / name)
+    assert validate(tmp_path, library) == (0, ["ok: 1 library, 0 prompts, 1 skill"])
+    answer = json.loads(satchel(tmp_path, "validate", str(library), "--json").stdout)
+    assert answer == {"libraries": 1, "prompts": 0, "skills": 1, "problems": [], "warnings": []}

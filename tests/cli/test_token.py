@@ -126,7 +126,7 @@ def test_mistakes_say_what_next(satchel: Command) -> None:
     said = fails("revoke", secret, status=2)
     assert "never by its secret" in said and secret not in said
     error = json.loads(fails("revoke", "12345678", "--json", status=3))
-    assert error["error"]["code"] == "NotFound"
+    assert error["error"]["code"] == "not_found"
     assert listed(satchel) == []
 
 

@@ -62,7 +62,7 @@ def test_the_trash_lists_what_was_deleted(satchel: Command) -> None:
     satchel("task", "delete", "1")
     found = value(satchel("trash", "list", "--json"))
     times = {"deleted_at": TIME, "kept_until": TIME}
-    task = {"kind": "task", "item": "#1", "title": "Drink", "id": ID, "project": None, "version": 2, **times}
+    task = {"kind": "task", "item": "#1", "title": "Drink", "id": ID, "project": "default", "version": 2, **times}
     tea = {"kind": "prompt", "item": "tea", "title": "Tea", "id": ID, "project": "default", "version": 2, **times}
     assert found == {"trash": [task, tea], "total": 2}
     assert done(satchel("trash", "list")).splitlines() == [
@@ -78,7 +78,7 @@ def test_the_trash_lists_what_was_deleted(satchel: Command) -> None:
     every = value(satchel("trash", "list", "--all", "--json"))
     assert [(one["kind"], one["item"], one["project"]) for one in every["trash"]] == [
         ("project", "other", None),
-        ("task", "#1", None),
+        ("task", "#1", "default"),
         ("resource", "map", None),
         ("prompt", "tea", "default"),
     ]
@@ -89,7 +89,7 @@ def test_the_trash_lists_what_was_deleted(satchel: Command) -> None:
 def test_the_trash_is_emptied_of_everything(satchel: Command, store: str) -> None:
     assert done(satchel("trash", "empty")).startswith("The trash is empty.\n")
     for user, title in ((ADA, "Hers"), (BOB, "His")):
-        number = value(satchel("task", "add", title, "--json", SATCHEL_USER=user))["number"]
+        number = value(satchel("task", "add", title, "--json", SATCHEL_USER=user))["task"]["number"]
         satchel("task", "delete", str(number), SATCHEL_USER=user)
     satchel("project", "create", "other")
     satchel("prompt", "add", "Gone", "x", "-p", "other")
@@ -105,7 +105,7 @@ def test_the_trash_is_emptied_of_everything(satchel: Command, store: str) -> Non
     assert "is not among your tasks" in failed(satchel("restore", "1", SATCHEL_USER=ADA), 3)
     assert "does not exist" in failed(satchel("restore", "satchel://project/other"), 3)
     assert done(satchel("diff", "kept")) != ""
-    assert value(satchel("prompt", "list", "--json"))["total"] == 1
+    assert len(value(satchel("prompt", "list", "--json"))["prompts"]) == 1
 
 
 def test_purge_asks_and_takes_all_or_nothing(satchel: Command, store: str, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_purge_asks_and_takes_all_or_nothing(satchel: Command, store: str, tmp_p
         for command in (("log",), ("restore",), ("diff",), ("purge", "--yes")):
             failed(satchel(*command, item, SATCHEL_USER=ADA), 3)
     assert value(satchel("trash", "list", "--all", "--json", SATCHEL_USER=ADA)) == NOTHING
-    assert value(satchel("prompt", "add", "Tea", "new", "--json"))["name"] == "tea"
+    assert value(satchel("prompt", "add", "Tea", "new", "--json"))["prompt"]["name"] == "tea"
     left = [json.loads(line)["item"] for line in done(satchel("log", "--all", "--format", "jsonl")).splitlines()]
     assert left == ["default", "tea"]
 

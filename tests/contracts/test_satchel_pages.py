@@ -13,7 +13,8 @@ from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
-from satchel.library.catalog import Catalog, Libraries, Library
+from satchel.library.catalog import Catalog, Libraries
+from satchel.library.contents import Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import (
     PRIORITIES,

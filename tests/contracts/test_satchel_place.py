@@ -99,21 +99,55 @@ def test_every_result_names_its_project(start: Callable[..., Server], tmp_path: 
         assert ok(client, tool, task=2, **more)["project"] == "outer"
 
 
-def test_the_nearest_folder_that_is_a_project_counts(start: Callable[..., Server], tmp_path: Path) -> None:
+def test_a_file_counts_before_a_repository_and_the_nearest_of_each(
+    start: Callable[..., Server], tmp_path: Path
+) -> None:
     outer = tmp_path / "outer"
     inner = outer / "unknown"
     inner.mkdir(parents=True)
     (outer / ".git").write_text("gitdir: elsewhere")
     assert place(start(inner)) == ("outer", f"the repository {outer}")
-    (inner / ".satchel").write_text("nothing-of-that-name\n")
-    assert place(start(inner)) == ("outer", f"the repository {outer}")
     (inner / ".satchel").write_text("marked")
     assert place(start(inner))[0] == "marked"
-    (outer / ".satchel").write_text("nothing-of-that-name\n")
+    (outer / ".satchel").write_text("flagged")
+    assert place(start(inner))[0] == "marked"
     (inner / ".satchel").unlink()
-    assert place(start(inner)) == ("outer", f"the repository {outer}")  # beside such a file, too
+    assert place(start(inner)) == ("flagged", f"the file {outer / '.satchel'}")  # beside the repository, too
     (outer / ".satchel").write_text("")  # an empty one means its folder
     assert place(start(inner)) == ("outer", f"the file {outer / '.satchel'}")
+
+
+def test_a_file_that_names_no_project_is_an_error_of_every_call_that_needs_one(
+    start: Callable[..., Server], tmp_path: Path
+) -> None:
+    mark = tmp_path / "repo" / ".satchel"
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    mark.write_text("markt\n")
+    client = start(tmp_path / "repo")
+    message = f"Project 'markt' does not exist, but the file {mark} names it: correct that file, or make the project."
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("catch_up", {}),
+        ("list_prompts", {}),
+        ("get_prompt", {"prompt": "x"}),
+        ("add_prompt", {"title": "p", "content": "x"}),
+        ("add_task", {"title": "t"}),
+        ("read_resource", {"resource": "r"}),
+        ("search", {"query": "x"}),
+    ]
+    for tool, arguments in calls:
+        error = refusal(client, tool, arguments)
+        assert (error["code"], error["message"], error["near"]) == ("not_found", message, ["marked"]), tool
+    assert client.request("prompts/list")["error"] == {
+        "code": -32602,
+        "message": f"Project 'markt' not found, but the file {mark} names it: correct that file, or make the project",
+        "data": {"name": "markt"},
+    }
+    assert client.request("tools/list")["result"]["tools"]
+    assert place(client) == ("markt", f"the file {mark}, which names no project")
+    assert ok(client, "list_prompts", project="marked")["prompts"] == []
+    ok(client, "add_project", name="markt")
+    assert ok(client, "list_prompts") == {"project": "markt", "prompts": []}
+    assert f"project 'markt' does not exist, but the file {mark} names it. Did you mean 'marked'?" in client.stderr
 
 
 def test_the_nearest_repository_counts_before_those_around_it(start: Callable[..., Server], tmp_path: Path) -> None:
@@ -140,12 +174,18 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_mark_is_passed_over(start: Callable[..., Server], tmp_path: Path, content: bytes) -> None:
+def test_a_hostile_mark_is_told_and_never_taken_for_another(
+    start: Callable[..., Server], tmp_path: Path, content: bytes
+) -> None:
     folder = tmp_path / "somewhere"
     folder.mkdir()
     (folder / ".satchel").write_bytes(content)
-    expected = "marked" if content.startswith(b"marked ") else "default"
-    assert place(start(folder))[0] == expected
+    client = start(folder)
+    if content.startswith(b"marked "):
+        assert place(client)[0] == "marked"
+    else:
+        assert refusal(client, "list_prompts")["code"] in ("not_found", "invalid_argument")
+        assert ok(client, "list_projects")["why"] == f"the file {folder / '.satchel'}, which names no project"
 
 
 @pytest.mark.parametrize("content", [b"marked\r\n", b"  marked \n", b"\xef\xbb\xbfmarked\n"])

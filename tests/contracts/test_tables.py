@@ -12,6 +12,7 @@ from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, Temp
 from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.contracts.schema import json_schema
 from satchel.model import Claim, Scope
+from satchel.storage.database import Violation
 from tests.support.satchel import CODES, HINT
 
 SCOPE = Scope()
@@ -26,6 +27,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.Taken: [errors.Taken("prompt", "title", "x", SCOPE)],
     errors.StoreConflict: [errors.StoreConflict("disk full at /secret/path")],
     errors.StoreGone: [errors.StoreGone("/secret/path")],
+    Violation: [Violation("prompts_secret")],
     errors.AnswerTooLarge: [errors.AnswerTooLarge("list_tasks", 7, one) for one in ("status", None)],
     errors.QuotaExceeded: [errors.QuotaExceeded("items", 7), errors.QuotaExceeded("bytes", 7)],
     errors.TooCostly: [errors.TooCostly(5.0)],

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from satchel.exchange import front_matter, yaml_reader
-from satchel.exchange.entries import PromptEntry, Unreadable
-from satchel.exchange.yaml_reader import read_yaml
+from satchel import yaml_reader
+from satchel.exchange import front_matter
+from satchel.exchange.entries import PromptEntry
+from satchel.yaml_reader import WrongYaml, read_yaml
 from tests.exchange.corpora import read, write_files
 
 
@@ -15,7 +16,7 @@ def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     bomb = "\n".join(rows)
-    with pytest.raises(Unreadable, match="more than"):
+    with pytest.raises(WrongYaml, match="more than"):
         read_yaml(bomb)
     entries, problems = read(write_files(tmp_path, {"a.md": f"---\n{bomb}\n---\ntext\n", "b.md": "fine\n"}))
     assert [one.label for one in entries] == ["b"]
@@ -26,12 +27,12 @@ def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
     "deep", ["[" * 5000, "{a: " * 5000, "- " * 5000 + "x", "".join("\n" + " " * n + "a:" for n in range(500))]
 )
 def test_deep_yaml_is_refused(deep: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(WrongYaml):
         read_yaml(deep)
 
 
 def test_yaml_that_refers_to_itself_or_runs_code_is_only_text() -> None:
-    with pytest.raises(Unreadable, match="not defined before"):
+    with pytest.raises(WrongYaml, match="not defined before"):
         read_yaml("a: &a [*a]")
     assert read_yaml("a: !!python/object/apply:os.system ['true']") == {"a": ["true"]}
     assert read_yaml("a: !include /etc/passwd") == {"a": "/etc/passwd"}
@@ -130,3 +131,23 @@ def test_half_a_character_in_json_spoils_one_entry(tmp_path: Path) -> None:
     text = '[{"number":1,"title":"a\\ud800b","state":"OPEN"},{"number":2,"title":"fine","state":"OPEN"}]'
     entries, _ = read(write_files(tmp_path, {"i.json": text}))
     assert len(entries) == 2  # the store refuses the first one, see test_importing
+
+
+def test_line_ends_and_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:
+    texts = {
+        "prompts.csv": "act,prompt\nA,Hello ${name}\nB,Bye\n",
+        "todo.txt": "(A) Call\nx 2026-01-02 Done\n",
+        "notes/a.md": "---\ntitle: T\ntags: [a]\n---\nHello\n",
+    }
+    wanted, problems = read(write_files(tmp_path / "plain", texts))
+    assert problems == [] and len(wanted) == 5
+    labels = [one.label for one in wanted]
+    for name, change in {
+        "crlf": lambda text: text.replace("\n", "\r\n").encode(),
+        "cr": lambda text: text.replace("\n", "\r").encode(),
+        "mark": lambda text: text.encode("utf-8-sig"),
+        "utf-16": lambda text: text.encode("utf-16"),
+    }.items():
+        files = {path: change(text) for path, text in texts.items()}
+        entries, problems = read(write_files(tmp_path / name, files))
+        assert ([one.label for one in entries], problems) == (labels, []), name

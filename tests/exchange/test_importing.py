@@ -174,7 +174,7 @@ def test_another_writer_between_look_and_write_spoils_one_entry_only(bring: Impo
         calls.append(scope)
         return ((), False) if len(calls) == 1 else prompts.list_headers(tx, scope)
 
-    with mock.patch("satchel.exchange.placing.prompts", wraps=prompts) as patched:
+    with mock.patch("satchel.exchange.placing_prompts.prompts", wraps=prompts) as patched:
         patched.list_headers = forget
         report = bring({"p.csv": csv(("Zero", "0"), ("One", "ours"), ("Two", "2"))})
     assert (counts(report), report.problems) == ({"new": 2, "clashing": 1}, [])

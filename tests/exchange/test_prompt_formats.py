@@ -8,6 +8,7 @@ from satchel.exchange import format_names
 from satchel.exchange.entries import DocumentEntry, PromptEntry
 from satchel.exchange.formats import BY_NAME
 from satchel.model import Argument
+from satchel.services import mime_types
 from tests.exchange.corpora import read, write_files
 
 
@@ -106,12 +107,30 @@ def test_skills_and_agents_are_told_apart_by_a_tag(tmp_path: Path) -> None:
         ),
     }
     entries, problems = read(write_files(tmp_path, files))
-    agent, skill = entries
+    agent, skill, *others = entries
     assert problems == []
     assert isinstance(skill, PromptEntry) and isinstance(agent, PromptEntry)
     assert (skill.name, skill.tags, skill.content) == ("pdf-tools", ("skill",), "# PDF\n\nRead.")
     assert skill.description == "Reads PDF\n\nlicense: MIT"
-    assert skill.notes == ("2 other files of the skill are not imported.",)
+    assert skill.notes == ()
+    assert others == [
+        DocumentEntry(
+            name="pdf-reference.md",
+            content="More.",
+            mime_type="text/markdown",
+            uri="satchel://resource/pdf-reference.md",
+            description="reference.md of skill pdf",
+            where=str(tmp_path / "skills/pdf/reference.md"),
+        ),
+        DocumentEntry(
+            name="pdf-scripts-run.py",
+            content="print()",
+            mime_type=mime_types.guess("run.py"),
+            uri="satchel://resource/pdf-scripts-run.py",
+            description="scripts/run.py of skill pdf",
+            where=str(tmp_path / "skills/pdf/scripts/run.py"),
+        ),
+    ]
     assert (agent.name, agent.tags, agent.content) == ("reviewer", ("agent",), "You review.")
     assert agent.description == "Reviews.\nOften.\n\ntools: Read, Grep\ncolor: red"
 
@@ -142,6 +161,12 @@ def test_dotprompt_becomes_a_template_with_its_schema(tmp_path: Path) -> None:
     )
     assert prompt.arguments == (takes("name", "who it is"), needs("style", "how", "formal", "casual"))
     assert prompt.description == "model: googleai/gemini"
+
+
+def test_each_role_of_dotprompt_begins_a_section(tmp_path: Path) -> None:
+    text = 'Hello {{name}} {{role "model"}}Hi.\n{{#if more}}{{role "user"}}\n{{more}}{{/if}}'
+    prompt = only(tmp_path, {"a.prompt": text})
+    assert prompt.content == ("user:\nHello {{ name }} \nassistant:\nHi.\n{% if more %}\nuser:\n{{ more }}{% endif %}")
 
 
 def test_handlebars_that_need_more_than_texts_stay_as_they_are(tmp_path: Path) -> None:

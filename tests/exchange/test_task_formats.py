@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from satchel.exchange.entries import NoteEntry, Problem, TaskEntry
+from satchel.exchange.entries import DocumentEntry, NoteEntry, Problem, TaskEntry
 from tests.exchange.corpora import read, write_files
 
 
@@ -76,6 +76,21 @@ def test_a_folder_of_backlog_md(tmp_path: Path) -> None:
     assert login.description == "Do it.\n\n## Acceptance Criteria\n- [ ] #1 It works\n\nassignee: @ada"
     assert login.comments == (NoteEntry("Tried this."),)
     assert (names(found, login), found["Set up"].status, found["Old"].status) == (["Set up"], "completed", "cancelled")
+
+
+def test_docs_and_decisions_of_a_backlog_are_documents(tmp_path: Path) -> None:
+    task = "---\nid: TASK-1\ntitle: One\nstatus: Done\n---\n"
+    decision = "---\nid: decision-1\ntitle: Use git\nstatus: accepted\n---\n\n## Context\n\nWhy.\n"
+    files: dict[str, str | bytes] = {
+        "backlog/tasks/task-1 - One.md": task,
+        "backlog/docs/guides/doc-1 - Guide.md": "---\nid: doc-1\ntitle: Guide\ntype: guide\n---\nRead.\n",
+        "backlog/decisions/decision-1 - Use-git.md": decision,
+        "elsewhere/docs/a.md": "---\ntitle: A\n---\nText\n",
+    }
+    entries, problems = read(write_files(tmp_path, files))
+    found = [(one.name, one.description) for one in entries if isinstance(one, DocumentEntry)]
+    assert (problems, found) == ([], [("decision-1-Use-git.md", "Use git"), ("doc-1-Guide.md", "Guide")])
+    assert next(one.content for one in entries if isinstance(one, DocumentEntry)) == decision
 
 
 def test_task_master(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from satchel.errors import StoreUnusable
 from satchel.services import projects
 from satchel.storage.changes import EVERYTHING
 from satchel.storage.database import Database, open_database
+from tests.support.command import run as run_command
 from tests.support.pooler import PgBouncer, find_pgbouncer
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
@@ -146,3 +147,21 @@ def test_many_calls_beside_a_stranger_with_prepared_statements_are_all_right(
     with psycopg.connect(postgres.url(name)) as looking:
         found = {title for (title,) in looking.execute("select title from tasks")}
     assert found == {f"task {number}" for number in range(CALLS)}
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_commands_that_look_at_the_store_use_the_address_of_the_server_itself(
+    postgres: PostgresServer, pooler: PgBouncer, name: str
+) -> None:
+    addresses = {"SATCHEL_DATABASE": pooler.url(name), "SATCHEL_DATABASE_DIRECT": postgres.url(name)}
+    assert run_command("project", "create", "garden", environment=addresses).returncode == 0
+    examined = run_command("doctor", "--json", environment=addresses)
+    found = {one["check"]: one["status"] for one in json.loads(examined.stdout)["findings"]}
+    assert (found["store"], found["schema"]) == ("ok", "ok") and found["search"] in ("ok", "note"), examined.stdout
+    words = {"_SATCHEL_COMPLETE": "bash_complete", "COMP_WORDS": "satchel project delete gar", "COMP_CWORD": "3"}
+    completed = run_command(environment={**addresses, **words})
+    assert completed.stdout == b"plain,garden\n", completed
+    installed = run_command("install", "zed", "--print", "--project", "garden", environment=addresses)
+    assert installed.returncode == 0 and b"does not exist yet" not in installed.stderr, installed.stderr

@@ -87,7 +87,7 @@ class Engines:
         for one in (self.runners, self._on_postgres):
             self.clock.restart()
             answers.append(one.call(contract, name, given, scope))
-        assert answers[0] == answers[1], (contract, name, given)
+        assert answers[0] == answers[1], (contract, name, given, answers)
         if has_failed(answers[0]):
             # A sequence of PostgreSQL goes on over what was undone; ours on SQLite does not.
             sql = "select setval('tasks_number_seq', %s, %s)"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from satchel import work
 from satchel.contracts import load
 from tests.faults.judging import forbid_surprises
 from tests.model.engines import Engines
@@ -32,6 +33,7 @@ def engines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Engines]:
     forbid_surprises(monkeypatch)
+    monkeypatch.setattr(work, "READ_SECONDS", 600.0)  # a busy machine stops for longer than a read may take
     both = Engines(sqlite_template, tmp_path, reused_database.emptied(), monkeypatch)
     yield both
     both.close()

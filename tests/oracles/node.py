@@ -24,21 +24,29 @@ def satchel(contract: str, store: Path) -> list[str]:
 
 def run(script: str, *arguments: str, home: Path, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     """Run one script below tests/oracles/ts to its end; `home` keeps a judge's own files out of the user's folder."""
-    node = binaries() / "node"
-    # tools/judges writes the stamp last, so a broken installation counts as none.
-    if not (SCRIPTS / "node_modules" / ".installed").exists():
-        pytest.fail(MISSING, pytrace=False)
-    environment = {"HOME": str(home), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
-        [node, SCRIPTS / script, *arguments],
+        command(script, *arguments),
         check=False,
         capture_output=True,
         text=True,
         encoding="utf-8",
         timeout=patience,
-        env=environment,
+        env=environment(home),
         cwd=home,
     )
+
+
+def command(script: str, *arguments: str) -> list[str]:
+    """The command that runs one script below tests/oracles/ts."""
+    # tools/judges writes the stamp last, so a broken installation counts as none.
+    if not (SCRIPTS / "node_modules" / ".installed").exists():
+        pytest.fail(MISSING, pytrace=False)
+    return [str(binaries() / "node"), str(SCRIPTS / script), *arguments]
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The variables of a script: a home folder of its own, and our node before any other."""
+    return {"HOME": str(home), "PATH": f"{binaries()}{os.pathsep}{os.environ['PATH']}"}
 
 
 def binaries() -> Path:

@@ -135,6 +135,14 @@ def test_other_sites_cannot_embed_or_fetch_pages(ada: Visitor) -> None:
     ).status
 
 
+def test_a_title_with_characters_that_do_not_show_is_refused(ada: Visitor) -> None:
+    form = ada.post("/p/default/prompts/new", title="Pay\u202ement", content="text")
+    lines = ada.post("/tasks", lines="Pay\u200bment", project="")
+    for answer, named in ((form, "U+202E"), (lines, "U+200B")):
+        assert f"has a character that does not show: {named}. Leave it out." in text_of(answer)
+    assert "Pay" not in text_of(ada.get("/p/default/prompts")) + text_of(ada.get("/tasks?status=all"))
+
+
 def test_stored_texts_never_become_markup(ada: Visitor) -> None:
     hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg onload=alert(3)>"
     ada.post("/p/default/prompts/new", title=f"A {hostile}", content=hostile, description=hostile)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from satchel.errors import NotFound, StoreFailed
 from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Retention, Scope, TaskDraft, TaskPatch
 from satchel.services import projects, prompts, pruning, resources, restoring, tasks
 from satchel.services.search import SearchQuery, search
@@ -185,3 +186,15 @@ def test_pruning_removes_the_words_of_a_deleted_project(filled: Database) -> Non
     with filled.read() as tx:
         assert tx.all("select word from search_words where word = 'everywhere'") == []
         assert tx.all("select 1 from search_spaces where kind = 'prompt' and project <> 1") == []
+
+
+def test_a_row_that_is_of_no_item_is_told_as_damage(database: Database) -> None:
+    with database.write(ADA) as tx:
+        projects.add(tx, ADA.project)
+        prompts.add(tx, ADA, PromptDraft(title="Needle", content="in the hay"))
+        tx.run("update search_items set prompt = null")
+    damage = "a row of the index of words in the store cannot be read"
+    with pytest.raises(StoreFailed, match=damage), database.read(ADA) as tx:
+        search(tx, ADA, SearchQuery(text="needle"))
+    with pytest.raises(NotFound), database.read(ADA) as tx:
+        prompts.find(tx, ADA, "NEEDLE!")

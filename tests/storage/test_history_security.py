@@ -36,7 +36,7 @@ def make_store(postgres: PostgresServer) -> tuple[str, str]:
             for title in ("Kept", "Deleted"):
                 prompt = prompts.add(tx, scope, PromptDraft(title=title, content=f"one of {name}"))
                 prompts.update(tx, scope, prompt.id, PromptPatch(content=f"two of {name}"))
-                task = tasks.add(tx, scope, TaskDraft(title=f"{title} by {user}"))
+                task = tasks.add(tx, scope, TaskDraft(title=f"{title} by {user}", project=name))
                 tasks.update(tx, scope, task.number, TaskPatch(title=f"{title} again by {user}"))
             prompts.delete(tx, scope, prompt.id)
             tasks.delete(tx, scope, task.number)
@@ -80,10 +80,12 @@ def test_a_user_sees_the_history_of_no_other_users_tasks(app: psycopg.Connection
 @pytest.mark.parametrize("table", HISTORY)
 def test_a_scope_with_projects_sees_their_history_only(app: psycopg.Connection[Any], table: str) -> None:
     become(app, ADA, "a")
-    assert {project for kind, _, project in seen(app, table) if kind != "task"} == {"a"}
-    for projects_ in ("", "c"):
+    assert {(kind, project) for kind, _, project in seen(app, table)} >= {("task", "a"), ("prompt", "a")}
+    assert {project for *_, project in seen(app, table)} == {"a"}
+    for projects_ in ("b", "", "c"):
         become(app, ADA, projects_)
-        assert {kind for kind, *_ in seen(app, table)} == {"task"}
+        assert {project for kind, _, project in seen(app, table) if kind != "task"} == {*projects_} & {"b"}
+        assert "task" not in {kind for kind, *_ in seen(app, table)}
 
 
 @pytest.mark.parametrize("table", HISTORY)
@@ -139,7 +141,7 @@ def test_the_trash_of_others_is_neither_changed_nor_emptied(
     assert app.execute("update trash set deleted_at = deleted_at").rowcount == 2
     assert app.execute("delete from trash").rowcount == 2
     become(app, BOB, "*")
-    assert seen(app, "trash") == {("task", BOB, None), ("prompt", None, "b")}
+    assert seen(app, "trash") == {("task", BOB, "b"), ("prompt", None, "b")}
 
 
 def prune(connection: psycopg.Connection[Any], history: str, versions: int, trash: str) -> int:

@@ -31,10 +31,14 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
     owner, app = two_roles(postgres)
     database = open_database(owner)
     with database.write() as tx:
+        for name in ("a", "b"):
+            projects.add(tx, name)
         for user in (ADA, BOB):
-            sql = "insert into tasks (id, owner, title, created_at, updated_at) values (:id, :owner, 'T', :now, :now)"
-            for number in range(2):
-                tx.run(sql, id=f"{user}/{number}", owner=user, now=NOW)
+            sql = """
+                insert into tasks (id, owner, title, created_at, updated_at, project)
+                select :owner || '/' || number, :owner, 'T', :now, :now, number from projects order by number
+            """
+            tx.run(sql, owner=user, now=NOW)
             tx.run("insert into task_tags select number, owner, 't' from tasks where owner = :owner", owner=user)
             tx.run("insert into task_texts select number, owner, 't', '' from tasks where owner = :owner", owner=user)
             sql = """
@@ -50,7 +54,6 @@ def roles(postgres: PostgresServer) -> tuple[str, str]:
             for (number,) in tx.all("select number from tasks where owner = :owner", owner=user):
                 task_notes.add(tx, scope, number, "A note")
         for name in ("a", "b"):
-            projects.add(tx, name)
             scope = Scope(project=name)
             prompt = prompts.add(tx, scope, PromptDraft(title="T", content="hay", tags=["t"]))
             prompts.update(tx, scope, prompt.id, PromptPatch(content="needle satchel://task/1"))
@@ -217,7 +220,8 @@ def test_without_settings_no_table_of_the_schema_shows_or_loses_a_row(
     for table in tables - SAME_FOR_ALL - {*APPEND_ONLY, *READ_ONLY}:
         assert app.execute(f"delete from {table}".encode()).rowcount == 0, table
     for table in SAME_FOR_ALL | {*APPEND_ONLY, *READ_ONLY}:
-        with pytest.raises(errors.InsufficientPrivilege):
+        # A view of several tables has no rows of its own.
+        with pytest.raises((errors.InsufficientPrivilege, errors.ObjectNotInPrerequisiteState)):
             app.execute(f"delete from {table}".encode())
         app.rollback()
 
@@ -260,7 +264,7 @@ def test_a_user_sees_their_own_notes_and_changes_none(app: psycopg.Connection[An
 
 def test_only_whether_there_is_such_a_task_is_told(database: Database) -> None:
     with database.read(Scope(user=ADA)) as tx:
-        assert tx.is_task(f"{BOB}/0") and tx.is_task(f"{ADA}/0") and not tx.is_task("nobody's")
+        assert tx.is_task(f"{BOB}/1") and tx.is_task(f"{ADA}/1") and not tx.is_task("nobody's")
 
 
 def test_search_finds_only_what_is_in_bounds(database: Database) -> None:
@@ -397,7 +401,8 @@ def test_the_rights_are_exactly_these(roles: tuple[str, str], app: psycopg.Conne
         **{table: {"SELECT"} for table in READ_ONLY},
     }
     with psycopg.connect(roles[0]) as owner:
-        tables = owner.execute("select tablename from pg_tables where schemaname = 'public'").fetchall()
+        shown = "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')"
+        tables = owner.execute(shown).fetchall()
         known = {*DATA, *APPEND_ONLY, *READ_ONLY}
         assert {name for (name,) in tables} == known, "a new table belongs in DATA, APPEND_ONLY or READ_ONLY"
         definers = """

@@ -12,6 +12,7 @@ from satchel.storage import projects as project_rows
 from satchel.storage.database import Database, Violation, open_database
 from satchel.storage.write_lock import WriteLock
 from tests.faults.injection import SQLITE_FAULTS, inject_sqlite
+from tests.support.postgres import PostgresServer
 
 SCOPE = Scope()
 
@@ -190,3 +191,29 @@ def test_a_connection_that_cannot_roll_back_is_replaced(
     with database.read() as tx:
         assert prompts.list_counted(tx, SCOPE, PromptQuery(), limit=1, offset=0).total == 1
     database.close()
+
+
+def test_a_read_that_finds_nothing_keeps_its_prepared_statements(postgres: PostgresServer) -> None:
+    database = open_database(postgres.fresh())
+    for _ in range(10):  # more often than psycopg waits before it prepares a statement
+        with pytest.raises(LookupError), database.read() as tx:
+            tx.one("select 1 from projects where name = :name", name="absent")
+            raise LookupError
+    with database.read() as tx:
+        prepared = tx.all("select statement from pg_prepared_statements")
+    assert "select 1 from projects where name = $1" in {statement for (statement,) in prepared}
+    database.close()
+
+
+def test_a_list_of_any_length_is_a_parameter(database: Database) -> None:
+    with database.write() as tx:
+        before = len(tx.all("select name from settings"))
+        for number in range(120):
+            tx.run("insert into settings values (:name, :value)", name=f"n{number:03}", value=str(number))
+    for size in (1, 50, 51, 110):
+        names = [f"n{number:03}" for number in range(size)]
+        with database.read() as tx:
+            inside = tx.all("select name from settings where name in :names order by name", names=names)
+            [[outside]] = tx.all("select count(*) from settings where name not in :names", names=names)
+        assert [name for (name,) in inside] == names
+        assert outside == before + 120 - size

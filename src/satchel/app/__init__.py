@@ -7,13 +7,11 @@ embedding          the settings of a program that embeds Satchel
 open_contract      a contract with its store and libraries, for the owner of the process
 startup            opens the store; reports why a process cannot start
 upkeep             keeps history and trash within the retention, beside the work
-project_discovery  finds the project that the working directory names
+project_discovery  finds the current project, for servers and commands
 """
 
-from satchel.app import stdio
 from satchel.app.startup import CannotStart
 from satchel.config import Settings
-from satchel.contracts import CONTRACTS
 from satchel.services.suggestions import closest_name
 
 
@@ -28,6 +26,8 @@ def serve(settings: Settings) -> int:
         from satchel.app import http  # asyncio alone takes 24 ms
 
         return http.serve(settings, settings.http)
+    from satchel.app import stdio  # with the protocol, which commands do not need: they only find their project here
+
     return stdio.serve(settings)
 
 
@@ -37,6 +37,8 @@ def check_contract(settings: Settings) -> None:
     Raises:
         CannotStart: it cannot.
     """
+    from satchel.contracts import CONTRACTS  # as above
+
     if settings.contract not in CONTRACTS:
         near = closest_name(settings.contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""

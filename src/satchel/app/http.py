@@ -128,6 +128,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     callers = Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         default_user=settings.user or users.local(database, settings.home),
+        personal=settings.personal,
         identify=_identifier(http, database, url),
         is_lookup=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         has_scopes=http.auth == "oauth",

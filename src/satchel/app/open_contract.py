@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from satchel.app import project_discovery, upkeep
-from satchel.app.startup import CannotStart, open_store
+from satchel.app.startup import CannotStart, explain_missing_project, open_store, print_message
 from satchel.config import Settings
 from satchel.contracts import load
 from satchel.contracts.contract import Contract, Report, Result
@@ -117,28 +117,16 @@ class OpenContract:
 
 def _complete_scope(scope: Scope, contract: Contract, database: Database, settings: Settings) -> Scope:
     """Add the project that the working directory names and the local user, where the settings name none."""
+    if contract.reads_personal:
+        scope = structs.replace(scope, personal=settings.personal)
     try:
         if contract.finds_project and settings.why_project is None:
-            scope = _find_project(scope, database)
+            scope = project_discovery.find_current(scope, partial(projects.exists, database))
+            if scope.is_named_by_file and not projects.exists(database, scope.project):
+                # Clients show little of a server that ends at once; calls that need the project tell the same.
+                print_message(explain_missing_project(database, scope))
         if contract.acts_as_user and scope.user is None:
             scope = structs.replace(scope, user=users.local(database, settings.home))
         return scope
     except StoreError as error:
         raise CannotStart(f"cannot use the store: {error}", 1) from error
-
-
-def _find_project(scope: Scope, database: Database) -> Scope:
-    """The scope in the project that the working directory names.
-
-    That is the nearest one that exists, or else that of the nearest repository, which the first write makes. A project
-    that exists does not count where it is of a repository around the nearest one.
-    """
-    repository: project_discovery.NamedProject | None = None
-    for one in project_discovery.find_names():
-        is_outer = one.is_repository and repository is not None
-        if not is_outer and projects.exists(database, one.name):
-            return structs.replace(scope, project=one.name, why=one.why, makes=one.name if one.is_repository else "")
-        repository = repository or (one if one.is_repository else None)
-    if repository is None:
-        return scope
-    return structs.replace(scope, project=repository.name, why=repository.why, makes=repository.name)

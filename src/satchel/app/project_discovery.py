@@ -1,10 +1,13 @@
-"""Finds the project that the working directory names: by a file `.satchel`, or by the name of a repository."""
+"""Finds the current project, by one rule for the server and the command line: file `.satchel`, repository, default."""
 
 import os
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from satchel.model import NAMED_BY_FILE, Scope
 from satchel.services import rules
 
 FILE = ".satchel"
@@ -20,6 +23,22 @@ class NamedProject(Struct, frozen=True):
     name: str
     why: str
     is_repository: bool = False  # so it need not exist: the first write makes it
+
+
+def find_current(scope: Scope, exists: Callable[[str], bool]) -> Scope:
+    """A scope in the project that the working directory names, where no setting names one.
+
+    That is the one of the nearest `.satchel` file, which must exist, else the one of the nearest repository, which the
+    first write makes; without either, the scope stays in its own.
+    """
+    names = find_names()
+    file = next((one for one in names if one.why.startswith(NAMED_BY_FILE)), None)
+    if file is not None:
+        return replace(scope, project=file.name, why=file.why)
+    if names and (names[0].is_repository or exists(names[0].name)):
+        found = names[0]
+        return replace(scope, project=found.name, why=found.why, makes=found.name if found.is_repository else "")
+    return scope
 
 
 def find_names() -> list[NamedProject]:
@@ -41,14 +60,15 @@ def find_names_above(folder: str, home: str = "") -> list[NamedProject]:
     while True:
         path, folder_name = os.path.join(folder, FILE), os.path.basename(folder)
         if os.path.isfile(path):
-            names.append(NamedProject(_read_start(path, _MAX_FILE) or folder_name, f"the file {path}"))
+            names.append(NamedProject(_read_start(path, _MAX_FILE) or folder_name, f"{NAMED_BY_FILE}{path}"))
         if os.path.exists(os.path.join(folder, ".git")):
             main = find_main_repository(folder)
             name = make_name(os.path.basename(main))
-            names.append(NamedProject(name, f"the repository {main}", is_repository=main != home))
+            if name:
+                names.append(NamedProject(name, f"the repository {main}", is_repository=main != home))
         parent = os.path.dirname(folder)
         if parent == folder:
-            return [one for one in names if one.name and rules.is_storable(one.name)]
+            return names
         folder = parent
 
 

@@ -37,16 +37,22 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
             if needs_project:
                 projects.require(database, scope)
         except NotFound as error:
-            near = projects.suggest(database, scope.project)
-            hint = f"Did you mean '{near}'? " if near else ""
-            create = f"Make it with: satchel project create {scope.project}"
-            raise CannotStart(f"project '{scope.project}' does not exist. {hint}{create}", 3) from error
+            raise CannotStart(explain_missing_project(database, scope), 3) from error
         except StoreError as error:
             raise CannotStart(f"cannot use the store: {error}", 1) from error
         failing.pop_all()
     if database.why_read_only:
         print_message(f"{database.why_read_only}: reads are served, and every call that writes fails")
     return database
+
+
+def explain_missing_project(database: Database, scope: Scope) -> str:
+    """That the project of a scope does not exist, who names it, and what to do."""
+    near = projects.suggest(database, scope.project)
+    who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
+    hint = f"Did you mean '{near}'? " if near else ""
+    make = f"Make it with: satchel project create {scope.project}{also}"
+    return f"project '{scope.project}' does not exist{who}. {hint}{make}"
 
 
 def print_message(text: str) -> None:

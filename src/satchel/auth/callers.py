@@ -48,6 +48,7 @@ class Callers(Struct, frozen=True, kw_only=True):
     is_lookup: bool = True  # `identify` reads one row of an embedded store, so it may run in the event loop
     has_scopes: bool = False  # tokens carry OAuth scopes
     quota: Quota | None = None  # of each user with a token
+    personal: str = ""  # as in Scope, for contracts that read it
 
     def find_scope(self, header: ReadHeader, query: str) -> Scope:
         """The scope of a request; may ask the database, or wait for an issuer's keys.
@@ -93,6 +94,11 @@ class Callers(Struct, frozen=True, kw_only=True):
             author=author,
             quota=self.quota,
         )
+
+    def with_personal(self, scope: Scope) -> Scope:
+        """A scope that can read what the personal project holds, where the server shows that and its token opens it."""
+        is_open = scope.projects is None or self.personal in scope.projects
+        return replace(scope, personal=self.personal) if self.personal and is_open else scope
 
     def as_user(self, scope: Scope) -> Scope:
         """A scope that acts as the default user where it names none itself."""

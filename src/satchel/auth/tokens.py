@@ -59,8 +59,8 @@ def listed(tx: Tx) -> list[Token]:
     return rows.list_all(tx)
 
 
-def revoke(tx: Tx, id: str) -> Token:
-    """Revoke a token, given its id or at least the first eight characters of it.
+def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
+    """Revoke a token, given its id or at least the first eight characters of it: any, or one of an owner.
 
     Raises:
         WrongArgument: this cannot be the beginning of an id, or is that of several.
@@ -69,7 +69,7 @@ def revoke(tx: Tx, id: str) -> Token:
     prefix = id.lower()
     if not re.fullmatch(_REFERENCE, prefix):
         raise WrongArgument("id", "pattern", limit=_REFERENCE, kind="token")
-    found = rows.starting(tx, prefix)
+    found = rows.starting(tx, prefix, owner)
     if len(found) > 1:
         raise WrongArgument("id", "oneOf", value=id, kind="token")
     token = rows.revoke(tx, found[0]) if found else None

@@ -5,7 +5,7 @@ from typing import Any
 from satchel.model import Author, Revision, Scope, TrashedItem
 from satchel.services.history import FeedEntry
 
-_ACTIONS = {"known": "was there", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
+ACTIONS = {"known": "was there", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
 
 
 def describe_entry(entry: FeedEntry) -> dict[str, Any]:
@@ -34,12 +34,12 @@ def describe_revision(revision: Revision) -> dict[str, Any]:
 def summarize(entry: FeedEntry) -> str:
     """What was done, in a few words."""
     one = entry.revision
-    return f"{_ACTIONS[one.action]} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
+    return f"{ACTIONS[one.action]} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
 
 
 def name_action(revision: Revision) -> str:
     """What was done to an item."""
-    return f"{_ACTIONS[revision.action]}{' (undo)' if revision.undoes else ''}"
+    return f"{ACTIONS[revision.action]}{' (undo)' if revision.undoes else ''}"
 
 
 def name_entry(entry: FeedEntry) -> str:

@@ -11,8 +11,11 @@ from satchel.storage.database import Database, is_postgres, open_database
 from satchel.storage.status import StoreStatus, read_status
 
 
-def check_store(where: str, *, is_fixing: bool) -> Iterator[Finding]:
-    """All findings on a store. Nothing is made or migrated, unless it is to be repaired."""
+def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> Iterator[Finding]:
+    """All findings on a store. Nothing is made or migrated, unless it is to be repaired.
+
+    `direct` is the address of the server itself, where a pooler stands before it.
+    """
     try:
         is_shared = is_postgres(where)
         if not is_shared and not os.path.exists(where):
@@ -28,10 +31,10 @@ def check_store(where: str, *, is_fixing: bool) -> Iterator[Finding]:
     if not is_shared:
         yield _check_file(where, is_fixing=is_fixing)
         yield _check_mode(where, is_fixing=is_fixing)
-    schema = attempt("schema", lambda: _look_at_schema(where, status), is_fixing=is_fixing)
+    schema = attempt("schema", lambda: _look_at_schema(where, direct, status), is_fixing=is_fixing)
     yield schema
     if schema.status in ("ok", "fixed"):
-        yield _check_search(where, status, is_fixing=is_fixing)
+        yield _check_search(where, direct, status, is_fixing=is_fixing)
 
 
 def _remedy(where: str) -> str:
@@ -67,14 +70,16 @@ def _make_private(where: str) -> str:
     return "Its mode is 600 now."
 
 
-def _look_at_schema(where: str, status: StoreStatus) -> str:
+def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
     now = read_status(where)
     if now.schema > now.newest:
         what = f"the store has schema {now.schema}, and this Satchel knows schemas up to {now.newest}."
         raise Repairable(what, "Upgrade Satchel.", _refuse)
     if now.schema < now.newest:
         what = f"the store has schema {now.schema}; the newest is {now.newest}."
-        raise Repairable(what, "satchel database migrate", lambda: _migrate(where), is_failure=status.schema > 0)
+        raise Repairable(
+            what, "satchel database migrate", lambda: _migrate(where, direct), is_failure=status.schema > 0
+        )
     return f"schema {now.schema}, the newest"
 
 
@@ -82,17 +87,17 @@ def _refuse() -> str:
     raise OSError("a newer Satchel is needed")
 
 
-def _migrate(where: str) -> str:
-    open_database(where).close()
+def _migrate(where: str, direct: str | None) -> str:
+    open_database(where, direct).close()
     return "It was migrated."
 
 
-def _check_search(where: str, status: StoreStatus, *, is_fixing: bool) -> Finding:
+def _check_search(where: str, direct: str | None, status: StoreStatus, *, is_fixing: bool) -> Finding:
     if status.row_security:
         message = "not compared: this role sees one user at a time. Run it as the owner of the store."
         return Finding(check="search", status="note", message=message)
     try:
-        opened = open_database(where)
+        opened = open_database(where, direct)
     except SatchelError as error:
         return Finding(check="search", status="failure", message=str(error), remedy=_remedy(where))
     try:

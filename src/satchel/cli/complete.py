@@ -45,14 +45,23 @@ def _let_complete(parameter: click.Parameter) -> None:
     setattr(parameter, "shell_complete", lambda context, word: offer(context, parameter, word))  # noqa: B010
 
 
+def _find_any_prompt(context: click.Context, word: str) -> Iterable[str]:
+    """Stored prompts and those of libraries, for commands that only read them."""
+    return [*_NOUNS["prompt"](context, word), *_find_templates(context, word)]
+
+
 def _find_source(context: click.Context, name: str) -> Source | None:
     """Where the values of a parameter come from, by its name and the noun and verb that it belongs to."""
     words = context.command_path.split()[1:]
     noun, verb = [*words, "", ""][:2]
+    if (noun, name) in _OPTIONS_OF_NOUN:
+        return _OPTIONS_OF_NOUN[noun, name]
     if name in _OPTIONS:
         return _OPTIONS[name]
     if verb in _MAKING or name not in _REFERENCES:
         return None
+    if (noun, verb) in (("prompt", "show"), ("prompt", "render")):
+        return _find_any_prompt
     return _find_templates if (noun, verb) == ("library", "render") else _NOUNS.get(noun)
 
 
@@ -60,7 +69,10 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
     """A source that reads the store which the words typed so far name."""
 
     def read(context: click.Context, word: str) -> Iterable[str]:
+        from msgspec.structs import replace
+
         from satchel import config
+        from satchel.cli.place import find_scope
         from satchel.services import users
         from satchel.storage.database import is_postgres, open_database
         from satchel.storage.status import read_status
@@ -72,10 +84,10 @@ def _in_store(find: Find, *, as_user: bool = False) -> Source:
         status = read_status(settings.database)
         if status.schema != status.newest:
             return []
-        database = open_database(settings.database)
+        database = open_database(settings.database, settings.database_direct)
         try:
             user = settings.user or (users.local(database, settings.home) if as_user else None)
-            scope = Scope(project=settings.project, user=user)
+            scope = replace(find_scope(settings, database), user=user)
             with database.read(scope) as tx:
                 return list(find(tx, scope, word))
         finally:
@@ -115,6 +127,12 @@ def _find_tags(tx: Tx, scope: Scope, word: str) -> Iterable[str]:
     return completion.prompt_tags(tx, scope, word).values
 
 
+def _find_task_tags(tx: Tx, scope: Scope, _word: str) -> Iterable[str]:
+    from satchel.services import tasks
+
+    return tasks.list_tags(tx, scope, None)
+
+
 def _find_items(tx: Tx, scope: Scope, word: str) -> Iterable[str]:
     if word.startswith("#"):
         return _find_tasks(tx, scope, word)
@@ -144,10 +162,13 @@ def _find_templates(_context: click.Context, _word: str) -> Iterable[str]:
 # options, by their name
 _OPTIONS: dict[str, Source] = {
     "project": _in_store(_find_projects),
+    "wanted": _in_store(_find_projects),
     "to": _in_store(_find_projects),
+    "blockers": _in_store(_find_tasks, as_user=True),
     "contract": _find_contracts,
     "tags": _in_store(_find_tags),
 }
+_OPTIONS_OF_NOUN: dict[tuple[str, str], Source] = {("task", "tags"): _in_store(_find_task_tags, as_user=True)}
 # what names something that exists, and whose names, by the noun of the command
 _REFERENCES = ("ref", "refs", "name", "names", "item", "items", "library")
 _ITEMS = _in_store(_find_items, as_user=True)

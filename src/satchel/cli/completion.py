@@ -2,16 +2,10 @@
 
 import click
 
-EXAMPLES = """\b
-Examples:
-  eval "$(satchel completion bash)"                                       in ~/.bashrc
-  eval "$(satchel completion zsh)"                                        in ~/.zshrc
-  satchel completion fish > ~/.config/fish/completions/satchel.fish
-"""
 VARIABLE = "_SATCHEL_COMPLETE"  # by which the script asks for completions
 
 
-@click.command(epilog=EXAMPLES)
+@click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def cli(shell: str) -> None:
     """Print the completion script of a shell."""

@@ -44,5 +44,5 @@ def _known(kind: str, name: str, names: list[str]) -> str:
     if name not in names:
         closest = closest_name(name, names)
         hint = f"Did you mean '{closest}'? " if closest else ""
-        end(f"there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", 3)
+        end(f"there is no {kind} '{name}'. {hint}There are: {', '.join(names)}.", "not_found")
     return name

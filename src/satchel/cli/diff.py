@@ -1,11 +1,11 @@
 """`satchel diff`: what changed between two versions of an item."""
 
-import os
 import sys
 
 import click
 
 from satchel.cli.changes import name_item
+from satchel.cli.colors import has_colors
 from satchel.cli.printing import say, to_json
 from satchel.cli.store import VERSION, Session, command
 from satchel.services import diffs
@@ -35,13 +35,12 @@ def cli(session: Session, item: str, a: int | None, b: int | None) -> None:
 
 def _show(text: str) -> None:
     """Print a difference: coloured and without control characters on a terminal, unchanged for other programs."""
-    if not sys.stdout.isatty():
-        click.echo(text.encode())  # as bytes: from a text, click would remove colours
+    if not sys.stdout.isatty() and not has_colors():
+        click.echo(text.encode())  # as bytes: from a text, click would remove colours that it has itself
         return
-    has_colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     for number, line in enumerate(text.split("\n")):
         visible = "".join(character if character.isprintable() or character == "\t" else "�" for character in line)
-        click.echo(_colour(visible, is_head=number < 2) if has_colours else visible)
+        click.echo(_colour(visible, is_head=number < 2) if has_colors() else visible)
 
 
 def _colour(line: str, *, is_head: bool) -> str:

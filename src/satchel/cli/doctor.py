@@ -61,9 +61,9 @@ def _look(database: str | None, *, is_fixing: bool) -> "Iterator[Finding]":
         )
         http = served.http
         assert http is not None
-        home, store = settings.home, settings.database
+        home, store, direct = settings.home, settings.database, settings.database_direct
         yield from _guard("data folder", lambda: [check_machine.check_data_folder(home, is_fixing=is_fixing)])
-        yield from _guard("store", lambda: check_store.check_store(store, is_fixing=is_fixing))
+        yield from _guard("store", lambda: check_store.check_store(store, direct, is_fixing=is_fixing))
         yield from _guard("libraries", lambda: check_machine.check_libraries(settings))
         yield from _guard("watcher", lambda: [check_machine.check_watcher(home)])
         yield from _guard("port", lambda: [check_machine.check_port(http, is_needed=settings.http is not None)])

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 _BY_ENDING = {"jsonl": "jsonl", "csv": "prompts-chat"}
 _WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
-EPILOG = f"""Formats: {", ".join(NAMES)}.
-
-Examples:
-
-\b
-  satchel export backup
-  satchel export everything --all
-  satchel export project.jsonl
-  satchel export .claude/commands --format claude-commands --force
-  satchel export - --format todo-txt
-"""
+EPILOG = f"Formats: {', '.join(NAMES)}."
 
 
 @click.command("export", epilog=EPILOG)

@@ -20,16 +20,7 @@ _SHOWN = 10  # lines of each part of a report
 _INTERRUPTED = 130  # exit status, as of a process that SIGINT ended
 _WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
-EPILOG = f"""Formats: {", ".join(NAMES)}.
-
-Examples:
-
-\b
-  satchel import ~/.claude/commands ~/.claude/agents
-  satchel import prompts.csv --dry-run
-  satchel import todo.txt --on-clash replace
-  gh issue list --json number,title,body,state,labels | satchel import - --format github
-"""
+EPILOG = f"Formats: {', '.join(NAMES)}."
 
 
 def read_format(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -70,7 +61,7 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
     try:
         files = reading.list_files(paths, sys.stdin.buffer.read() if "-" in paths else None)
     except OSError as error:
-        end(f"there is no file or folder {error.filename}.", 3, code="NotFound", as_json=session.as_json)
+        end(f"there is no file or folder {error.filename}.", "not_found", as_json=session.as_json)
     with progress("Importing") as report:
         options = importing.Options(on_clash=on_clash, is_dry_run=dry_run, report=report)
         result = importing.run(

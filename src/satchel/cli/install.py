@@ -1,7 +1,7 @@
 """`satchel install`: puts Satchel into the settings of MCP clients."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from satchel.cli.client_options import (
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import Client
 from satchel.contracts import CONTRACTS
+
+if TYPE_CHECKING:
+    from satchel.config import Settings  # read when a client is installed
 
 EXAMPLES = """\b
 Examples:
@@ -129,7 +132,7 @@ def _make_target(
         settings = config.load({"project": project, "contract": contract})
     except config.SettingsError as error:
         fail(str(error), 2, as_json=as_json)
-    _warn_of_missing_project(settings.database, project)
+    _warn_of_missing_project(settings, project)
     command, *arguments = entries.own_command(machine.environment)
     if scope == "project" and os.path.basename(command) == "satchel" and _is_on_path(command, machine):
         command = "satchel"  # the file of a project goes to other machines
@@ -144,7 +147,8 @@ def _is_on_path(command: str, machine: Machine) -> bool:
     return found is not None and os.path.realpath(found) == os.path.realpath(command)
 
 
-def _warn_of_missing_project(database: str, project: str | None) -> None:
+def _warn_of_missing_project(settings: "Settings", project: str | None) -> None:
+    database = settings.database
     if project is None or ("://" not in database and not os.path.exists(database)):
         return
     from satchel.errors import SatchelError
@@ -152,7 +156,7 @@ def _warn_of_missing_project(database: str, project: str | None) -> None:
     from satchel.storage.database import open_database
 
     try:
-        opened = open_database(database)
+        opened = open_database(database, settings.database_direct)
     except SatchelError:
         return  # `satchel doctor` says more about it
     try:

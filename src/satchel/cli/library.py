@@ -1,43 +1,48 @@
-"""`satchel library`: list, show, check, make and render libraries of prompt templates."""
+"""`satchel library`: list, show, check, make, render, add, update and remove libraries of prompt templates."""
 
 import os
 from typing import Any
 
 import click
 
+from satchel.cli.library_sources import add, describe_origin, find_roots, remove, roots_option, update
 from satchel.cli.printing import print_table, say, show_content, to_json
 from satchel.cli.store import end, json_option
-from satchel.config import SettingsError, load
-from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library, library_name
+from satchel.library import filling
+from satchel.library.catalog import Libraries, library_name
+from satchel.library.contents import ContentMissing, Library
 from satchel.library.files import printable
-from satchel.library.manifest import LibraryPrompt, Problem
+from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
+from satchel.library.origins import Origin, read_origin
 from satchel.library.render import RenderFailed
 from satchel.library.validate import check_all, check_library
 from satchel.log import escape
 from satchel.services.suggestions import closest_name
-from satchel.settings import BY_NAME
-
-_SETTING = BY_NAME["libraries"]
-roots = click.option(*_SETTING.flags, metavar=_SETTING.metavar, multiple=True, help=_SETTING.full_help)
 
 
 @click.group()
 def cli() -> None:
-    """List, show, check, make and render libraries: folders with twig.toml and prompts/*.md."""
+    """List, show, check, make, render, add, update and remove libraries: folders with twig.toml and prompts/*.md."""
+
+
+for _command in (add, update, remove):
+    cli.add_command(_command)
 
 
 @cli.command("list")
-@roots
+@roots_option
 @json_option
 def list_(libraries: tuple[str, ...], as_json: bool) -> None:
-    """List the libraries and how many prompts each has."""
+    """List the libraries, how many prompts each has, and where those from elsewhere came from."""
     found = _open(libraries).catalog
+    origins = {one.name: read_origin(one.root, one.folder) for one in found.libraries}
     value = [
         {
             "name": one.name,
             "folder": printable(one.folder),
             "prompts": len(one.available),
             "problems": len(one.problems),
+            **({"origin": describe_origin(origin)} if (origin := origins[one.name]) else {}),
         }
         for one in found.libraries
     ]
@@ -46,15 +51,18 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
         return
     for problem in found.problems:
         say(str(problem), err=True)
-    print_table(
-        ("NAME", "FOLDER", "PROMPTS", "PROBLEMS"),
-        [(one.name, one.folder, str(len(one.available)), str(len(one.problems))) for one in found.libraries],
-    )
+    rows = [(one.name, one.folder, str(len(one.available)), str(len(one.problems))) for one in found.libraries]
+    columns: tuple[str, ...] = ("NAME", "FOLDER", "PROMPTS", "PROBLEMS")
+    if any(origins.values()):
+        columns += ("VERSION", "SOURCE")
+        print_table(columns, [(*row, *_format_origin(origins[row[0]])) for row in rows])
+    else:
+        print_table(columns, rows)
 
 
 @cli.command()
 @click.argument("name")
-@roots
+@roots_option
 @json_option
 def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Show the prompts of a library, their arguments, and its problems."""
@@ -76,7 +84,7 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 
 @cli.command()
 @click.argument("path", required=False, type=click.Path(exists=True, file_okay=False))
-@roots
+@roots_option
 @json_option
 def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> None:
     """Check the library in folder PATH; without PATH, all libraries that would be served.
@@ -86,17 +94,19 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
     """
     if path is not None and libraries:
         end("give PATH or --libraries, not both.", 2)
-    report = check_all(_roots(libraries)) if path is None else check_library(path)
+    report = check_all(find_roots(libraries)) if path is None else check_library(path)
     problems = [problem for problem in report.problems if not problem.is_warning]
     warnings = [problem for problem in report.problems if problem.is_warning]
     if as_json:
         counts = {"libraries": report.libraries, "prompts": report.prompts}
+        counts |= {"skills": report.skills} if report.skills else {}
         click.echo(to_json({**counts, "problems": _as_json(problems), "warnings": _as_json(warnings)}))
     else:
         for problem in (*problems, *warnings):
             say(str(problem))
         if not problems:
             parts = [_count(report.libraries, "library", "libraries"), _count(report.prompts, "prompt", "prompts")]
+            parts += [_count(report.skills, "skill", "skills")] if report.skills else []
             parts += [_count(len(warnings), "warning", "warnings")] if warnings else []
             click.echo(f"ok: {', '.join(parts)}")
     raise SystemExit(1 if problems else 0)
@@ -104,13 +114,13 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
 
 @cli.command()
 @click.argument("name")
-@roots
+@roots_option
 @json_option
 def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
     """Write a small working library in folder NAME of the (first) folder of libraries."""
     if os.sep in name or name in (".", "..") or not library_name(name):
         end(f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.", 2)
-    root = _roots(libraries)[0]
+    root = find_roots(libraries)[0]
     folder = os.path.join(root, name)
     try:
         os.makedirs(os.path.join(folder, PROMPTS), mode=0o755)
@@ -130,7 +140,7 @@ def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 @cli.command()
 @click.argument("name", metavar="LIB:PROMPT")
 @click.argument("arguments", metavar="KEY=VALUE...", nargs=-1)
-@roots
+@roots_option
 @json_option
 def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as_json: bool) -> None:
     """Render a prompt with arguments and print it."""
@@ -148,7 +158,7 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
     if missing:
         end(f"prompt '{name}' needs {missing[0]}=…", 2)
     try:
-        text = opened.renderer.render(opened.template(library, prompt), given)
+        text = filling.render(opened, library, prompt, given)
     except ContentMissing:
         end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", 3)
     except RenderFailed as failure:
@@ -162,15 +172,8 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
         show_content(text if text.endswith("\n") else f"{text}\n")
 
 
-def _roots(given: tuple[str, ...]) -> tuple[str, ...]:
-    try:
-        return load({"libraries": list(given)}).libraries
-    except SettingsError as error:
-        end(str(error), 2)
-
-
 def _open(given: tuple[str, ...]) -> Libraries:
-    return Libraries(_roots(given), is_quiet=True)
+    return Libraries(find_roots(given), is_quiet=True)
 
 
 def _library(libraries: Libraries, name: str) -> Library:
@@ -178,6 +181,12 @@ def _library(libraries: Libraries, name: str) -> Library:
     if found is None:
         end(f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}", 3)
     return found
+
+
+def _format_origin(origin: Origin | None) -> tuple[str, str]:
+    if origin is None:
+        return "", ""
+    return origin.short_version, origin.source + (f" ({origin.ref})" if origin.ref else "")
 
 
 def _describe(library: Library, prompt: LibraryPrompt) -> dict[str, Any]:

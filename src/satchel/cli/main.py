@@ -1,20 +1,30 @@
 """The command `satchel` as click sees it: a group whose commands are imported when they are called."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
 from satchel import __version__
+from satchel.cli.colors import color_option
+from satchel.cli.ending import report_usage
+from satchel.cli.help import add_examples, write_top_epilog
 from satchel.cli.serve import serve
+from satchel.log import escape
 from satchel.settings import SETTINGS
 
 # name → (module, help). The module has a click group or command called `cli`.
 COMMANDS = {
     "project": ("satchel.cli.project", "Make, list, rename and delete projects."),
-    "prompt": ("satchel.cli.prompt", "Add, list, show, edit, delete and search prompts."),
-    "resource": ("satchel.cli.resource", "Add, list, show, edit and delete resources."),
-    "task": ("satchel.cli.task", "Add, list, show, edit, finish and delete tasks."),
+    "prompt": ("satchel.cli.prompt", "Add, list, show, fill in, edit, delete and search prompts."),
+    "resource": ("satchel.cli.resource", "Add, list, show, edit, delete and search documents."),
+    "task": ("satchel.cli.task", "Add, list, show, edit, claim, finish and delete tasks."),
+    "board": ("satchel.cli.board", "Show tasks as a live board on the terminal."),
+    "search": ("satchel.cli.search", "Find prompts, documents and tasks by words."),
+    "catch-up": ("satchel.cli.catch_up", "Show where things stand: what was done, claimed, is ready."),
     "import": ("satchel.cli.import_items", "Bring in prompts, documents and tasks from other tools."),
     "export": ("satchel.cli.export_items", "Write what a project holds into files."),
     "sync": ("satchel.cli.sync", "Keep a folder and a project the same."),
@@ -43,8 +53,25 @@ _COMPLETING = "_SATCHEL_COMPLETE"  # set where a shell asks for completions
 SERVE_HELP = "Serve prompts, resources and tasks to MCP clients, over stdio or HTTP."
 
 
+def run_command(arguments: list[str]) -> int:
+    """Run a command; returns its exit status."""
+    with report_usage(arguments):
+        status = cli.main(arguments, prog_name="satchel", standalone_mode=False)
+    return status if isinstance(status, int) else 0
+
+
 class LazyGroup(click.Group):
     """A group that lists its commands without importing them."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _escape_errors():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _escape_errors():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *COMMANDS]
@@ -52,6 +79,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             command: click.Command = import_module(COMMANDS[cmd_name][0]).cli
+            add_examples(command, cmd_name)
             if _COMPLETING in os.environ:
                 from satchel.cli.complete import attach
 
@@ -59,13 +87,28 @@ class LazyGroup(click.Group):
             return command
         return super().get_command(ctx, cmd_name)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_top_epilog(formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([("serve", SERVE_HELP), *((name, text) for name, (_, text) in COMMANDS.items())])
 
 
+@contextmanager
+def _escape_errors() -> Iterator[None]:
+    """Have errors of click, which quote what was typed, or what a script passed on, reach the terminal as text only."""
+    try:
+        yield
+    except click.ClickException as error:
+        message = escape(error.format_message())
+        error.format_message = lambda: message  # type: ignore[method-assign]
+        raise
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="satchel")
+@color_option
 def cli() -> None:
     """Prompts, documents and tasks for AI agents, in one store, served over MCP."""
 
@@ -94,3 +137,4 @@ cli.add_command(
         ],
     )
 )
+add_examples(cli.commands["serve"], "serve")

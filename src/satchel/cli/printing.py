@@ -42,9 +42,11 @@ def _escape_in_json(found: re.Match[str]) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal, lines with tabs for other programs."""
-    if sys.stdout.isatty():
-        _draw(columns, rows)
+    """A table on a terminal, lines with tabs for other programs; nothing where there are no rows."""
+    if rows and sys.stdout.isatty():
+        from satchel.cli.tables import draw  # only where a table is drawn
+
+        draw(columns, [[_clean(cell) for cell in row] for row in rows])
         return
     for row in rows:
         click.echo("\t".join(_clean(cell) for cell in row))
@@ -55,14 +57,8 @@ def _clean(cell: str) -> str:
     return escape_line(" ".join(cell.splitlines()).replace("\t", " "))
 
 
-def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console  # only where a table is drawn
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_clean(cell)) for cell in row))  # as Text: a title may look like markup
-    Console().print(table)
+def restore_command(kind: str, key: str, project: str) -> str:
+    """The command that brings a deleted item back."""
+    if kind == "task":
+        return f"satchel restore '#{key.removeprefix('#')}'"
+    return f"satchel restore satchel://project/{key}" if kind == "project" else f"satchel restore {key} -p {project}"

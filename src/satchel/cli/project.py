@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
+from satchel.cli.lists import show_list
 from satchel.cli.store import Session, command, confirm, fields, say_deleted
 from satchel.model import Project, ProjectCounts
-from satchel.services import projects
+from satchel.services import projects, rules
 
 
 @click.group()
@@ -19,22 +20,42 @@ def cli() -> None:
 @command(in_project=False)
 def create(session: Session, name: str) -> None:
     """Make a project."""
-    with session.write() as tx:
-        project = projects.add(tx, name)
-    session.say(f"Created project '{name}'.", describe(project))
+    rules.clean_new_name("project", name)  # the tool would leave out spaces around it
+    answer = session.call("add_project", name=name)
+    session.say(f"Created project '{answer.value['project']}'.", answer.value)
 
 
 @cli.command("list")
 @command(in_project=False, reads=True)
 def list_(session: Session) -> None:
     """List the projects, and how much is in each."""
+    answer = session.call("list_projects")
+    rows = [(one["name"], str(one["prompts"]), str(one["resources"])) for one in answer.value["projects"]]
+    empty = "There are no projects yet. Make one with: satchel project create NAME"
+    show_list(session, answer, ("NAME", "PROMPTS", "RESOURCES"), rows, empty=empty)
+
+
+@cli.command()
+@command(reads=True)
+def current(session: Session) -> None:
+    """Show which project commands and servers work in here, and why.
+
+    A flag or a setting names it, else the nearest .satchel file, else the repository; without any it is default.
+    """
+    from satchel.contracts.satchel.projects import describe_why  # which the other commands need not wait for
+    from satchel.services import layers
+
+    scope = session.scope
     with session.read() as tx:
-        found = projects.list_all(tx)
-    rows = [(project.name, str(inside.prompts), str(inside.resources)) for project, inside in found]
-    value = [
-        {**describe(project), "prompts": inside.prompts, "resources": inside.resources} for project, inside in found
-    ]
-    session.table(("NAME", "PROMPTS", "RESOURCES"), rows, {"projects": value})
+        project = projects.current(tx, scope)
+        personal = layers.find_personal(tx, scope)
+    exists = project.number > 0
+    value = {"project": scope.project, "why": describe_why(scope, exists=exists), "exists": exists}
+    text = f"{scope.project} ({value['why']})"
+    if personal is not None:
+        value["personal"] = personal.project
+        text += f", and what project '{personal.project}' holds"
+    session.say(text, value)
 
 
 @cli.command()

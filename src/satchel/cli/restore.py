@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from satchel import config
 from satchel.cli.changes import name_item
@@ -16,7 +17,6 @@ from satchel.cli.printing import say, to_json
 from satchel.cli.progress import show_progress
 from satchel.cli.store import VERSION, Session, command, report_errors, session_options
 from satchel.errors import AmbiguousItem, Refused, StoreUnusable
-from satchel.model import Scope
 from satchel.services import projects, references, restoring, users
 from satchel.services.restoring import Restored
 from satchel.storage.database import Tx, is_postgres, open_database
@@ -97,14 +97,16 @@ def _is_file(name: str, options: Mapping[str, Any]) -> bool:
 
 
 def _has_item(name: str, options: Mapping[str, Any]) -> bool:
+    from satchel.cli.place import find_scope  # which `--help` need not wait for
+
     settings = config.load({key: options[key] for key in ("database", "project", "user")})
     try:
-        opened = open_database(settings.database, must_exist=True)
+        opened = open_database(settings.database, settings.database_direct, must_exist=True)
     except StoreUnusable:
         return False  # which may be why a backup is restored
     try:
         user = settings.user or users.find_kept(opened) or _NO_USER  # none is created for a look
-        scope = Scope(project=settings.project, user=user)
+        scope = replace(find_scope(settings, opened), user=user)
         with opened.read(scope) as tx:
             references.find(tx, scope, name)
     except AmbiguousItem:

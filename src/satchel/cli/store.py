@@ -1,52 +1,39 @@
-"""What the commands on the store share: opening it, printing, and errors with their exit status.
-
-Exit status: 0 done, 1 failure, 2 usage, 3 not found, 5 already there.
-"""
+"""What the commands on the store share: their options, opening it, calling tools and services, printing the result."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
+from msgspec import structs
 
 from satchel import __version__, config
 from satchel.cli import printing
-from satchel.cli.printing import print_table, to_json
-from satchel.errors import (
-    AmbiguousItem,
-    Forbidden,
-    NotFound,
-    SatchelError,
-    StoreConflict,
-    StoreError,
-    StoreFailed,
-    Taken,
-    VersionMissing,
-    WrongArgument,
-)
+from satchel.cli.colors import color_option
+from satchel.cli.ending import end as end
+from satchel.cli.exits import code_of
+from satchel.cli.printing import print_table, restore_command, to_json
+from satchel.errors import Refused, SatchelError, StoreConflict, StoreError, StoreFailed
 from satchel.log import escape
-from satchel.model import UNSET, Author, Scope, UnsetType
+from satchel.model import DEFAULT_PROJECT, Author, Scope
 from satchel.storage.database import Database, Tx, open_database
+
+if TYPE_CHECKING:
+    from satchel.cli.calls import Answer, Page, Tools
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 database_option = click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
+personal_option = click.option(
+    "--no-personal", flag_value="yes", help="Without what the project personal holds. [env: SATCHEL_NO_PERSONAL]"
+)
 VERSION = click.IntRange(1, 2**53 - 1)  # of an item
 
-Option = TypeVar("Option")
 Result = TypeVar("Result")
 _TRIES = 5  # of a transaction
-_STATUSES: dict[type[SatchelError], int] = {  # all others: 1
-    NotFound: 3,
-    Forbidden: 3,
-    VersionMissing: 3,
-    Taken: 5,
-    WrongArgument: 2,
-    AmbiguousItem: 2,
-}
 
 
 @dataclass
@@ -57,6 +44,10 @@ class Session:
     scope: Scope
     as_json: bool
     home: str  # the data folder
+    libraries: tuple[str, ...] = ()  # folders with libraries of templates
+    failure: "tuple[Refused, dict[str, Any]] | None" = None  # of the last tool, and what the tool says of it
+    makes_default: bool = True  # the project `default`, where a tool works in it and it is not there yet
+    _tools: "Tools | None" = None
 
     def read(self) -> AbstractContextManager[Tx]:
         """A transaction that reads what the scope may see."""
@@ -73,6 +64,47 @@ class Session:
                 return run(tx)
         with self.write() as tx:
             return run(tx)
+
+    def call(self, tool: str, **arguments: Any) -> "Answer":
+        """What a tool of the `satchel` contract answers; an argument that is None is not given.
+
+        Raises:
+            SatchelError: it failed; nothing was done.
+        """
+        from satchel.cli.calls import Tools, explain_failure  # 50 ms, which `--help` need not wait for
+        from satchel.services import projects
+
+        if self.makes_default and self.scope.project == DEFAULT_PROJECT:
+            projects.require(self.database, self.scope)
+        self._tools = self._tools or Tools(self.database, self.libraries)
+        try:
+            scope = structs.replace(self.scope, user=self.scope.user or self.scope.author.user)
+            return self._tools.call(scope, tool, arguments)
+        except Refused as error:
+            self.failure = error, explain_failure(tool, error)
+            raise
+
+    def list(self, tool: str, key: str, page: "Page", **filters: Any) -> "Answer":
+        """A part of what a tool lists under a key, in as many calls as that takes."""
+        from satchel.cli.calls import Answer, split
+
+        rows: list[Any] = []
+        answer, cursor = None, page.cursor
+        for size, is_skipped in split(page):
+            found = self.call(tool, **filters, limit=size, cursor=cursor)
+            answer, cursor = answer or found, found.value.get("next_cursor")
+            rows += [] if is_skipped else found.value[key]
+            if cursor is None:
+                break
+        assert answer is not None, "a limit is at least 1"
+        value = {name: one for name, one in answer.value.items() if name != "next_cursor"} | {key: rows}
+        return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
+
+    def close(self) -> None:
+        """Close the store, and end what tools started."""
+        if self._tools is not None:
+            self._tools.close()
+        self.database.close()
 
     def say(self, text: str, value: object) -> None:
         """Print an answer: a sentence for people, or the value as JSON."""
@@ -101,11 +133,14 @@ def command(
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         @wraps(run)
         def with_session(*, as_json: bool, **options: Any) -> None:
-            flags: dict[str, str | None] = {name: options.pop(name, None) for name in ("database", "project", "user")}
+            given = ("database", "project", "user", "no_personal")
+            flags: dict[str, str | None] = {name: options.pop(name, None) for name in given}
             wants = _Wants(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=reads)
             with _session(flags, wants, as_json=as_json) as session:
                 run(session, **options)
 
+        if in_project and reads:
+            with_session = personal_option(with_session)
         return session_options(with_session, in_project=in_project, as_user=as_user)
 
     return decorate
@@ -113,7 +148,7 @@ def command(
 
 def session_options(run: Callable[..., None], *, in_project: bool = True, as_user: bool = True) -> Callable[..., None]:
     """Add the options of a session to a command."""
-    flags = [json_option, database_option]
+    flags = [color_option, json_option, database_option]
     if in_project:
         flags.append(click.option("--project", "-p", metavar="NAME", help="The project. [env: SATCHEL_PROJECT]"))
     if as_user:
@@ -136,35 +171,37 @@ class _Wants:
 
 @contextmanager
 def _session(flags: dict[str, str | None], wants: _Wants, *, as_json: bool) -> Iterator[Session]:
-    from satchel.cli.explain import explain  # with the services 20 ms, which `--help` need not wait for
+    from satchel.cli.place import check_file, find_scope  # with the services 20 ms, which `--help` need not wait for
     from satchel.services import projects, users
 
     with report_errors(as_json=as_json):
         settings = config.load(flags)
         opened = open_database(settings.database, settings.database_direct, must_exist=wants.reads)
         opened.retention = settings.retention
-    session = Session(opened, Scope(project=settings.project, user=settings.user), as_json, settings.home)
+    scope = Scope(project=settings.project, user=settings.user)
+    session = Session(opened, scope, as_json, settings.home, settings.libraries, makes_default=wants.in_project)
     try:
+        session.scope = find_scope(settings, opened)
         if wants.in_project and wants.needs_project:
             projects.require(opened, session.scope)
         local = settings.user or users.local(opened, settings.home)
         author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
         user = local if wants.as_user else settings.user
-        session.scope = Scope(project=settings.project, user=user, author=author)
+        session.scope = structs.replace(session.scope, user=user, author=author, refuses_hidden=True)
         yield session
     except SatchelError as error:
-        end(
-            explain(error, session.database, session.scope),
-            _STATUSES.get(type(error), 1),
-            code=type(error).__name__,
-            as_json=as_json,
-        )
+        from satchel.cli.explain import explain  # only after an error
+
+        check_file(error, opened, session.scope)
+        value = session.failure[1] if session.failure and session.failure[0] is error else None
+        code = value["error"]["code"] if value else code_of(error)
+        end(explain(error, session.database, session.scope), code, as_json=as_json, value=value)
     except click.UsageError:
         raise
     except click.ClickException as error:
-        end(error.message, 1, as_json=as_json)
+        end(error.message, as_json=as_json)
     finally:
-        opened.close()
+        session.close()
 
 
 def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
@@ -190,19 +227,9 @@ def report_errors(*, as_json: bool) -> Iterator[None]:
     try:
         yield
     except config.SettingsError as error:
-        end(str(error), 2, code="SettingsError", as_json=as_json)
+        end(str(error), "invalid_argument", as_json=as_json)
     except StoreError as error:
-        end(str(error), 1, code=type(error).__name__, as_json=as_json)
-
-
-def end(message: str, status: int, *, code: str = "Failed", as_json: bool = False) -> NoReturn:
-    """End the command with an error message and an exit status."""
-    message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
-    if as_json:
-        click.echo(to_json({"error": {"code": code, "message": message}}, is_one_line=True), err=True)
-    else:
-        printing.say(f"satchel: {message}", err=True)
-    raise SystemExit(status)
+        end(str(error), "unavailable", as_json=as_json)
 
 
 def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
@@ -216,8 +243,6 @@ def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
 
 def say_deleted(session: Session, text: str, kind: str, keys: Sequence[str], value: object) -> None:
     """Print that something was deleted, and how to bring it back."""
-    from satchel.cli.explain import restore_command
-
     days = session.database.retention.trash_days
     it = "it" if len(keys) == 1 else "one of them"
     key = keys[0] if len(keys) == 1 else {"task": "NUMBER"}.get(kind, "NAME")
@@ -234,12 +259,9 @@ def check_owner(session: Session, what: str) -> None:
         )
 
 
-def given(option: Option | None) -> Option | UnsetType:
-    """An option as a patch has it: UNSET where it was not given."""
-    return UNSET if option is None else option
-
-
 def fields(value: Any, *left_out: str) -> dict[str, Any]:
     """A value of the model as a dictionary, without numbers of rows and the fields that are left out."""
     shown: dict[str, Any] = msgspec.structs.asdict(value)
+    if layer := shown.pop("layer", ""):
+        shown["from"] = layer
     return {name: item for name, item in shown.items() if name not in ("number", "project", *left_out)}

@@ -16,16 +16,8 @@ _POLL = 500  # milliseconds between looks at whether the store changed
 _DEBOUNCE = 200  # milliseconds in which changes of files are collected
 _FULL = 30.0  # seconds after which everything is compared even without an event
 
-EPILOG = """Examples:
 
-\b
-  satchel sync notes --project web
-  satchel sync notes --check     exit status 1 where they differ
-  satchel sync notes --watch     until Ctrl-C
-"""
-
-
-@click.command("sync", epilog=EPILOG)
+@click.command("sync")
 @click.argument("folder", metavar="FOLDER")
 @click.option("--check", is_flag=True, help="Change nothing; exit with 1 where folder and project differ.")
 @click.option("--watch", is_flag=True, help="Go on whenever one of them changes, until Ctrl-C.")
@@ -60,9 +52,9 @@ def _sync(session: Session, folder: str, options: "SyncOptions") -> "SyncReport"
     try:
         return syncing.run(session.database, session.scope, folder, options)
     except Unreadable as wrong:
-        end(f"{wrong}.", 1, code="Unreadable", as_json=session.as_json)
+        end(f"{wrong}.", "failed", as_json=session.as_json)
     except OSError as error:
-        end(f"{folder} cannot be used: {error.strerror}.", 1, code="Unreadable", as_json=session.as_json)
+        end(f"{folder} cannot be used: {error.strerror}.", "failed", as_json=session.as_json)
 
 
 def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
@@ -75,7 +67,7 @@ def _watch(session: Session, folder: str, options: "SyncOptions") -> None:
     try:
         for files in events:
             if not os.path.isdir(folder):
-                end(f"{folder} is gone.", 1, code="Unreadable", as_json=session.as_json)
+                end(f"{folder} is gone.", "failed", as_json=session.as_json)
             if files or changed[0] or time.monotonic() - last > _FULL:
                 changed[0], last = False, time.monotonic()
                 report = _sync(session, folder, options)

@@ -142,6 +142,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     reads_libraries: bool = False
     finds_project: bool = False  # from the working directory, when no setting names a project
     uses_project: bool = True  # its project must exist before it is served
+    reads_personal: bool = False  # what the personal project holds can be read from every project
     acts_as_user: bool = False  # the local user, unless another is configured
     is_strict: bool = False  # unknown arguments are refused, and null is a value
     refuses_unknown: bool = False  # arguments, though its schemas do not forbid them, and null still counts as absent
@@ -165,9 +166,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         """Changes of the store as a client of a scope sees them, without those of other users and closed projects."""
         found: dict[ClientChange, None] = {}
         for change in changes:
-            is_open = scope.projects is None or change.project in scope.projects
-            is_open = is_open or (change.project is None and change.what != "task")  # a task of no project is closed
-            if change.owner not in (None, scope.user) or not is_open:
+            if not change.is_open_to(scope):
                 continue
             if change.what == "everything" and self.reads_store:
                 return [ClientChange("everything")]

@@ -31,8 +31,8 @@ from satchel.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     NEWEST,
-    NO_CLIENT,
     Call,
+    Client,
     Offer,
     ProtocolError,
     Revision,
@@ -169,6 +169,14 @@ class Runner:
         log_call(name, outcome, started)
         return result
 
+    def perform(self, tool: Tool, arguments: dict[str, Any], scope: Scope) -> Result:
+        """The result of a tool for a caller in this process, which puts errors into words itself.
+
+        Raises:
+            SatchelError: the tool failed; nothing of it remains.
+        """
+        return self._try_tool(tool, arguments, scope, lambda *_: None, None, Work())
+
     def _try_tool(
         self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None, work: Work
     ) -> Result:
@@ -215,7 +223,9 @@ class Runner:
             return _tool_result(tool, self._contract.explain_failure(tool, larger), revision, is_error=True)
 
     def _sign(self, scope: Scope, call: Call | None) -> Scope:
-        """A scope whose changes history attributes to its user and client."""
+        """A scope whose changes history attributes to its user and client; the command line's is signed already."""
+        if call is None and scope.author.contract:
+            return scope
         client = call.client if call else None
         author = Author(
             user=scope.user or self._local_user(),
@@ -260,7 +270,7 @@ class Runner:
             cast("Libraries", self._libraries),
             tools=self._reading_names if scope.is_read_only else self._names,
             report=report,
-            client=call.client if call else NO_CLIENT,
+            client=call.client if call else Client(scope.author.client, scope.author.client_version),
             session=call.session if call else "",
             revision=call.revision if call else NEWEST,
             ask=partial(_check_confirmed, call),

@@ -2,14 +2,17 @@
 
 entries       the values between a format and the store
 sources       finds and reads the files to import
-yaml_reader   YAML with bounds
 front_matter  reads and writes front matter
 templates     templates of others and ours, by their pieces
 cleaning      values of others as values that the store takes
 format_names  the names of the formats
 formats       one module for each format, and the table of them
 reading       files of any format as entries
+ledger        what an import knows about the store
 placing       the place of an entry in the store
+placing_prompts    places prompts
+placing_documents  places documents
+placing_tasks      places tasks
 importing     brings entries into the store
 snapshot      what a project holds, as entries
 folder        the folder of a project

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel.exchange.entries import Unreadable
-from satchel.exchange.yaml_reader import read_yaml
+from satchel.yaml_reader import WrongYaml, read_yaml
 
 MAX_SIZE = 256 * 1024  # characters
 Fields = dict[str, Any]
@@ -41,9 +41,9 @@ def read_fields(raw: str) -> Fields | None:
     raw = raw.replace("\r\n", "\n")
     try:
         value = read_yaml(raw)
-    except Unreadable as wrong:
-        if "more than" in str(wrong) or "deeper" in str(wrong):
-            raise
+    except WrongYaml as wrong:
+        if wrong.is_excessive:
+            raise Unreadable(str(wrong)) from None
         value = _read_lines(raw)
     if value is None:
         return {}
@@ -65,7 +65,7 @@ def _read_lines(raw: str) -> Fields | None:
         try:
             value = read_yaml("\n".join(block))
             found |= value if isinstance(value, dict) else {}
-        except Unreadable:
+        except WrongYaml:
             rest = [block[0][key.end() :], *(line.strip() for line in block[1:])]
             found[key[1]] = "\n".join(rest).strip().strip("\"'")
     return found or None

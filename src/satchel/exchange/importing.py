@@ -9,13 +9,16 @@ from contextlib import AbstractContextManager
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from satchel.errors import Refused, StoreConflict
-from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem, PromptEntry
-from satchel.exchange.placing import Placer, State
+from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem
+from satchel.exchange.ledger import State
+from satchel.exchange.placing import Placer
 from satchel.exchange.prompt_file import explain
 from satchel.exchange.reading import FileRead
 from satchel.model import Scope
+from satchel.services.hidden_characters import drop_hidden, find_hidden
 from satchel.storage.database import Database, Tx
 
 BATCH = 1000  # entries of one transaction
@@ -162,10 +165,14 @@ class _Importer:
 
 
 def _place(placer: Placer, tx: Tx, entry: Entry) -> Line:
-    if isinstance(entry, PromptEntry):
-        state, label = placer.place_prompt(tx, entry)
-    elif isinstance(entry, DocumentEntry):
-        state, label = placer.place_document(tx, entry)
-    else:
-        state, label = placer.place_task(tx, entry)
+    entry = _show_title(entry)
+    state, label = placer.place(tx, entry)
     return Line(entry.kind, label, state, entry.where, entry.notes)
+
+
+def _show_title(entry: Entry) -> Entry:
+    """An entry without the characters of its title that do not show."""
+    if isinstance(entry, DocumentEntry) or find_hidden(entry.title.strip()) is None:
+        return entry
+    note = "The title had characters that do not show, which are left out."
+    return replace(entry, title=drop_hidden(entry.title.strip()), notes=(*entry.notes, note))

@@ -121,6 +121,7 @@ def explain(refused: Refused) -> str:
         "maxLength": f"its {field} has more than {limit} characters",
         "maxBytes": f"its {field} has more than {limit} bytes",
         "maxItems": f"it has more than {limit} {field}",
+        "hidden": f"its {field} has a character that does not show: {getattr(refused, 'value', '')}",
         "type": f"its {field} has NUL or half a character in it, which no store keeps",
         "pattern": f"its {field} cannot be {getattr(refused, 'value', '')!r}",
         "format": f"its {field} cannot be {getattr(refused, 'value', '')!r}",

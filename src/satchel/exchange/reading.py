@@ -9,6 +9,7 @@ from satchel.exchange import sources
 from satchel.exchange.entries import Found, Problem, TaskEntry, Unreadable
 from satchel.exchange.formats import recognise
 from satchel.exchange.formats.shared import Format
+from satchel.exchange.formats.skills import is_part
 from satchel.exchange.sources import SourceFile
 
 # Pictures, programs and archives are not looked into.
@@ -30,6 +31,7 @@ _FOREIGN = {
     "pyc",
     "exe",
 }
+_COMPILED = {"pyc", "so", "exe", "db", "wal"}
 _FOREIGN |= {"py", "js", "ts", "go", "rs", "sh", "css", "html", "lock", "toml", "woff", "woff2", "bin", "so", "wal"}
 
 
@@ -62,7 +64,7 @@ def _can_be(file: SourceFile, format: Format) -> bool:
 def _read_file(file: SourceFile, format: Format | None) -> FileRead:
     used = format
     try:
-        if used is None and file.extension in _FOREIGN:
+        if used is None and file.extension in _FOREIGN and (file.extension in _COMPILED or not is_part(file)):
             return FileRead(file.shown, "", ())
         used = used or recognise(file)
         if used is None:

@@ -56,10 +56,13 @@ class SourceFile:
     def text(self) -> str:
         """The text, in UTF-8 or with the byte order mark of UTF-16, without that mark.
 
+        Lines that end as on an old Mac, with CR alone, end as on Unix.
+
         Raises:
             Unreadable: as `data`, or it is no such text.
         """
-        return decode(self.data)
+        text = decode(self.data)
+        return text if "\n" in text else text.replace("\r", "\n")
 
     @cached_property
     def parts(self) -> tuple[front_matter.Fields | None, str]:

@@ -276,7 +276,22 @@ def read_handlebars(text: str) -> list[Piece]:
             pieces.append(_read_handlebar(one[0], inside, blocks))
     if blocks:
         raise NotTemplate(f"the block {blocks[-1]} has no end")
-    return _join_texts(pieces)
+    return _join_texts(_begin_with_role(pieces))
+
+
+def _begin_with_role(pieces: list[Piece]) -> list[Piece]:
+    """Pieces in which each role begins a line, and the text before the first one, which is the user's, has one too."""
+    found: list[Piece] = []
+    for piece in pieces:
+        is_role = isinstance(piece, Text) and piece.text in _ROLES
+        last = found[-1] if found else None
+        if is_role and last is not None and not (isinstance(last, Text) and last.text.endswith("\n")):
+            found.append(Text("\n"))
+        found.append(piece)
+    texts = (piece.text if isinstance(piece, Text) else "x" for piece in found)
+    first = next((text for text in texts if text.strip()), "")
+    has_roles = any(isinstance(piece, Text) and piece.text in _ROLES for piece in found)
+    return [Text("user:\n"), *found] if has_roles and first not in _ROLES else found
 
 
 def _read_handlebar(whole: str, inside: str, blocks: list[str]) -> Piece:

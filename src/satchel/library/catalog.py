@@ -10,28 +10,16 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from satchel.library import files
-from satchel.library.manifest import MAX_MANIFEST, NAME, LibraryPrompt, Manifest, Problem, parse
-from satchel.library.render import MAX_TEMPLATE, Renderer, RenderFailed
+from satchel.library.contents import Library, PartsOfPrompts, Source, find_contents, list_folders, read_source
+from satchel.library.heads import Heads
+from satchel.library.manifest import MAX_MANIFEST, NAME, PROMPTS, LibraryPrompt, Manifest, Problem, parse
+from satchel.library.render import Renderer
+from satchel.library.skills import has_skills
 from satchel.log import log
 from satchel.model import Argument, StoreChange
 
-PROMPTS = "prompts"
 _RETRY_AFTER = 25.0  # seconds; less than the 30 between full scans, so that each of them retries
 _MAX_LOGGED = 20  # problems of one library; `satchel library validate` shows all
-
-
-class Library(Struct, frozen=True):
-    """One folder with a manifest."""
-
-    name: str
-    root: str
-    folder: str
-    prompts: tuple[LibraryPrompt, ...]
-    available: tuple[LibraryPrompt, ...]  # the prompts whose file exists
-    signatures: tuple[tuple[int, ...] | None, ...]  # of the files of those
-    problems: tuple[Problem, ...]
-    is_broken: bool  # its manifest cannot be parsed; the prompts are those of its last good version
-    skipped: frozenset[str] = frozenset()  # the keys of prompts that its manifest declares wrongly
 
 
 class Catalog(Struct, frozen=True):
@@ -51,19 +39,17 @@ class Catalog(Struct, frozen=True):
         was, now = before._prompt_states(), self._prompt_states()
         changes = [StoreChange("libraries")] if _list_entries(was) != _list_entries(now) else []
         both = {**was, **now}
-        return changes + [StoreChange("template", key=name) for name in both if was.get(name) != now.get(name)]
+        return changes + [
+            StoreChange("template", key=name) for name in both if not _is_same(was.get(name), now.get(name))
+        ]
 
-    def _prompt_states(self) -> dict[str, tuple[str | None, tuple[Argument, ...], tuple[int, ...] | None]]:
+    def _prompt_states(self) -> "dict[str, _State]":
         """By full name: the description and arguments in lists, and the signature of the text."""
         return {
             f"{library.name}:{prompt.key}": (prompt.description, prompt.arguments, signature)
             for library in self.libraries
             for prompt, signature in zip(library.available, library.signatures, strict=True)
         }
-
-
-class ContentMissing(Exception):
-    """The file of a prompt does not exist, or is not a regular file in its library."""
 
 
 class Libraries:
@@ -80,6 +66,8 @@ class Libraries:
         self._last_good: dict[tuple[str, str], Manifest] = {}
         self._logged: frozenset[str] = frozenset()
         self._entries: tuple[Catalog, list[Raw]] | None = None
+        self._heads = Heads()
+        self.parts = PartsOfPrompts()
 
     @property
     def catalog(self) -> Catalog:
@@ -123,26 +111,27 @@ class Libraries:
                 return next(((library, prompt) for prompt in library.prompts if prompt.key == key), None)
         return None
 
-    def template(self, library: Library, prompt: LibraryPrompt) -> str:
+    def read(self, library: Library, prompt: LibraryPrompt) -> Source:
         """Read the text of a prompt from disk.
 
         Raises:
             ContentMissing: there is no such file.
             RenderFailed: the file is too large, or not UTF-8.
         """
-        try:
-            with files.open_folder(library.root, library.folder, PROMPTS) as folder:
-                return files.decode(files.read(folder, prompt.file, MAX_TEMPLATE))
-        except OSError:
-            raise ContentMissing from None
-        except files.TooLarge:
-            raise RenderFailed(f"it is larger than {MAX_TEMPLATE} bytes") from None
-        except UnicodeDecodeError:
-            raise RenderFailed("it is not UTF-8") from None
+        return read_source(library, prompt)
+
+    def template(self, library: Library, prompt: LibraryPrompt) -> str:
+        """The text of a prompt, as `read` gives it."""
+        return read_source(library, prompt).text
 
     def read_one(self, folder: str) -> Catalog:
         """Read a single library of the first root folder, without the others."""
         return self._scan(folder)
+
+    def reads(self, folder: str) -> bool:
+        """Whether a folder of the first root is a library, whatever its name is."""
+        with files.open_folder(self.roots[0], folder) as opened:
+            return self._read_manifest(self.roots[0], folder, opened) is not None
 
     def _scan(self, only: str | None = None) -> Catalog:
         found: dict[str, Library] = {}
@@ -173,6 +162,7 @@ class Libraries:
         seen = set(folders)
         self._parsed = {key: known for key, known in self._parsed.items() if os.path.join(*key) in seen}
         self._last_good = {key: known for key, known in self._last_good.items() if key in self._parsed}
+        self._heads.forget({(root, folder) for root, folder in map(os.path.split, folders)})
         ordered = tuple(found[name] for name in sorted(found))
         return Catalog(ordered, tuple(problems), tuple(folders))
 
@@ -182,12 +172,14 @@ class Libraries:
             with files.open_folder(root, folder) as opened:
                 folders.append(os.path.join(root, folder))
                 manifest = self._read_manifest(root, folder, opened)
+                has_manifest = files.signature(opened, NAME) is not None
         except FileNotFoundError:
             return None  # deleted during the scan
         except OSError as error:
             problems.append(Problem(folder, None, f"skipped, because it cannot be read: {error.strerror}"))
             return None
         if manifest is None:
+            folders += list_folders(root, folder, only=PROMPTS)  # a text with front matter makes it a library
             return None
         name = library_name(folder)
         if manifest.is_broken and not manifest.prompts:
@@ -196,7 +188,8 @@ class Libraries:
         if not name:
             problems.append(Problem(folder, None, "skipped, because its name has no letter or digit"))
             return None
-        available, signatures, missing = _find_contents(root, folder, manifest.prompts, folders)
+        available, signatures, missing = find_contents(root, folder, manifest.prompts, self.parts)
+        folders += list_folders(root, folder)
         return Library(
             name=name,
             root=root,
@@ -207,6 +200,7 @@ class Libraries:
             problems=(*manifest.problems, *missing),
             is_broken=manifest.is_broken,
             skipped=manifest.skipped,
+            has_manifest=has_manifest or manifest.is_broken,
         )
 
     def _read_manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
@@ -217,7 +211,8 @@ class Libraries:
             obstacle = files.find_obstacle(opened, NAME)
             if obstacle is None:
                 self._last_good.pop(key, None)
-                return None
+                found = self._heads.read(root, folder)
+                return Manifest((), ()) if found is None and has_skills(root, folder) else found
             manifest = _broken(obstacle)
         else:
             known = self._parsed.get(key)
@@ -254,42 +249,22 @@ class Libraries:
         self._logged = frozenset(lines)
 
 
+_State = tuple[str | None, tuple[Argument, ...], tuple[int, ...] | None]
+
+
+def _is_same(was: _State | None, now: _State | None) -> bool:
+    """Whether a prompt has not changed. That a render found files which it includes is no change."""
+    if was is None or now is None or was[:2] != now[:2] or was[2] is None or now[2] is None:
+        return was == now
+    return all(before == after for before, after in zip(was[2], now[2], strict=False))
+
+
 def _list_entries(states: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [(name, description, arguments) for name, (description, arguments, _) in states.items()]
 
 
 def _broken(what: str) -> Manifest:
     return Manifest((), (Problem(NAME, 1, what),), is_broken=True)
-
-
-Contents = tuple[tuple[LibraryPrompt, ...], tuple[tuple[int, ...] | None, ...], tuple[Problem, ...]]
-
-
-def _find_contents(root: str, folder: str, prompts: tuple[LibraryPrompt, ...], folders: list[str]) -> Contents:
-    """The prompts that have a regular file, the signatures of these files, and the problems of the other prompts."""
-    try:
-        with files.open_folder(root, folder, PROMPTS) as opened:
-            folders.append(os.path.join(root, folder, PROMPTS))
-            present = files.files_in(opened)
-            available = tuple(prompt for prompt in prompts if prompt.file in present)
-            signatures = tuple(files.signature(opened, prompt.file) for prompt in available)
-            missing = tuple(
-                _skip(prompt, files.find_obstacle(opened, prompt.file) or "does not exist")
-                for prompt in prompts
-                if prompt.file not in present
-            )
-            return available, signatures, missing
-    except FileNotFoundError:
-        why = "does not exist"
-    except OSError as error:
-        is_other = isinstance(error, NotADirectoryError)
-        reason = "is a symbolic link or no folder" if is_other else f"cannot be opened: {error.strerror}"
-        why = f"is not read, because {PROMPTS} {reason}"
-    return (), (), tuple(_skip(prompt, why) for prompt in prompts)
-
-
-def _skip(prompt: LibraryPrompt, why: str) -> Problem:
-    return Problem(NAME, prompt.line, f"prompt {prompt.key} is skipped: {PROMPTS}/{prompt.file} {why}")
 
 
 def library_name(folder: str) -> str:

@@ -53,6 +53,21 @@ def read(folder: int, name: str, limit: int) -> bytes:
         os.close(file)
 
 
+def read_start(folder: int, name: str, size: int) -> bytes:
+    """The first bytes of a regular file in an open folder.
+
+    Raises:
+        OSError: there is no such file, or it is something else.
+    """
+    file = os.open(name, _FILE, dir_fd=folder)
+    try:
+        if not _is_plain(os.fstat(file)):
+            raise FileNotFoundError(name)
+        return os.read(file, size)
+    finally:
+        os.close(file)
+
+
 def decode(content: bytes) -> str:
     """A text in UTF-8, without its byte order mark.
 

@@ -1,7 +1,7 @@
 """Parses twig.toml: its prompts, and every problem with file and line."""
 
 import re
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -19,6 +19,7 @@ MAX_PROBLEMS = 500
 _MAX_PARSED_HERE = 2 * 1024
 
 NAME = "twig.toml"
+PROMPTS = "prompts"  # the folder of the texts
 _KEY = "[A-Za-z0-9_.-]+"  # names a file in the folder of prompts, so it has no slash
 
 
@@ -51,6 +52,7 @@ class LibraryPrompt(Struct, frozen=True):
     arguments: tuple[Argument, ...]
     line: int
     argument_lines: tuple[int, ...] = ()
+    declared_in: str = NAME  # the file that the lines are of: the manifest, or its own text
 
     @property
     def file(self) -> str:
@@ -82,7 +84,7 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
         is_exhausted = isinstance(error, RenderFailed) and error.is_exhausted
         problem = _syntax_problem(str(error) or "nested too deep")
         return Manifest((), (problem,), is_broken=True, should_retry=is_exhausted)
-    reader = _Reader(text)
+    reader = Reader(_Lines(text))
     table = document.get("prompts", {})
     prompts = reader.read_prompts(table)
     skipped = frozenset(table if isinstance(table, dict) else ()) - {prompt.key for prompt in prompts}
@@ -95,12 +97,21 @@ def _syntax_problem(message: str) -> Problem:
     return Problem(NAME, line, message[: position.start()] if position else message)
 
 
-class _Reader:
-    """Reads a parsed manifest and collects its problems. A prompt with a wrong key or argument is skipped."""
+class Lines(Protocol):
+    """Where prompts and their arguments are declared."""
 
-    def __init__(self, text: str) -> None:
+    def of_prompt(self, key: str) -> int: ...
+
+    def of_argument(self, key: str, position: int) -> int: ...
+
+
+class Reader:
+    """Reads parsed declarations and collects their problems. A prompt with a wrong key or argument is skipped."""
+
+    def __init__(self, lines: Lines, file: str = NAME) -> None:
         self.problems: list[Problem] = []
-        self._lines = _Lines(text)
+        self._lines = lines
+        self._file = file
 
     def read_prompts(self, table: Any) -> list[LibraryPrompt]:
         if not isinstance(table, dict):
@@ -108,10 +119,11 @@ class _Reader:
             return []
         if len(table) > MAX_PROMPTS:
             self._report(1, f"a library has at most {MAX_PROMPTS} prompts; those beyond are skipped")
-        found = [self._read_prompt(key, entry) for key, entry in list(table.items())[:MAX_PROMPTS]]
+        found = [self.read_prompt(key, entry) for key, entry in list(table.items())[:MAX_PROMPTS]]
         return [prompt for prompt in found if prompt is not None]
 
-    def _read_prompt(self, key: str, entry: Any) -> LibraryPrompt | None:
+    def read_prompt(self, key: str, entry: Any) -> LibraryPrompt | None:
+        """The prompt that an entry declares; None where it is wrong."""
         line = self._lines.of_prompt(key)
         if not re.fullmatch(_KEY, key):
             self._report(line, f"prompt {key!r} is skipped: its key may have A-Z, a-z, 0-9, _, . and - only")
@@ -127,7 +139,7 @@ class _Reader:
         if arguments is None:
             return None
         lines = tuple(self._lines.of_argument(key, position) for position in range(len(arguments)))
-        return LibraryPrompt(key, description, arguments, line, lines)
+        return LibraryPrompt(key, description, arguments, line, lines, self._file)
 
     def _read_arguments(self, key: str, entries: Any, line: int) -> tuple[Argument, ...] | None:
         """The arguments of a prompt; None if one of them is wrong."""
@@ -152,9 +164,9 @@ class _Reader:
 
     def _report(self, line: int, what: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(NAME, line, what))
+            self.problems.append(Problem(self._file, line, what))
         elif len(self.problems) == MAX_PROBLEMS:
-            self.problems.append(Problem(NAME, line, f"more than {MAX_PROBLEMS} problems; mend these first"))
+            self.problems.append(Problem(self._file, line, f"more than {MAX_PROBLEMS} problems; mend these first"))
 
 
 def _find_mistake(entry: Any, number: int, before: dict[str, Argument]) -> str | None:

@@ -5,42 +5,27 @@ one user has at once, so that another's render never waits for all of theirs.
 """
 
 import os
-import select
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from satchel.library.roles import Message
+from satchel.library.worker_process import Limit, Worker, end, read, start, write
 from satchel.work import LOCAL, Work
 
-if TYPE_CHECKING:
-    import subprocess
-
-RENDER_TIMEOUT = 0.5  # seconds
+RENDER_TIMEOUT = 0.5  # seconds of the processor
 TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
 _START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
-_MAX_ANSWER = 8 * 1024 * 1024
 _MOST_WORKERS = 4  # that render at once, however many cores there are; each has about 15 MB
 _KEPT = 2  # workers that stay when nothing is rendered: one that was used, and the spare one
 _IDLE_SECONDS = 10.0  # after which the others end
-
-# Satchel itself comes from where this module is, everything else from where Python finds it.
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_PROGRAM = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import satchel.library
-del sys.path[0]
-from satchel.library.worker import main
-main()
-"""
 
 
 class RenderFailed(Exception):
@@ -62,12 +47,40 @@ class TemplateNames(Struct, frozen=True):
     optional: dict[str, int] = {}  # the variables that are only read where the template asks whether they have a value
     # What texts for other programs have, too: parts and calls of variables, comments, raw blocks.
     unusual: dict[str, int] = {}
+    files: dict[str, str] = {}  # of the names that are read in another file of the library, the path of this file
+
+    def shift(self, offset: int) -> "TemplateNames":
+        """The same, for a template that begins further down in its file."""
+
+        def add(lines: dict[str, int]) -> dict[str, int]:
+            return {name: line if name in self.files else line + offset for name, line in lines.items()}
+
+        return TemplateNames(
+            add(self.variables),
+            add(self.empty),
+            add(self.functions),
+            optional=add(self.optional),
+            unusual=add(self.unusual),
+            files=self.files,
+        )
 
 
-class _Worker(Struct, kw_only=True, eq=False):
-    process: "subprocess.Popen[bytes]"
-    is_ready: bool = False
-    idle_since: float = 0.0
+class Parts(Struct, frozen=True):
+    """Where a template is in its library, and the texts of files that it takes something from; None where missing."""
+
+    path: str = ""
+    files: dict[str, str | None] = {}
+
+
+NO_PARTS = Parts()  # of a template that is in no library
+
+
+class NeedsParts(Exception):
+    """A template takes something from files of its library; `paths` are those that the worker does not have."""
+
+    def __init__(self, paths: list[str]) -> None:
+        super().__init__()
+        self.paths = paths
 
 
 class _Turn(Struct, eq=False):
@@ -85,29 +98,44 @@ class Renderer:
         self._changed = threading.Condition()
         self._waiting: list[_Turn] = []
         self._rendering: Counter[str] = Counter()  # jobs that run, by user
-        self._idle: list[_Worker] = []  # the one that was used last at the end
-        self._alive: set[_Worker] = set()
+        self._idle: list[Worker] = []  # the one that was used last at the end
+        self._alive: set[Worker] = set()
         self._is_closed = False
 
-    def render(self, template: str, values: dict[str, str], work: Work | None = None) -> str:
+    def render(self, template: str, values: dict[str, str], work: Work | None = None, files: Parts = NO_PARTS) -> str:
         """Render a template.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
+            NeedsParts: it takes something from files that are not there.
             Abandoned: the work was cancelled.
         """
-        job = {"job": "render", "template": template, "values": values}
+        job = {**_describe("render", template, files), "values": values, "in_messages": False}
         text: str = self._ask(job, RENDER_TIMEOUT, work)["text"]
         return text
 
-    def check(self, template: str, work: Work | None = None) -> TemplateNames:
+    def render_messages(
+        self, template: str, values: dict[str, str], work: Work | None = None, files: Parts = NO_PARTS
+    ) -> list[Message]:
+        """Render a template that may have sections of several roles.
+
+        Raises:
+            RenderFailed: the template is wrong, or exceeds a limit.
+            NeedsParts: it takes something from files that are not there.
+            Abandoned: the work was cancelled.
+        """
+        job = {**_describe("render", template, files), "values": values, "in_messages": True}
+        return [(role, text) for role, text in self._ask(job, RENDER_TIMEOUT, work)["messages"]]
+
+    def check(self, template: str, work: Work | None = None, files: Parts = NO_PARTS) -> TemplateNames:
         """The names that a template uses without setting them first.
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
+            NeedsParts: it takes something from files that are not there.
             Abandoned: the work was cancelled.
         """
-        return TemplateNames(**self._ask({"job": "check", "template": template}, RENDER_TIMEOUT, work)["names"])
+        return TemplateNames(**self._ask(_describe("check", template, files), RENDER_TIMEOUT, work)["names"])
 
     def parse_toml(self, text: str) -> dict[str, Any]:
         """Parse a manifest.
@@ -139,8 +167,9 @@ class Renderer:
             failure: Exception | None = None
             work.add_stop(stop)
             try:
-                _write(worker, len(body).to_bytes(4, "big") + body, time.monotonic() + timeout)
-                answer = _read(worker, time.monotonic() + timeout)
+                limit = Limit(worker, timeout)
+                write(worker, len(body).to_bytes(4, "big") + body, limit)
+                answer = read(worker, limit)
             except (EOFError, OSError) as error:  # a TimeoutError is one
                 failure = error
             finally:
@@ -156,6 +185,8 @@ class Renderer:
             raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True)
         if "error" in answer:
             raise RenderFailed(answer["error"], answer.get("line"))
+        if "needs" in answer:
+            raise NeedsParts(answer["needs"])
         return answer
 
     @contextmanager
@@ -194,13 +225,13 @@ class Renderer:
         free = [turn for turn in self._waiting if turn.user == LOCAL or self._rendering[turn.user] < self._share]
         return min(free, key=lambda turn: self._rendering[turn.user], default=None)
 
-    def _get_worker(self) -> _Worker:
+    def _get_worker(self) -> Worker:
         """A worker that is ready: one that is idle, or a new one."""
         for _ in range(3):
             worker = self._take_idle() or self._start_worker()
             try:
                 if not worker.is_ready:
-                    _read(worker, time.monotonic() + _START_TIMEOUT)
+                    read(worker, Limit(worker, _START_TIMEOUT))
                     worker.is_ready = True
                 if worker.process.poll() is None:
                     self._start_spare()  # now, because it would have slowed down the start of the other
@@ -210,17 +241,17 @@ class Renderer:
             self._discard(worker)
         raise RenderFailed("no worker can be started", is_exhausted=True)
 
-    def _take_idle(self) -> _Worker | None:
+    def _take_idle(self) -> Worker | None:
         with self._changed:
             return self._idle.pop() if self._idle else None
 
-    def _start_worker(self) -> _Worker:
-        worker = _start()
+    def _start_worker(self) -> Worker:
+        worker = start()
         with self._changed:
             if not self._is_closed:
                 self._alive.add(worker)
                 return worker
-        _end(worker)
+        end(worker)
         raise RenderFailed("the server is stopping", is_exhausted=True)
 
     def _start_spare(self) -> None:
@@ -232,7 +263,7 @@ class Renderer:
             with self._changed:
                 self._idle.insert(0, worker)
 
-    def _put_back(self, worker: _Worker) -> None:
+    def _put_back(self, worker: Worker) -> None:
         """Keep a worker for the next job; end those that have not been needed for a while."""
         worker.idle_since = time.monotonic()
         with self._changed:
@@ -243,67 +274,11 @@ class Renderer:
         for one in extra:
             self._discard(one)
 
-    def _discard(self, worker: _Worker) -> None:
+    def _discard(self, worker: Worker) -> None:
         with self._changed:
             self._alive.discard(worker)
-        _end(worker)
+        end(worker)
 
 
-def _start() -> _Worker:
-    # -I and an empty environment: a template must not see secrets, nor import from the working directory.
-    command = [sys.executable, "-I", "-c", _PROGRAM, _ROOT]
-    import subprocess  # 3 ms of a start, and only a render needs it
-
-    pipe, null = subprocess.PIPE, subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"})  # noqa: S603  # nosec B603
-    assert process.stdin is not None and process.stdout is not None
-    os.set_blocking(process.stdin.fileno(), False)
-    return _Worker(process=process)
-
-
-def _end(worker: _Worker) -> None:
-    process = worker.process
-    process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()
-
-
-def _write(worker: _Worker, message: bytes, deadline: float) -> None:
-    assert worker.process.stdin is not None
-    file = worker.process.stdin.fileno()
-    rest = memoryview(message)
-    while rest:
-        try:
-            rest = rest[os.write(file, rest) :]
-        except BlockingIOError:
-            _wait_for(file, select.POLLOUT, deadline)
-
-
-def _read(worker: _Worker, deadline: float) -> dict[str, Any]:
-    assert worker.process.stdout is not None
-    file = worker.process.stdout.fileno()
-    content, size = bytearray(), 4
-    while len(content) < size:
-        _wait_for(file, select.POLLIN, deadline)
-        chunk = os.read(file, min(size - len(content), 65536))
-        if not chunk:
-            raise EOFError
-        content += chunk
-        if size == 4 and len(content) == 4:
-            size += int.from_bytes(content, "big")
-            if size > _MAX_ANSWER:
-                raise EOFError
-    import json  # 1.5 ms of a start, and only a render needs it
-
-    answer: dict[str, Any] = json.loads(content[4:])  # msgspec rejects the infinities that TOML may contain
-    return answer
-
-
-def _wait_for(file: int, event: int, deadline: float) -> None:
-    poll = select.poll()
-    poll.register(file, event)
-    left = deadline - time.monotonic()
-    if left <= 0 or not poll.poll(left * 1000):
-        raise TimeoutError
+def _describe(job: str, template: str, parts: Parts) -> dict[str, Any]:
+    return {"job": job, "template": template, "path": parts.path, "files": parts.files}

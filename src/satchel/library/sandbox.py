@@ -10,10 +10,13 @@ from functools import wraps
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, Never
 
-from jinja2 import ChainableUndefined, DictLoader, TemplateRuntimeError, nodes
+from jinja2 import ChainableUndefined, Template, TemplateNotFound, TemplateRuntimeError, nodes
+from jinja2.environment import TemplateModule
 from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Cycler, Joiner, Namespace, generate_lorem_ipsum, missing
+
+from satchel.library.parts import Files, resolve
 
 # `self` is the blocks of a template. In one without blocks it is a name like any other, which Jinja2 does not know, so
 # it gets a name there that no argument can have.
@@ -34,7 +37,7 @@ _TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_") 
 _METHODS = (BuiltinMethodType, FunctionType, MethodType)
 _PLAIN = (str, int, float, list, tuple, dict, range)
 _CALLABLE = (BlockReference, Joiner, LoopContext, Macro)
-_ENGINE = (*_CALLABLE, Cycler, Namespace, TemplateReference)
+_ENGINE = (*_CALLABLE, Cycler, Namespace, TemplateModule, TemplateReference)
 
 
 class NotGiven(ChainableUndefined):
@@ -114,10 +117,15 @@ Method.__name__ = "method"
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja2 for templates that may come from anyone."""
+    """Jinja2 for templates that may come from anyone.
 
-    def __init__(self) -> None:
-        super().__init__(undefined=NotGiven, keep_trailing_newline=True, loader=DictLoader({}))
+    `files` are the texts that a template may include, and `compile_file` makes templates of them.
+    """
+
+    def __init__(self, compile_file: Callable[[str, str], Template] | None = None) -> None:
+        super().__init__(undefined=NotGiven, keep_trailing_newline=True)
+        self.files: Files = {}
+        self._compile_file = compile_file
         self.globals.clear()  # a call finds the functions
         self.filters = {
             name: _adapt(function, takes_undefined=name in _TAKE_UNDEFINED) for name, function in self.filters.items()
@@ -138,6 +146,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         return _hide_method(super().getitem(obj, argument))
+
+    def join_path(self, template: str, parent: str) -> str:
+        return resolve(parent, template, self.files) or template
+
+    def _load_template(self, name: str, globals: Any) -> Template:
+        text = self.files.get(name) if isinstance(name, str) else None
+        if text is None or self._compile_file is None:
+            raise TemplateNotFound(name)
+        return self._compile_file(text, name)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)

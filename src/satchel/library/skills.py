@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from satchel.library import files
-from satchel.library.catalog import Library
+from satchel.library.contents import Library
+from satchel.library.manifest import Problem
 
 SKILL = "SKILL.md"
 
@@ -22,7 +23,11 @@ _SCALAR = re.compile(r"""([A-Za-z][A-Za-z-]*):(?:[ \t]+(.*))?""")
 
 
 class SkillRefused(Exception):
-    """A folder is no skill that can be served; the message says why."""
+    """A folder is no skill that can be served; the message says why. `line` is of SKILL.md, where it is known."""
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.line = line
 
 
 class SkillFile(Struct, frozen=True):
@@ -44,6 +49,21 @@ def is_skill_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def has_skills(root: str, folder: str) -> bool:
+    """Whether a folder has skills in it, which make it a library even without prompts."""
+    try:
+        with files.open_folder(root, folder, _FOLDER) as opened:
+            names, _ = files.folders_in(opened)
+        return any(is_skill_name(name) and _has_main(root, folder, name) for name in names[:_MOST_SKILLS])
+    except OSError:
+        return False
+
+
+def _has_main(root: str, folder: str, name: str) -> bool:
+    with files.open_folder(root, folder, _FOLDER, name) as opened:
+        return files.signature(opened, SKILL) is not None
+
+
 def list_names(library: Library) -> list[str]:
     """The names of the folders of a library's skills, sorted."""
     try:
@@ -52,6 +72,32 @@ def list_names(library: Library) -> list[str]:
     except OSError:
         return []
     return [name for name in names if is_skill_name(name)][:_MOST_SKILLS]
+
+
+def find_problems(library: Library) -> tuple[int, list[Problem]]:
+    """How many skills of a library are served, and why the others are not."""
+    try:
+        with files.open_folder(library.root, library.folder, _FOLDER) as opened:
+            names, links = files.folders_in(opened)
+    except OSError:
+        return 0, []
+    problems = [Problem(f"{_FOLDER}/{link}", None, "skipped, because it is a symbolic link") for link in links]
+    usable = [name for name in names if is_skill_name(name)]
+    for name in names:
+        if name not in usable:
+            what = "skipped, because the name of a skill has 1 to 64 of a-z, 0-9 and single hyphens"
+            problems.append(Problem(f"{_FOLDER}/{name}", None, what))
+    for name in usable[_MOST_SKILLS:]:
+        problems.append(Problem(f"{_FOLDER}/{name}", None, f"skipped, because a library has {_MOST_SKILLS} skills"))
+    count = 0
+    for name in usable[:_MOST_SKILLS]:
+        try:
+            read_skill(library, name)
+            count += 1
+        except SkillRefused as refused:
+            what = f"skill {name} is skipped: {refused}"
+            problems.append(Problem(f"{_FOLDER}/{name}/{SKILL}", refused.line or 1, what))
+    return count, problems
 
 
 def read_skill(library: Library, name: str) -> Skill:
@@ -100,13 +146,13 @@ def parse_head(content: bytes) -> dict[str, str | dict[str, str]]:
         is_inner = line[0] in " \t"
         matched = _SCALAR.fullmatch(line.strip() if is_inner else line)
         if matched is None or (is_inner and inner is None):
-            raise SkillRefused(f"line {number} of {SKILL} is not understood")
+            raise SkillRefused(f"line {number} of {SKILL} is not understood", number)
         key, value = matched[1], (matched[2] or "").strip()
         if is_inner and inner is not None:
             inner[key] = _read_scalar(value, number)
             continue
         if key not in _KNOWN or key in head:
-            raise SkillRefused(f"line {number} of {SKILL}: {key} is not a key of a skill, or is there twice")
+            raise SkillRefused(f"line {number} of {SKILL}: {key} is not a key of a skill, or is there twice", number)
         inner = {} if key == "metadata" else None
         head[key] = inner if inner is not None else _read_scalar(value, number)
     _check(head)
@@ -118,14 +164,14 @@ def _read_scalar(value: str, number: int) -> str:
         if value.startswith(quote):
             body = value[1:-1]
             if len(value) < 2 or not value.endswith(quote) or quote in body or "\\" in body:
-                raise SkillRefused(f"line {number} of {SKILL}: write the value without escapes")
+                raise SkillRefused(f"line {number} of {SKILL}: write the value without escapes", number)
             return body
     if not value or value[0] in "[]{}>|&*!%@`#,?:-" or ": " in value or " #" in value:
-        raise SkillRefused(f"line {number} of {SKILL}: put the value in quotes")
+        raise SkillRefused(f"line {number} of {SKILL}: put the value in quotes", number)
     if value.lower() in ("true", "false", "null", "yes", "no", "on", "off", "~") or re.fullmatch(
         r"[-+.0-9eExX_:]+", value
     ):
-        raise SkillRefused(f"line {number} of {SKILL}: put the value in quotes, so that it is a text")
+        raise SkillRefused(f"line {number} of {SKILL}: put the value in quotes, so that it is a text", number)
     return value
 
 

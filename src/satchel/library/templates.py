@@ -1,15 +1,17 @@
 """Compiles and renders templates with Jinja2, in the sandbox. Only the worker process imports this."""
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import jinja2.lexer
-from jinja2 import Template, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
+from jinja2 import Template, TemplateNotFound, TemplateRuntimeError, TemplateSyntaxError, nodes
 
-from satchel.library.conditions import find_guarded
-from satchel.library.sandbox import FUNCTIONS, MARK, SELF, Sandbox
+from satchel.library import parts, roles
+from satchel.library.names import Names, add_names_of_parts, find_names
+from satchel.library.sandbox import SELF, Sandbox
 
 MAX_OUTPUT = 1024 * 1024  # bytes
 # Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
@@ -22,10 +24,7 @@ _LATE_IMPORTS = (
 )
 
 
-_HIDDEN = {"comment_begin": "{# #}", "raw_begin": "{% raw %}"}  # by the name of the token
-
-# A `set` inside of these has no effect behind them.
-_SCOPES = (nodes.For, nodes.With, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Block)
+_NO_FILES: parts.Files = {}
 
 
 class TemplateFailed(Exception):
@@ -38,142 +37,108 @@ class TemplateFailed(Exception):
 
 
 class Templates:
-    """Renders templates, and keeps them compiled."""
+    """Renders templates, and keeps them compiled.
+
+    `path` is that of a template in its library, which it may take other files from; `files` has their texts.
+    """
 
     def __init__(self) -> None:
         jinja2.lexer.newline_re = re.compile("(\n)")  # Jinja2 would turn every other line end into this one
         for module in _LATE_IMPORTS:
             import_module(module)
-        self._sandbox = Sandbox()
-        self._compiled: dict[str, Template] = {}
+        self._token = str(int.from_bytes(os.urandom(12), "big"))  # digits: most filters leave them as they are
+        self._compiled: dict[tuple[str, str], Template] = {}
+        self._trees: dict[tuple[str, str], nodes.Template] = {}
+        self._sandbox = Sandbox(self._compile)
 
-    def render(self, source: str, values: dict[str, str]) -> str:
+    def render(self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES) -> str:
         """Render a template.
 
         Raises:
             TemplateFailed: the template is wrong, or its result too large.
+            NeedsFiles: it takes something from files whose texts are not there.
         """
-        template = self.compile(source)
+        self._gather(source, path, files)
+        template = self._compile(source, path)
         if "self" in values:
             values = {**values, SELF: values["self"]}
+        self._sandbox.files = files
         try:
             return _collect(template.root_render_func(template.new_context(values)))
         except (MemoryError, TemplateFailed):
             raise
         except Exception as error:
-            _fail(error)
+            _fail(error, path)
 
-    def compile(self, source: str) -> Template:
-        """Compile a template.
+    def render_messages(
+        self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES
+    ) -> list[roles.Message]:
+        """Render a template that may have sections of several roles.
+
+        Raises:
+            TemplateFailed: the template is wrong, or its result too large.
+            NeedsFiles: it takes something from files whose texts are not there.
+        """
+        if not roles.has_sections(source):
+            return [("user", self.render(source, values, path, files))]
+        marked = {name: text and roles.mark(text, self._token) for name, text in files.items()}
+        text = self.render(roles.mark(source, self._token), values, path, marked)
+        try:
+            return roles.split_marked(text, self._token)
+        except ValueError as error:
+            raise TemplateFailed(str(error)) from None
+
+    def find_names(self, source: str, path: str = "", files: parts.Files = _NO_FILES) -> tuple[Names, dict[str, str]]:
+        """The names that a template uses without setting them first, and those that another file uses for it.
 
         Raises:
             TemplateFailed: the template is wrong.
+            NeedsFiles: it takes something from files whose texts are not there.
         """
-        if source not in self._compiled:
-            if sum(max(len(one), _MIN_WEIGHT) for one in (*self._compiled, source)) > _MAX_CACHE:
-                self._compiled.clear()
+        found = self._gather(source, path, files)
+        self._compile(source, path)
+        names = find_names(self._sandbox, source)
+        texts = [(one, files[one.path] or "") for one in found]
+        return names, add_names_of_parts(self._sandbox, source, names, texts) if texts else {}
+
+    def _gather(self, source: str, path: str, files: parts.Files) -> list[parts.Part]:
+        if not path:
+            return []  # of no library
+        try:
+            found = parts.gather(source, path, files, self._parse)
+        except parts.WrongParts as wrong:
+            raise TemplateFailed(wrong.what, wrong.line) from None
+        except TemplateSyntaxError as error:
+            _fail(error, path)
+        for one in found:
             try:
-                self._compiled[source] = self._sandbox.from_string(source)
+                self._compile(files[one.path] or "", one.path)
+            except TemplateFailed as failure:
+                where = one.path if failure.line is None else f"{one.path}:{failure.line}"
+                raise TemplateFailed(f"{where}: {failure.what}", one.line) from None
+        return found
+
+    def _parse(self, source: str, path: str) -> nodes.Template:
+        if (path, source) not in self._trees:
+            self._make_room(self._trees, source)
+            self._trees[path, source] = self._sandbox.parse(source, path or None)
+        return self._trees[path, source]
+
+    def _compile(self, source: str, path: str) -> Template:
+        if (path, source) not in self._compiled:
+            self._make_room(self._compiled, source)
+            try:
+                code = self._sandbox.compile(source, path or None)
+                self._compiled[path, source] = Template.from_code(self._sandbox, code, self._sandbox.make_globals(None))
             except MemoryError:
                 raise
             except Exception as error:
-                _fail(error)
-        return self._compiled[source]
+                _fail(error, path)
+        return self._compiled[path, source]
 
-    def find_names(self, source: str) -> dict[str, dict[str, int]]:
-        """The names that a template uses without setting them first, each with its line: variables, unknown functions.
-
-        Of the variables, `empty` are those that are not even set under a condition, and `optional` those that are only
-        read where the template asks whether they have a value. `unusual` is what texts for other programs have, too.
-
-        Raises:
-            TemplateFailed: the template is wrong.
-        """
-        self.compile(source)
-        tree = self._sandbox.parse(source)
-        called = {id(call.node) for call in tree.find_all(nodes.Call)}
-        free, assigned = meta.find_undeclared_variables(tree), set(_find_assigned(tree))
-        guarded, renewed = set(find_guarded(tree)), set(_find_renewed(tree))
-        variables: dict[str, int] = {}
-        functions: dict[str, int] = {}
-        needed: set[str] = set()
-        reads: set[int] = set()
-        for one in _find_reads(tree, frozenset()):
-            if one.name in free:
-                reads.add(id(one))
-                if id(one) not in guarded:
-                    needed.add(one.name.removesuffix(MARK))
-                found = functions if id(one) in called else variables
-                name = one.name.removesuffix(MARK)
-                found[name] = min(one.lineno, found.get(name, one.lineno))
-        return {
-            "variables": variables,
-            "empty": {name: line for name, line in variables.items() if name not in assigned},
-            "functions": {name: line for name, line in functions.items() if name not in FUNCTIONS},
-            "optional": {name: line for name, line in variables.items() if name not in needed or name in renewed},
-            "unusual": {**_find_parts(tree, reads), **self._find_hidden(source)},
-        }
-
-    def _find_hidden(self, source: str) -> dict[str, int]:
-        """What a render leaves out or does not read, with its first line."""
-        found: dict[str, int] = {}
-        for line, kind, _ in self._sandbox.lex(source):
-            if kind in _HIDDEN:
-                found.setdefault(_HIDDEN[kind], line)
-        return found
-
-
-def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
-    """The names that a node reads, except those that a loop, a macro or the like around them has bound."""
-    if isinstance(node, nodes.Name) and node.ctx == "load" and node.name not in bound:
-        yield node
-    outside: Sequence[nodes.Node] = ()
-    if isinstance(node, nodes.For):
-        outside, bound_inside = [node.iter], bound | _names_of(node.target) | {"loop"}
-    elif isinstance(node, nodes.With):
-        outside, bound_inside = node.values, bound | {one.name for one in node.targets if isinstance(one, nodes.Name)}
-    elif isinstance(node, nodes.Macro | nodes.CallBlock):
-        outside = [node.call] if isinstance(node, nodes.CallBlock) else ()
-        bound_inside = bound | {one.name for one in node.args}
-    else:
-        bound_inside = bound
-    for child in node.iter_child_nodes():
-        yield from _find_reads(child, bound if any(child is one for one in outside) else bound_inside)
-
-
-def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
-    """The attributes, entries and calls of names that are read, each with its first line."""
-    found: dict[str, int] = {}
-    for one in tree.find_all(nodes.Expr):
-        inner = one.node if isinstance(one, nodes.Getattr | nodes.Getitem | nodes.Call) else None
-        if not isinstance(inner, nodes.Name) or id(inner) not in reads:
-            continue
-        name = inner.name.removesuffix(MARK)
-        if isinstance(one, nodes.Call) and name in FUNCTIONS:
-            continue
-        end = f".{one.attr}" if isinstance(one, nodes.Getattr) else "[]" if isinstance(one, nodes.Getitem) else "()"
-        found.setdefault(f"{name}{end}", one.lineno)
-    return found
-
-
-def _find_assigned(node: nodes.Node) -> Iterator[str]:
-    """The names that a `set` assigns to the end of the template, perhaps only under a condition."""
-    for child in node.iter_child_nodes():
-        if isinstance(child, nodes.Assign | nodes.AssignBlock):
-            yield from _names_of(child.target)
-        elif not isinstance(child, _SCOPES):
-            yield from _find_assigned(child)
-
-
-def _find_renewed(tree: nodes.Template) -> Iterator[str]:
-    """The names that a `set` assigns from their own value, as in `set tone = tone or "warm"`."""
-    for one in tree.find_all(nodes.Assign):
-        yield from _names_of(one.target) & _names_of(one.node)
-
-
-def _names_of(target: nodes.Node) -> set[str]:
-    """The names in an expression, or in a target of an assignment, which may be a tuple."""
-    return {one.name for one in (target, *target.find_all(nodes.Name)) if isinstance(one, nodes.Name)}
+    def _make_room(self, cache: dict[tuple[str, str], Any], source: str) -> None:
+        if sum(max(len(one), _MIN_WEIGHT) for one in (*(text for _, text in cache), source)) > _MAX_CACHE:
+            cache.clear()
 
 
 def _collect(pieces: Iterator[str]) -> str:
@@ -194,10 +159,17 @@ def _collect(pieces: Iterator[str]) -> str:
     return text
 
 
-def _fail(error: Exception) -> NoReturn:
-    """Raise what an error of the engine says about the template, with the line where it happened."""
-    line = error.lineno if isinstance(error, TemplateSyntaxError) else _find_line(error)
-    if isinstance(error, TemplateSyntaxError | TemplateRuntimeError):
+def _fail(error: Exception, path: str) -> NoReturn:
+    """Raise what an error of the engine says about the template, with the line where it happened.
+
+    Where that was in another file, the line is the one that names this file, and the text says where in it.
+    """
+    line, other, other_line = _find_place(error, path)
+    if isinstance(error, TemplateSyntaxError):
+        line = error.lineno
+    if isinstance(error, TemplateNotFound):
+        what = f"there is no file {error.message!r} in the library" if path else f"{type(error).__name__}: {error}"
+    elif isinstance(error, TemplateSyntaxError | TemplateRuntimeError):
         what = error.message or "it is wrong"
     elif isinstance(error, RecursionError):
         what = "it is nested too deep, or calls itself without end"
@@ -205,18 +177,23 @@ def _fail(error: Exception) -> NoReturn:
         what = re.sub(r"\bl_[0-9]+_", "", error.msg)
     else:
         what = f"{type(error).__name__}: {error}"
-    raise TemplateFailed(what.removesuffix("."), line) from None
+    where = f"{other}:{other_line}: " if other and other_line else f"{other}: " if other else ""
+    raise TemplateFailed(f"{where}{what.removesuffix('.')}", line) from None
 
 
-def _find_line(error: Exception) -> int | None:
-    """The line of the innermost piece of a template that an error passed through.
+def _find_place(error: Exception, path: str) -> tuple[int | None, str | None, int | None]:
+    """The innermost line of the template that an error passed through; and file and line of another one behind it.
 
     Jinja2 makes a function `t_1` at the beginning of the code for a filter that does not exist; its line means nothing.
     """
-    line, step = None, error.__traceback__
+    line, other, other_line, step = None, None, None, error.__traceback__
     while step is not None:
         template = step.tb_frame.f_globals.get("__jinja_template__")
         if template is not None and not step.tb_frame.f_code.co_name.startswith("t_"):
-            line = template.get_corresponding_lineno(step.tb_lineno)
+            number = template.get_corresponding_lineno(step.tb_lineno)
+            if template.name is None or template.name == path:
+                line, other, other_line = number, None, None
+            else:
+                other, other_line = template.name, number
         step = step.tb_next
-    return line
+    return line, other, other_line

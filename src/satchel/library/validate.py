@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from satchel.library import files
-from satchel.library.catalog import PROMPTS, ContentMissing, Libraries, Library
-from satchel.library.manifest import NAME, LibraryPrompt, Problem
-from satchel.library.render import Renderer, RenderFailed
+from satchel.library import files, filling
+from satchel.library.catalog import Libraries
+from satchel.library.contents import ContentMissing, Library
+from satchel.library.manifest import NAME, PROMPTS, LibraryPrompt, Problem
+from satchel.library.render import RenderFailed
+from satchel.library.skills import find_problems
 
 _SAMPLE = "1"  # a value that is a word and a number
 
@@ -19,6 +21,7 @@ class Report(Struct, frozen=True):
     problems: tuple[Problem, ...]
     libraries: int
     prompts: int
+    skills: int = 0
 
 
 def check_library(path: str) -> Report:
@@ -36,7 +39,7 @@ def check_library(path: str) -> Report:
         problems.append(Problem(folder, None, "skipped, because its name begins with a dot"))
     elif not found.libraries and not problems:
         problems.append(Problem(NAME, 1, "does not exist"))
-    return _report(problems, found.libraries)
+    return _report(problems, found.libraries, is_below=False)
 
 
 def check_all(roots: Sequence[str]) -> Report:
@@ -49,11 +52,16 @@ def check_all(roots: Sequence[str]) -> Report:
             problems += [problem.below(library.folder) for problem in _check(libraries, library)]
     finally:
         libraries.renderer.close()
-    return _report(problems, found.libraries)
+    return _report(problems, found.libraries, is_below=True)
 
 
-def _report(problems: list[Problem], libraries: Sequence[Library]) -> Report:
-    return Report(tuple(problems), len(libraries), sum(len(library.available) for library in libraries))
+def _report(problems: list[Problem], libraries: Sequence[Library], *, is_below: bool) -> Report:
+    prompts, skills = sum(len(library.available) for library in libraries), 0
+    for library in libraries:
+        count, wrong = find_problems(library)
+        skills += count
+        problems += [one.below(library.folder) for one in wrong] if is_below else wrong
+    return Report(tuple(problems), len(libraries), prompts, skills)
 
 
 def _check(libraries: Libraries, library: Library) -> Iterator[Problem]:
@@ -61,56 +69,65 @@ def _check(libraries: Libraries, library: Library) -> Iterator[Problem]:
     for prompt in library.available:
         file = f"{PROMPTS}/{prompt.file}"
         try:
-            yield from _check_template(libraries.renderer, prompt, libraries.template(library, prompt), file)
+            yield from _check_template(libraries, library, prompt)
         except RenderFailed as failure:
             yield Problem(file, failure.line or 1, failure.what)
         except ContentMissing:
             yield Problem(file, 1, "cannot be read")
-    yield from _find_other_files(library)
+    yield from _find_other_files(library, libraries.parts.of_library(library.root, library.folder))
 
 
-def _check_template(renderer: Renderer, prompt: LibraryPrompt, template: str, file: str) -> Iterator[Problem]:
+def _check_template(libraries: Libraries, library: Library, prompt: LibraryPrompt) -> Iterator[Problem]:
     """The problems of a template that can be parsed.
 
     Raises:
         RenderFailed: it cannot be parsed, or fails when it is tried out.
     """
-    names = renderer.check(template)
+    names, file = filling.check(libraries, library, prompt), f"{PROMPTS}/{prompt.file}"
     declared = [argument.name for argument in prompt.arguments]
     wrong = [
-        Problem(file, line, f"{name} is always empty: prompt {prompt.key} has no argument of this name")
+        Problem(
+            names.files.get(name, file),
+            line,
+            f"{name} is always empty: prompt {prompt.key} has no argument of this name",
+        )
         for name, line in names.empty.items()
         if name not in declared
     ]
-    wrong += [Problem(file, line, f"there is no function {name}") for name, line in names.functions.items()]
+    wrong += [
+        Problem(names.files.get(name, file), line, f"there is no function {name}")
+        for name, line in names.functions.items()
+    ]
     yield from wrong
     for name, line in zip(declared, prompt.argument_lines, strict=True):
         if name not in names.variables:
             what = f"the text of prompt {prompt.key} does not use argument {name}"
-            yield Problem(NAME, line, what, is_warning=True)
+            yield Problem(prompt.declared_in, line, what, is_warning=True)
     if not wrong:
         # Only rendering shows a filter that cannot take its value.
         required = [argument.name for argument in prompt.arguments if argument.is_required]
         for given in (declared, required):
-            renderer.render(template, dict.fromkeys(given, _SAMPLE))
+            filling.render_messages(libraries, library, prompt, dict.fromkeys(given, _SAMPLE))
 
 
-def _find_other_files(library: Library) -> Iterator[Problem]:
-    """Files in the folder of prompts that the manifest does not name."""
+def _find_other_files(library: Library, parts: frozenset[str]) -> Iterator[Problem]:
+    """Files in the folder of prompts that are no prompt, nor included by one."""
     named = {prompt.file for prompt in library.prompts} | {f"{key}.md" for key in library.skipped}
     try:
         with files.open_folder(library.root, library.folder, PROMPTS) as opened:
             others = sorted(files.files_in(opened) - named)
     except OSError:
         return  # reported with each prompt
+    what = f"{NAME} names no such prompt" if library.has_manifest else "it has no front matter, so it is no prompt"
     for file in others:
-        if not file.startswith("."):
-            yield Problem(f"{PROMPTS}/{file}", None, f"{NAME} names no such prompt", is_warning=True)
+        if not file.startswith(".") and f"{PROMPTS}/{file}" not in parts:
+            yield Problem(f"{PROMPTS}/{file}", None, what, is_warning=True)
 
 
 def _find_other_folders(libraries: Libraries) -> Iterator[Problem]:
-    """Folders beside libraries that have no manifest."""
+    """Folders beside libraries that have no manifest, and nothing instead of one."""
+    known = {os.path.join(one.root, one.folder) for one in libraries.catalog.libraries}
     for folder in libraries.catalog.folders:
         root, name = os.path.split(folder)
-        if root in libraries.roots and not os.path.lexists(os.path.join(folder, NAME)):
+        if root in libraries.roots and folder not in known and not os.path.lexists(os.path.join(folder, NAME)):
             yield Problem(name, None, f"there is no {NAME} in it, so it is no library", is_warning=True)

@@ -1,7 +1,7 @@
 """The worker process: parses TOML and renders templates, so that a crash or a limit ends only this process.
 
-It imports nothing of Satchel but `templates`. Messages on stdin and stdout are JSON, preceded by their length in four
-bytes; the first message it sends says that it is ready.
+It imports nothing of Satchel but `templates` and what that needs. Messages on stdin and stdout are JSON, preceded by
+their length in four bytes; the first message it sends says that it is ready.
 """
 
 import json
@@ -12,16 +12,19 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
+from satchel.library.parts import NeedsFiles
 from satchel.library.templates import TemplateFailed, Templates
 
 MEMORY = 256 * 1024 * 1024
 _WORN = 96 * 1024 * 1024  # bytes that a worker may keep: what one template leaves behind must not fail the next
-_LONGEST_JOB = 5.0  # seconds; the caller ends a worker much earlier, unless it was killed itself
+_LONGEST_JOB = 10.0  # seconds by the clock; the caller ends a worker earlier, unless it was killed itself
+_NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
 
 
 def main() -> None:
     """Run jobs until stdin is closed."""
+    os.nice(_NICENESS)  # templates of one user compute beside the calls of the others, and must not hold them up
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
@@ -38,6 +41,8 @@ def main() -> None:
             answer = JOBS[job["job"]](templates, job)
         except TemplateFailed as failure:
             answer = {"error": failure.what[:_MAX_ERROR], "line": failure.line}
+        except NeedsFiles as more:
+            answer = {"needs": more.paths}
         except (MemoryError, RecursionError):
             answer = {"error": "it needs too much memory"}
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -57,13 +62,16 @@ def open_memory_meter() -> Callable[[], int]:
 
 
 def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
-    """Render a template."""
-    return {"text": templates.render(job["template"], job["values"])}
+    """Render a template, as one text or as the messages of its sections."""
+    if not job["in_messages"]:
+        return {"text": templates.render(job["template"], job["values"], job["path"], job["files"])}
+    return {"messages": templates.render_messages(job["template"], job["values"], job["path"], job["files"])}
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
     """Compile a template without rendering it: the names that it uses and does not set."""
-    return {"names": templates.find_names(job["template"])}
+    names, files = templates.find_names(job["template"], job["path"], job["files"])
+    return {"names": {**names, "files": files}}
 
 
 def parse_toml(_: Templates, job: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from satchel.model import TaskDetails, TaskQuery
 from satchel.page import tasks as task_pages
-from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import Answer, Shown, Visit, link
 from satchel.services import projects, tasks
 
 COLUMNS = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked"), ("done", "Done"))
@@ -19,7 +19,7 @@ def show(visit: Visit) -> Answer:
         query = TaskQuery(filter="pending", project=project)
         open_tasks, has_more = tasks.list_page(tx, visit.scope, query, limit=_MOST)
         done, _ = tasks.list_page(tx, visit.scope, TaskQuery(filter="completed", project=project), limit=_DONE)
-        names = [one.name for one, _ in projects.list_all(tx, visit.scope)]
+        names = projects.list_names(tx, visit.scope)
     cards: dict[str, list[TaskDetails]] = {column: [] for column, _ in COLUMNS}
     for task in open_tasks:
         cards["progress" if task.claim else "ready" if task.is_ready else "blocked"].append(task)
@@ -29,8 +29,8 @@ def show(visit: Visit) -> Answer:
 
 
 def move(visit: Visit) -> Answer:
-    """Move a card to another column, or give it another priority."""
-    task = task_pages.move(visit, visit.number("task"), visit.field("to"))
-    return Redirect(
-        visit.back or link("board"), f"#{task.number} “{task.title}”: {task.status.replace('_', ' ')}.", can_undo=True
-    )
+    """Move cards to another column, or give them another priority."""
+    numbers = [
+        int(one) for one in visit.form.get("task", ())[:_MOST] if one.isascii() and one.isdigit() and len(one) < 16
+    ]
+    return task_pages.move(visit, numbers, link("board"))

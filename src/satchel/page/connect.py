@@ -1,28 +1,54 @@
-"""How clients connect to this server: the exact lines for each."""
+"""How clients connect to this server: the lines for each, from the table that `satchel install` uses."""
 
-import shlex
+from msgspec import Struct
 
-import msgspec
-
+from satchel.clients.changes import write_snippet
+from satchel.clients.entries import Remote
+from satchel.clients.table import CLIENTS, Client
 from satchel.page.visit import Answer, Shown, Visit
+
+_NAME = "satchel"  # of the entry
+_VARIABLE = "SATCHEL_TOKEN"  # the environment variable in which a client finds its token
+_CONFIG = "the settings folder (~/.config, on macOS ~/Library/Application Support, on Windows %APPDATA%)"
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """How one client connects."""
+
+    client: Client
+    command: str  # does it all, where Satchel is installed beside the client
+    file: str = ""
+    lines: str = ""  # for that file; empty where the client takes no address in a file
+    note: str = ""
 
 
 def show(visit: Visit) -> Answer:
     """The lines for each client, with the address of this server."""
     url = f"{visit.server.url}/mcp"
-    has_token = visit.server.auth != "none"
-    header = ' --header "Authorization: Bearer $SATCHEL_TOKEN"' if has_token else ""
-    entry: dict[str, object] = {"type": "http", "url": url}
-    if has_token:
-        entry["headers"] = {"Authorization": "Bearer ${env:SATCHEL_TOKEN}"}
-    as_json = msgspec.json.format(msgspec.json.encode({"mcpServers": {"satchel": entry}}), indent=2).decode()
-    code = msgspec.json.encode({"name": "satchel", **entry}).decode()
-    codex = f'[mcp_servers.satchel]\nurl = "{url}"' + ('\nbearer_token_env_var = "SATCHEL_TOKEN"' if has_token else "")
-    lines = (
-        ("Claude Code", f"claude mcp add --transport http --scope user satchel {url}{header}", "in a terminal"),
-        ("VS Code", f"code --add-mcp {shlex.quote(code)}", "in a terminal"),
-        ("Cursor", as_json, "in ~/.cursor/mcp.json"),
-        ("Codex", codex, "in ~/.codex/config.toml"),
-        ("Gemini CLI", f"gemini mcp add --transport http --scope user satchel {url}", "in a terminal"),
+    variable = _VARIABLE if visit.server.auth != "none" else ""
+    connections = [describe(client, url, variable) for client in CLIENTS]
+    return Shown("connect.html", {"connections": connections, "url": url, "variable": variable})
+
+
+def describe(client: Client, url: str, variable: str) -> Connection:
+    """How a client connects to an address, with the token of an environment variable where one is named."""
+    if client.remote is None:
+        note = f"It takes addresses in its settings, under Connectors: add {url} there."
+        return Connection(client=client, command="", note=note)
+    note, read = "", variable
+    if variable and not client.variable:
+        note, read = 'It reads no token from the environment: add "Authorization": "Bearer TOKEN" to its "headers".', ""
+    option = f" --token-env {read}" if read else ""
+    return Connection(
+        client=client,
+        command=f"satchel install {client.name} --url {url}{option}",
+        file=_find_file(client),
+        lines=write_snippet(client, _NAME, Remote(url, read)).rstrip(),
+        note=note,
     )
-    return Shown("connect.html", {"lines": lines, "url": url, "has_token": has_token})
+
+
+def _find_file(client: Client) -> str:
+    """The usual place of a client's settings, for readers on any platform."""
+    path = next(path for path in client.user_files[""] if not path.startswith("$"))
+    return path.replace("%config%/", "") + (f" in {_CONFIG}" if path.startswith("%config%") else "")

@@ -6,7 +6,7 @@ from satchel.errors import NotFound, SatchelError, VersionConflict
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.page import words
 from satchel.page.conflicts import Conflict, find_conflict
-from satchel.page.visit import Answer, File, Redirect, Shown, Visit, link
+from satchel.page.visit import Answer, File, Redirect, Shown, Upload, Visit, link
 from satchel.services import links, mime_types, resources, rules
 
 _PAGE = 100
@@ -58,11 +58,13 @@ def download(visit: Visit) -> Answer:
 
 def show_new(visit: Visit) -> Answer:
     """The form for a new document."""
+    visit.check_writes()
     return _show_form(visit.within(visit.path["project"]), None)
 
 
 def show_edit(visit: Visit) -> Answer:
     """The form for an existing text."""
+    visit.check_writes()
     visit = visit.within(visit.path["project"])
     document = _find(visit)
     if not isinstance(document.content, str):
@@ -73,16 +75,20 @@ def show_edit(visit: Visit) -> Answer:
 
 
 def add(visit: Visit) -> Answer:
-    """Add a text document."""
+    """Add a document: a text that was typed, or a file."""
     visit = visit.within(visit.path["project"])
+    file = visit.files.get("file")
+    if file is not None and visit.field("content").strip():
+        return _show_form(visit, None, error="There is a file and a text. Choose the file again, and empty the text.")
     try:
-        name = resources.make_name(visit.field("name"))
-        kind = visit.field("mime_type").strip() or mime_types.guess(visit.field("name"))
+        given = visit.field("name").strip() or (file.name if file else "")
+        name = resources.make_name(given)
+        content, kind = _read_content(visit, file, visit.field("mime_type").strip() or mime_types.guess(given))
         draft = ResourceDraft(
             name=name,
             uri=visit.field("uri").strip() or f"doc:///{name}",
-            content=visit.field("content"),
-            mime_type=kind if rules.is_text(kind) else "text/plain",
+            content=content,
+            mime_type=kind,
             description=visit.field("description").strip() or None,
         )
         document = visit.write(lambda tx: resources.add(tx, visit.scope, draft))
@@ -119,6 +125,18 @@ def delete(visit: Visit) -> Answer:
     name = visit.path["name"]
     visit.write(lambda tx: resources.delete(tx, visit.scope, name))
     return Redirect(link("p", visit.scope.project, "documents"), f"“{name}” is in the trash.", can_undo=True)
+
+
+def _read_content(visit: Visit, file: Upload | None, kind: str) -> tuple[str | bytes, str]:
+    """The content of a new document and its type; what the browser says about a file is not asked for."""
+    if file is None:
+        return visit.field("content"), kind if rules.is_text(kind) else "text/plain"
+    if not rules.is_text(kind):
+        return file.content, kind
+    try:
+        return file.content.decode("utf-8-sig").replace("\r\n", "\n"), kind
+    except UnicodeDecodeError:
+        return file.content, "application/octet-stream"  # whatever its name promises, it is no text
 
 
 def _find(visit: Visit) -> Resource:

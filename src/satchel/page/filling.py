@@ -1,6 +1,6 @@
 """A prompt filled in: a form from its arguments, the result beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from satchel.library.render import RenderFailed
 from satchel.model import Argument
@@ -46,8 +46,13 @@ def read_values(arguments: Sequence[Argument], given: Mapping[str, str]) -> dict
 
 def render(visit: Visit, template: str, values: Mapping[str, str]) -> tuple[str, str]:
     """A template with values, and what is wrong with it."""
+    return explain(lambda: visit.server.libraries.renderer.render(template, dict(values)))
+
+
+def explain(render: Callable[[], str]) -> tuple[str, str]:
+    """What a render gives, and what is wrong with its template."""
     try:
-        return visit.server.libraries.renderer.render(template, dict(values)), ""
+        return render(), ""
     except RenderFailed as failure:
         where = "" if failure.line is None else f"Line {failure.line}: "
         return "", f"{where}{failure.what}"

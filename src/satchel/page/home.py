@@ -1,37 +1,54 @@
 """The first page: search over everything, and what changed last."""
 
+from msgspec.structs import replace
+
 from satchel.errors import WrongArgument
 from satchel.model import TaskQuery
-from satchel.page.visit import Answer, Shown, Visit
-from satchel.services import history, projects, search, tasks
+from satchel.page.visit import MOST_COUNTED, Answer, Shown, Visit
+from satchel.services import history, projects, prompts, search, tasks
 from satchel.services.search import Hit, SearchQuery
 from satchel.storage.database import Tx
+from satchel.storage.search import FoundKind
 
 _HITS = 10  # of each project
-_PROJECTS = 50  # that one search reads
+_PROJECTS = 20  # that one search reads; a project can be named in the address
 _CHANGES = 15
 _READY = 8
+_PINNED = 12
 
 
 def show(visit: Visit) -> Answer:
     """The hits of a search for ?q=, else the projects, the tasks that are ready and what changed last."""
     text = visit.query.get("q", "").strip()
+    if text:
+        return _search(visit, text)
     with visit.read() as tx:
-        counted = projects.list_all(tx, visit.scope)
-        if text:
-            names = [project.name for project, _ in counted]
-            wanted = [visit.query["project"]] if visit.query.get("project") else names[:_PROJECTS]
-            hits = [(name, _search(tx, visit.within(name), text)) for name in wanted]
-            return Shown("search.html", {"text": text, "found": [pair for pair in hits if pair[1]], "names": names})
+        counted = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
         ready, has_more = tasks.list_page(tx, visit.scope, TaskQuery(filter="ready"), limit=_READY)
+        pinned = prompts.list_pinned(tx, visit.scope, _PINNED)
         changes, _ = history.list_visible_changes(tx, visit.scope, limit=_CHANGES)
     values = {"projects": counted, "ready": ready, "has_more_ready": has_more, "changes": changes}
+    values |= {"pinned": pinned}
     return Shown("home.html", values)
 
 
-def _search(tx: Tx, visit: Visit, text: str) -> list[Hit]:
+def _search(visit: Visit, text: str) -> Shown:
+    """What has the words: of all projects that the caller may enter, or of ?project=."""
+    wanted = visit.query.get("project", "")
+    with visit.read() as tx:
+        names = projects.list_names(tx, visit.scope)
+        searched = [wanted] if wanted else names[:_PROJECTS]
+        found = [(name, _find(tx, visit.within(name), text, ("prompt", "resource"))) for name in searched]
+        anywhere = wanted or next((one for one in (visit.scope.project, *names) if one in names), "")
+        listed = _find(tx, visit.within(anywhere), text, ("task",), has_project=bool(wanted)) if anywhere else []
+    values = {"text": text, "found": [pair for pair in found if pair[1]], "tasks": listed, "names": names}
+    return Shown("search.html", values | {"wanted": wanted, "is_cut": not wanted and len(names) > _PROJECTS})
+
+
+def _find(tx: Tx, visit: Visit, text: str, kinds: tuple[FoundKind, ...], *, has_project: bool = True) -> list[Hit]:
     try:
-        query = SearchQuery(text=text, has_project=True, limit=_HITS)
-        return search.search(tx, visit.scope, query)[0]
+        query = SearchQuery(text=text, kinds=kinds, has_project=has_project, limit=_HITS)
+        # Each project by itself: what is in the personal one would be found again in every other.
+        return search.search(tx, replace(visit.scope, personal=""), query)[0]
     except WrongArgument:
         return []

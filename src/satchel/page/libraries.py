@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from satchel.errors import NotFound
-from satchel.library.catalog import ContentMissing
+from satchel.library import filling
+from satchel.library.contents import ContentMissing
 from satchel.library.render import RenderFailed
-from satchel.page.filling import read_values, render
+from satchel.page.filling import explain, read_values
 from satchel.page.visit import Answer, Shown, Visit
 
 
@@ -44,7 +45,8 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     values = read_values(prompt.arguments, given)
     result = template
     if not problem:
-        result, problem = render(visit, template, {name: value for name, value in values.items() if value})
+        used = {name: value for name, value in values.items() if value}
+        result, problem = explain(lambda: filling.render(visit.server.libraries, library, prompt, used))
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     shown = {"name": name, "library": library, "prompt": prompt, "template": template, "values": values}
     return Shown("library_prompt.html", shown | {"result": result, "problem": problem, "missing": missing, "known": {}})

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from satchel import __version__
 from satchel.model import Author
-from satchel.page.visit import link
+from satchel.page.visit import MOST_COUNTED, link
 
 _FOLDER = Path(__file__).parent
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
@@ -145,6 +145,11 @@ def describe_time(moment: str) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(moment, f"{at:%Y-%m-%d %H:%M:%S} UTC", said)
 
 
+def describe_count(count: int) -> str:
+    """A number that was counted up to a bound."""
+    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
+
+
 def describe_author(author: Author, own_user: str | None) -> str:
     """Who made a change, and through what."""
     if author.caller == "person" or author.contract == "cli":
@@ -155,7 +160,7 @@ def describe_author(author: Author, own_user: str | None) -> str:
         return f"{who} {through}".strip()
     if author.client:
         return author.client
-    return f"an agent through {author.contract}" if author.contract else "not known"
+    return f"an agent through {author.contract}" if author.contract else "Satchel itself"
 
 
 @cache
@@ -169,7 +174,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals |= {"link": link, "static": static_link, "version": __version__, "compare": compare}
-    environment.filters |= {"when": describe_time, "markdown": to_html}
+    environment.filters |= {"when": describe_time, "markdown": to_html, "counted": describe_count}
     return environment
 
 

@@ -1,8 +1,8 @@
 """Projects: list, add, rename, delete."""
 
-from satchel.errors import Forbidden, SatchelError
+from satchel.errors import SatchelError
 from satchel.page import words
-from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
 from satchel.services import projects
 
 
@@ -15,7 +15,7 @@ def add(visit: Visit) -> Answer:
     """Add a project."""
     name = visit.field("name").strip()
     try:
-        _check_unlimited(visit, name)
+        projects.check_unlimited(visit.scope, name)
         visit.write(lambda tx: projects.add(tx, name))
     except SatchelError as error:
         return _show(visit, words.explain(error), name)
@@ -25,7 +25,7 @@ def add(visit: Visit) -> Answer:
 def rename(visit: Visit) -> Answer:
     """Give a project another name."""
     old, new = visit.path["project"], visit.field("name").strip()
-    _check_unlimited(visit, old)
+    projects.check_unlimited(visit.scope, old)
     visit.write(lambda tx: projects.rename(tx, old, new))
     return Redirect(link("projects"), f"Project {old} is called {new} now.", can_undo=True)
 
@@ -33,22 +33,12 @@ def rename(visit: Visit) -> Answer:
 def delete(visit: Visit) -> Answer:
     """Move a project with everything in it to the trash."""
     name = visit.path["project"]
-    _check_unlimited(visit, name)
+    projects.check_unlimited(visit.scope, name)
     visit.write(lambda tx: projects.delete(tx, name))
     return Redirect(link("projects"), f"Project {name} is in the trash.", can_undo=True)
 
 
-def _check_unlimited(visit: Visit, name: str) -> None:
-    """Check that the caller may enter all projects, because a project is nothing that belongs to one of them.
-
-    Raises:
-        Forbidden: they may enter some only.
-    """
-    if visit.scope.projects is not None:
-        raise Forbidden("project", name, visit.scope)
-
-
 def _show(visit: Visit, error: str = "", name: str = "") -> Shown:
     with visit.read() as tx:
-        found = projects.list_all(tx, visit.scope)
+        found = projects.list_all(tx, visit.scope, MOST_COUNTED + 1)
     return Shown("projects.html", {"found": found, "error": error, "name": name})

@@ -7,10 +7,11 @@ from satchel.library.render import RenderFailed
 from satchel.model import Argument, Prompt, PromptDraft, PromptPatch, PromptPosition, PromptQuery
 from satchel.page import template_check, words
 from satchel.page.conflicts import Conflict, find_conflict
-from satchel.page.visit import Answer, Redirect, Shown, Visit, link
+from satchel.page.visit import MOST_COUNTED, Answer, Redirect, Shown, Visit, link
 from satchel.services import history, links, prompts
 
 _PAGE = 50
+_TAGS = 40  # that the list can be narrowed by
 
 
 def show_list(visit: Visit) -> Answer:
@@ -21,7 +22,7 @@ def show_list(visit: Visit) -> Answer:
     with visit.read() as tx:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = prompts.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
-        counts = prompts.list_tags(tx, visit.scope)
+        counts = prompts.list_some_tags(tx, visit.scope, limit=_TAGS, most=MOST_COUNTED + 1)
     last = "{},{}".format(*prompts.position_of(found[-1])) if found and has_more else ""
     values = {"found": found, "counts": counts, "tags": tags, "text": query.text, "next": last}
     return Shown("prompts.html", values | {"project": visit.scope.project})
@@ -34,17 +35,25 @@ def show(visit: Visit) -> Answer:
         prompt = prompts.get_by_name(tx, visit.scope, visit.path["name"])
         to, back = links.of(tx, visit.scope, "prompt", prompt)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://prompt/{prompt.name}", limit=1)
-    values = {"prompt": prompt, "links": to, "referrers": back, "revision": revisions[0] if revisions else None}
+    values = {
+        "prompt": prompt,
+        "is_pinned": prompts.PINNED in prompt.tags,
+        "links": to,
+        "referrers": back,
+        "revision": revisions[0] if revisions else None,
+    }
     return Shown("prompt.html", values | {"project": visit.scope.project})
 
 
 def show_new(visit: Visit) -> Answer:
     """The form for a new prompt."""
+    visit.check_writes()
     return _show_form(visit.within(visit.path["project"]), None)
 
 
 def show_edit(visit: Visit) -> Answer:
     """The form for an existing prompt."""
+    visit.check_writes()
     visit = visit.within(visit.path["project"])
     prompt = _find(visit)
     version = visit.number("version")  # that an open form started from, and asks whether it is still the newest
@@ -103,6 +112,18 @@ def delete(visit: Visit) -> Answer:
     prompt = _find(visit)
     visit.write(lambda tx: prompts.delete(tx, visit.scope, prompt.id))
     return Redirect(link("p", visit.scope.project, "prompts"), f"“{prompt.title}” is in the trash.", can_undo=True)
+
+
+def pin(visit: Visit) -> Answer:
+    """Put a prompt on the first page, or take it away from there: by its tag, so that agents can do so too."""
+    visit = visit.within(visit.path["project"])
+    prompt = _find(visit)
+    tags = [tag for tag in prompt.tags if tag != prompts.PINNED]
+    is_pinned = len(tags) < len(prompt.tags)
+    patch = PromptPatch(tags=tags if is_pinned else [*tags, prompts.PINNED])
+    visit.write(lambda tx: prompts.update(tx, visit.scope, prompt.id, patch, prompt.version))
+    said = "no longer on the first page" if is_pinned else "on the first page"
+    return Redirect(_link(visit, prompt), f"“{prompt.title}” is {said}.", can_undo=True)
 
 
 def _find(visit: Visit) -> Prompt:

@@ -41,20 +41,26 @@ def create_token(visit: Visit) -> Answer:
 def revoke_token(visit: Visit) -> Answer:
     """Revoke a token of the user; its sessions end with it."""
     _check_owner(visit)
-    visit.write(lambda tx: tokens.revoke(tx, visit.path["id"]))
+    visit.write(lambda tx: tokens.revoke(tx, visit.path["id"], visit.scope.user))
     return Redirect(link("settings"), "The token is revoked, and its sessions have ended.")
 
 
 def end_session(visit: Visit) -> Answer:
-    """End a session of the user."""
-    visit.write(lambda tx: sessions.end(tx, visit.path["id"], visit.scope.user or ""))
+    """End a session of the user; a caller who is limited ends their own only."""
+    id = visit.path["id"]
+    if not _is_limited(visit) or id == visit.session:
+        with visit.server.database.write() as tx:  # not `visit.write`: who may only read may still leave
+            sessions.end(tx, id, visit.scope.user or "")
     return Redirect(link("settings"), "The session has ended.")
 
 
 def may_manage_tokens(visit: Visit) -> bool:
     """Whether the caller may manage tokens: the owner of the store may, and what is limited may not."""
-    is_limited = visit.scope.projects is not None or visit.is_read_only
-    return not is_limited and not visit.server.database.has_row_security
+    return not _is_limited(visit) and not visit.server.database.has_row_security
+
+
+def _is_limited(visit: Visit) -> bool:
+    return visit.scope.projects is not None or visit.is_read_only
 
 
 def _check_owner(visit: Visit) -> None:
@@ -66,7 +72,9 @@ def _show(visit: Visit, error: str = "", created: str = "") -> Shown:
     with visit.read() as tx:
         own = [one for one in tokens.listed(tx) if one.owner == visit.scope.user] if may_manage_tokens(visit) else []
         now = tx.now
-        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+        names = projects.list_names(tx, visit.scope)
         opened = sessions.list_of(tx, visit.scope.user or "")
+    if _is_limited(visit):
+        opened = [one for one in opened if one.id == visit.session]
     values = {"tokens": own, "now": now, "names": names, "sessions": opened, "error": error, "secret": created}
     return Shown("settings.html", values | {"may_manage": may_manage_tokens(visit)})

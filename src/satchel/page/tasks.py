@@ -1,5 +1,7 @@
 """Tasks: list by urgency, one task with blockers both ways, notes and history, add by a line, edit."""
 
+from collections.abc import Sequence
+
 from satchel.errors import NotFound, SatchelError, WrongArgument
 from satchel.model import (
     PRIORITIES,
@@ -24,6 +26,7 @@ FILTERS: dict[str, TaskFilter] = {
     "all": "all",
 }
 _PAGE = 100
+_NEWEST = 300  # tasks whose tags the list can be narrowed by
 _NOTES = 50
 _VERSIONS = 10
 _CLAIM_MINUTES = 480  # that a person holds a task which they move to "in progress"
@@ -47,8 +50,8 @@ def _show_list(visit: Visit, error: str = "", line: str = "") -> Shown:
     with visit.read() as tx:
         after = _read_position(visit.query.get("after", ""))
         found, has_more = tasks.list_page(tx, visit.scope, query, limit=_PAGE, after=after)
-        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
-        known = tasks.list_tags(tx, visit.scope, query.project)
+        names = projects.list_names(tx, visit.scope)
+        known = tasks.list_tags(tx, visit.scope, query.project, _NEWEST)
     last = _write_position(tasks.position_of(query.filter, found[-1])) if found and has_more else ""
     values = {"found": found, "next": last, "status": name, "tags": tags, "known_tags": known[:30], "text": query.text}
     more = {"names": names, "wanted": query.project or "", "error": error, "line": line}
@@ -64,7 +67,7 @@ def show(visit: Visit) -> Answer:
         notes, count = task_notes.list_newest(tx, visit.scope, task.number, _NOTES)
         _, revisions, _ = history.list_versions(tx, visit.scope, f"satchel://task/{task.number}", limit=_VERSIONS)
         to, back = links.of(tx, visit.scope, "task", task)
-        names = [project.name for project, _ in projects.list_all(tx, visit.scope)]
+        names = projects.list_names(tx, visit.scope)
     values = {"task": task, "blockers": around, "blocks": blocks, "notes": notes, "note_count": count}
     more = {"revisions": revisions, "links": to, "referrers": back, "names": names, "priorities": PRIORITIES}
     return Shown("task.html", values | more | {"error": ""})
@@ -101,39 +104,41 @@ def save(visit: Visit) -> Answer:
 
 def set_status(visit: Visit) -> Answer:
     """Complete, cancel, reopen, start or release a task, or set its priority."""
-    task = move(visit, _number(visit), visit.field("to"))
-    return Redirect(
-        visit.back or link("tasks", str(task.number)),
-        f"#{task.number} “{task.title}”: {task.status.replace('_', ' ')}.",
-        can_undo=True,
-    )
+    number = _number(visit)
+    return move(visit, [number], link("tasks", str(number)))
 
 
-def move(visit: Visit, number: int, to: str) -> TaskDetails:
-    """Give a task another status or priority.
+def move(visit: Visit, numbers: Sequence[int], page: str) -> Redirect:
+    """Give tasks another status or priority, all of them or none, and go back to a page.
 
     Raises:
         NotFound: there is no such task or status.
     """
+    to = visit.field("to")
     statuses: dict[str, TaskStatus] = {"done": "completed", "cancelled": "cancelled", "ready": "pending"}
-    if to == "progress":
-        holder = claims.make_holder("page", visit.session, visit.scope)
-        visit.write(lambda tx: claims.take(tx, visit.scope, number, holder, _CLAIM_MINUTES))
-    elif to in PRIORITIES:
-        patch = TaskPatch(priority=to)
-        visit.write(lambda tx: tasks.update(tx, visit.scope, number, patch))
-    elif to in statuses:
-        changed = TaskPatch(status=statuses[to])
-
-        def act(tx: Tx) -> None:
-            claims.release(tx, visit.scope, number)
-            tasks.update(tx, visit.scope, number, changed)
-
-        visit.write(act)
-    else:
+    if to not in (*statuses, "progress", *PRIORITIES) or not numbers:
         raise NotFound("column", to, visit.scope)
+
+    def act(tx: Tx) -> bool:
+        before = [tasks.find(tx, visit.scope, number).version for number in numbers]
+        for number in numbers:
+            if to == "progress":
+                holder = claims.make_holder("page", visit.session, visit.scope)
+                claims.take(tx, visit.scope, number, holder, _CLAIM_MINUTES)
+            elif to in statuses:
+                claims.release(tx, visit.scope, number)
+                tasks.update(tx, visit.scope, number, TaskPatch(status=statuses[to]))
+            else:
+                tasks.update(tx, visit.scope, number, TaskPatch(priority=to))  # type: ignore[arg-type]
+
+        return before != [tasks.find(tx, visit.scope, number).version for number in numbers]
+
+    is_recorded = visit.write(act)  # not where only a claim was taken or given back
     with visit.read() as tx:
-        return tasks.find(tx, visit.scope, number)
+        moved = [tasks.find(tx, visit.scope, number) for number in numbers]
+    what = to if to in PRIORITIES else moved[0].status.replace("_", " ")
+    which = f"#{moved[0].number} “{moved[0].title}”" if len(moved) == 1 else f"{len(moved)} tasks"
+    return Redirect(visit.back or page, f"{which}: {what}.", can_undo=is_recorded)
 
 
 def add_note(visit: Visit) -> Answer:

@@ -29,6 +29,7 @@ class View(Struct, frozen=True):
     method: Literal["GET", "POST"]
     path: str
     answer: Callable[[Visit], Answer]
+    takes_files: bool = False  # in its form
 
 
 VIEWS = (
@@ -40,13 +41,14 @@ VIEWS = (
     View("GET", "/p/{project}/prompts/{name}/edit", prompts.show_edit),
     View("POST", "/p/{project}/prompts/{name}/edit", prompts.save),
     View("POST", "/p/{project}/prompts/{name}/delete", prompts.delete),
+    View("POST", "/p/{project}/prompts/{name}/pin", prompts.pin),
     View("GET", "/p/{project}/prompts/{name}/fill", filling.show),
     View("POST", "/p/{project}/prompts/{name}/fill", filling.fill),
     View("GET", "/p/{project}/{kind}/{name}/versions", versions.show),
     View("POST", "/p/{project}/{kind}/{name}/restore", versions.restore),
     View("GET", "/p/{project}/documents", documents.show_list),
     View("GET", "/p/{project}/documents/new", documents.show_new),
-    View("POST", "/p/{project}/documents/new", documents.add),
+    View("POST", "/p/{project}/documents/new", documents.add, takes_files=True),
     View("GET", "/p/{project}/documents/{name}", documents.show),
     View("GET", "/p/{project}/documents/{name}/raw", documents.download),
     View("GET", "/p/{project}/documents/{name}/edit", documents.show_edit),

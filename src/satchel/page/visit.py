@@ -16,6 +16,8 @@ from satchel.storage.database import Database, Tx
 
 Result = TypeVar("Result")
 
+MOST_COUNTED = 1000  # a page says "1,000+" of what there is more of, because counting takes longer the more there is
+
 _TRIES = 5  # of a transaction that lost against another one
 
 
@@ -29,6 +31,13 @@ class Server(Struct, frozen=True, kw_only=True):
     contracts: Sequence[str]
 
 
+class Upload(Struct, frozen=True):
+    """A file that came with a form."""
+
+    name: str
+    content: bytes
+
+
 class Visit(Struct, frozen=True, kw_only=True):
     """One request for a page, by a caller who was let in."""
 
@@ -38,6 +47,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     path: Mapping[str, str]  # the named parts of the path
     query: Mapping[str, str]
     form: Mapping[str, Sequence[str]] = {}
+    files: Mapping[str, Upload] = {}
     session: str = ""  # the id of the session that a person logged in with
 
     @property
@@ -69,18 +79,26 @@ class Visit(Struct, frozen=True, kw_only=True):
         """A transaction that reads."""
         return self.server.database.read(self.scope)
 
+    def check_writes(self) -> None:
+        """Check that the caller may change something.
+
+        Raises:
+            Forbidden: they may only read.
+        """
+        if self.is_read_only:
+            raise Forbidden("change", "read-only", self.scope)
+
     def write(self, act: Callable[[Tx], Result]) -> Result:
         """Do something in one transaction, again where it lost against another one.
 
         Raises:
             Forbidden: the caller may only read.
         """
-        if self.is_read_only:
-            raise Forbidden("change", "read-only", self.scope)
+        self.check_writes()
         author = Author(
             user=self.scope.user or "", token=self.scope.author.token, client="page", contract="page", caller="person"
         )
-        scope = replace(self.scope, author=author)
+        scope = replace(self.scope, author=author, refuses_hidden=True)
         for attempt in range(_TRIES):
             try:
                 with self.server.database.write(scope) as tx:

@@ -4,12 +4,13 @@ Not thread-safe. A transport with several threads holds one lock around `Exchang
 so that messages are sent in the order in which they were made.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Raw
 
 from satchel.protocol.calls import Call, Offer
 from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, TooManyElements, decode, encode
+from satchel.protocol.elements import Bytes
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     NO_CLIENT,
@@ -131,7 +132,7 @@ class Exchange:
         """Send a message before all others of the output."""
         self._replies.insert(0, message)
 
-    def output(self) -> list[bytes]:
+    def output(self) -> Sequence[Bytes]:
         """The messages to send: one for a request or batch, one for each new subscription, or none."""
         messages: list[Json | Raw] = []
         for reply in self._replies:
@@ -141,10 +142,21 @@ class Exchange:
             elif not isinstance(reply, Call):
                 messages.append(reply)
             elif not reply.is_cancelled:
-                messages.append(self._settled[reply])
+                messages.append(self._settled.pop(reply) if self._is_batch else self._settled[reply])
         if self._is_batch:
-            return [encode(messages)] if messages else []
+            return [_join(messages)] if messages else []
         return [encode(message) for message in messages]
+
+
+def _join(messages: list[Json | Raw]) -> bytearray:
+    """The messages of a batch as a list; each is forgotten as soon as it is copied, because all may be large."""
+    joined = bytearray(b"[")
+    messages.reverse()
+    while messages:
+        message = messages.pop()
+        joined += message if isinstance(message, Raw) else encode(message)
+        joined += b"," if messages else b"]"
+    return joined
 
 
 class Connection:

@@ -14,7 +14,8 @@ blockers            which tasks block which, and which of them a scope may see
 links               what the texts of items link to, and what links to an item
 retry_keys          keys that make a repeated call the same call
 signed_lists        lists that say what to add and what to remove
-copying             copies prompts and resources to other projects
+copying             copies and moves items to other projects
+layers              the personal layer: what is read in every project
 overview            what a new session wants to know
 search              finds items by words, or by a literal text
 search_query        the words of a query, and how else they may be written
@@ -34,6 +35,7 @@ restoring           makes an old version, or a deleted item, the newest
 undo                takes back what a user did last
 pruning             keeps history and trash within the retention; removes one item for good
 moments             times as people and models write them
+explaining          errors in sentences for people
 users               the local user
 argument_history    the values that a user gave to the arguments of prompts
 completion          completions of a half-typed name

@@ -48,7 +48,9 @@ def check_circle(tx: Tx, user: str, task: int) -> None:
     Raises:
         WrongArgument: it does, directly or through others.
     """
-    if rows.is_circular(tx, user, task):
+    with tx.in_all_projects():
+        is_circular = rows.is_circular(tx, user, task)
+    if is_circular:
         raise WrongArgument("blocked_by", "acyclic", value=task, kind="task")
 
 
@@ -58,7 +60,8 @@ def keep_existing(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
     Raises:
         MissingBlocker: one of the others is in the trash, and can be brought back first.
     """
-    present = rows.visible(tx, owner(scope), blockers, None)
+    with tx.in_all_projects():
+        present = rows.visible(tx, owner(scope), blockers, None)
     gone = keep_visible(tx, scope, [number for number in blockers if number not in present])
     for trashed in trash.by_number(tx, "task", gone, trash.kept_since(tx)):
         raise MissingBlocker(trashed.number, trashed.title)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from satchel.model import Scope
 from satchel.services import rules
+from satchel.services.layers import find_personal
 from satchel.services.projects import current
 from satchel.services.users import owner
 from satchel.storage import completion as rows
@@ -32,24 +33,33 @@ def projects(tx: Tx, scope: Scope, text: str) -> Completion:
 
 
 def prompt_names(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Names of the project's prompts."""
-    return _complete(tx, rows.PROMPTS, current(tx, scope).number, text)
+    """Names of the project's prompts, then of the personal ones."""
+    return _complete_layers(tx, scope, rows.PROMPTS, text)
 
 
 def resource_uris(tx: Tx, scope: Scope, text: str) -> Completion:
-    """URIs of the project's resources."""
-    return _complete(tx, rows.URIS, current(tx, scope).number, text)
+    """URIs of the project's resources, then of the personal ones."""
+    return _complete_layers(tx, scope, rows.URIS, text)
 
 
 def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
-    """Tags of the project's prompts."""
-    return _complete(tx, rows.PROMPT_TAGS, current(tx, scope).number, text.lower())
+    """Tags of the project's prompts, then of the personal ones."""
+    return _complete_layers(tx, scope, rows.PROMPT_TAGS, text.lower())
 
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
     """Numbers of the user's open tasks that the scope may see, the newest first."""
     numbers = task_rows.open_numbers(tx, owner(scope), _OPEN_TASKS, scope.projects)
     return _match(map(str, numbers), text.removeprefix("#"))
+
+
+def _complete_layers(tx: Tx, scope: Scope, names: str, text: str) -> Completion:
+    own, lower = _complete(tx, names, current(tx, scope).number, text), find_personal(tx, scope)
+    if lower is None:
+        return own
+    more = _complete(tx, names, current(tx, lower).number, text)
+    both = _cut([*own.values, *more.values])
+    return Completion(both.values, both.has_more or own.has_more or more.has_more)
 
 
 def _complete(tx: Tx, names: str, project: int | None, text: str) -> Completion:

@@ -1,12 +1,22 @@
-"""Copies prompts and resources to other projects, with everything that they have."""
+"""Copies and moves prompts, resources and tasks to other projects, with everything that they have."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, count
 
 from msgspec import Struct
 
-from satchel.model import Prompt, PromptDraft, Resource, ResourceDraft, Scope
-from satchel.services import projects, prompts, resources, rules
+from satchel.errors import WrongArgument
+from satchel.model import (
+    Prompt,
+    PromptDraft,
+    Resource,
+    ResourceDraft,
+    Scope,
+    TaskDetails,
+    TaskDraft,
+    TaskPatch,
+)
+from satchel.services import projects, prompts, resources, rules, tasks
 from satchel.storage import prompts as prompt_rows
 from satchel.storage import resources as resource_rows
 from satchel.storage.database import Tx
@@ -19,16 +29,26 @@ class Copied(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def copy_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str) -> Copied:
+class CopiedTask(Struct, frozen=True):
+    """A task in its new project, and what may be unexpected, in sentences."""
+
+    item: TaskDetails
+    notes: tuple[str, ...] = ()
+
+
+def copy_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str, *, renames: bool = True) -> Copied:
     """Copy a prompt to a project, under the next free name and title where its own are taken.
 
     Raises:
         NotFound, Forbidden: as `projects.current`, about the project.
+        Taken: its name or title is taken there, and it is not renamed.
     """
     there = projects.enter(scope, to)
     projects.current(tx, there)
-    name = _find_free(_names(prompt.name), lambda one: prompt_rows.find(tx, to, "name", one) is None)
-    title = _find_free(_titles(prompt.title), lambda one: prompt_rows.find(tx, to, "title", one) is None)
+    name, title = prompt.name, prompt.title
+    if renames:
+        name = _find_free(_names(name), lambda one: prompt_rows.find(tx, to, "name", one) is None)
+        title = _find_free(_titles(title), lambda one: prompt_rows.find(tx, to, "title", one) is None)
     draft = PromptDraft(
         name=name,
         title=title,
@@ -41,18 +61,22 @@ def copy_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str) -> Copied:
     return Copied(prompts.add(tx, there, draft), tuple(filter(None, notes)))
 
 
-def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str) -> Copied:
+def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str, *, renames: bool = True) -> Copied:
     """Copy a resource to a project, under the next free name and URI where its own are taken.
 
     Raises:
-        NotFound, Forbidden: as `copy_prompt`.
+        NotFound, Forbidden, Taken: as `copy_prompt`.
     """
     there = projects.enter(scope, to)
     projects.current(tx, there)
     assert resource.content is not None, "a resource without its content cannot be copied"
-    name = _find_free(_names(resource.name), lambda one: resource_rows.find(tx, to, "name", one) is None)
-    wanted = rules.make_own_uri(name) if rules.is_own_uri(resource.uri) else resource.uri
-    uri = _find_free(_names(wanted, rules.MAX_URI_BYTES), lambda one: resource_rows.find(tx, to, "uri", one) is None)
+    name = resource.name
+    if renames:
+        name = _find_free(_names(name), lambda one: resource_rows.find(tx, to, "name", one) is None)
+    uri = wanted = rules.make_own_uri(name) if rules.is_own_uri(resource.uri) else resource.uri
+    if renames:
+        free = _names(wanted, rules.MAX_URI_BYTES)
+        uri = _find_free(free, lambda one: resource_rows.find(tx, to, "uri", one) is None)
     draft = ResourceDraft(
         name=name,
         uri=uri,
@@ -62,6 +86,66 @@ def copy_resource(tx: Tx, scope: Scope, resource: Resource, to: str) -> Copied:
     )
     notes = _tell("name", resource.name, name), _tell("URI", wanted, uri)
     return Copied(resources.add(tx, there, draft), tuple(filter(None, notes)))
+
+
+def copy_task(tx: Tx, scope: Scope, task: TaskDetails, to: str) -> CopiedTask:
+    """Add a task like another one to a project; it is open, whatever the other one is, and nothing waits for it.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`, about the project.
+    """
+    draft = TaskDraft(
+        title=task.title,
+        description=task.description,
+        project=to,
+        tags=task.tags,
+        priority=task.priority,
+        due=task.due,
+        blocked_by=task.open_blockers,
+    )
+    return CopiedTask(tasks.add(tx, scope, draft))
+
+
+def move_prompt(tx: Tx, scope: Scope, prompt: Prompt, to: str, *, renames: bool = True) -> Copied:
+    """Copy a prompt of the scope's project to another and delete it here; it stays in the trash with its history.
+
+    Raises:
+        NotFound, Forbidden, Taken: as `copy_prompt`.
+        WrongArgument: it is there already.
+    """
+    _check_elsewhere(scope, "prompt", to)
+    copied = copy_prompt(tx, scope, prompt, to, renames=renames)
+    prompts.delete(tx, scope, prompt.id)
+    return copied
+
+
+def move_resource(tx: Tx, scope: Scope, resource: Resource, to: str, *, renames: bool = True) -> Copied:
+    """Copy a resource of the scope's project to another and delete it here; it stays in the trash with its history.
+
+    Raises:
+        NotFound, Forbidden, Taken, WrongArgument: as `move_prompt`.
+    """
+    _check_elsewhere(scope, "resource", to)
+    copied = copy_resource(tx, scope, resource, to, renames=renames)
+    resources.delete(tx, scope, resource.name)
+    return copied
+
+
+def move_task(tx: Tx, scope: Scope, task: TaskDetails, to: str) -> CopiedTask:
+    """Put a task into a project; it keeps its number, its notes and its history.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`, about the project.
+    """
+    if task.project == to:
+        return CopiedTask(task, (f"#{task.number} was there already.",))
+    tasks.update(tx, scope, task.number, TaskPatch(project=to))
+    return CopiedTask(tasks.find(tx, scope, task.number))
+
+
+def _check_elsewhere(scope: Scope, kind: str, to: str) -> None:
+    if scope.project == to:
+        raise WrongArgument("to", "not", value=to, kind=kind)
 
 
 def _names(name: str, longest: int = rules.MAX_NAME) -> Iterator[str]:

@@ -34,11 +34,12 @@ def name_deeds(tx: Tx, scope: Scope, found: Sequence[Revision]) -> dict[int, str
 
 def _read_statuses(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[tuple[int, int], str]:
     """The status of tasks by their number and version, from the newest version backwards."""
-    user = owner(scope)
-    live = {task.number: states.of_task(task) for task in task_rows.details(tx, user, numbers)}
+    with tx.in_all_projects():  # the tasks may have been in other projects since
+        live = {task.number: states.of_task(task) for task in task_rows.details(tx, owner(scope), numbers)}
+        kept_states = revisions.states_of_tasks(tx, numbers, _MOST_VERSIONS)
     statuses: dict[tuple[int, int], str] = {}
     current, state = 0, None
-    for number, version, action, kept in revisions.states_of_tasks(tx, numbers, _MOST_VERSIONS):
+    for number, version, action, kept in kept_states:
         if number != current:
             current, state = number, None
         item = live.get(number)

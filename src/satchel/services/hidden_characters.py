@@ -36,6 +36,14 @@ def check_shown(field: str, text: str, kind: str | None = None) -> None:
         raise WrongArgument(field, "hidden", value=f"U+{ord(hidden):04X}", kind=kind)
 
 
+def drop_hidden(text: str) -> str:
+    """A text without the characters that do not show; line breaks and tabs become spaces."""
+    text = re.sub(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+", " ", text)
+    while (hidden := find_hidden(text)) is not None:
+        text = text.replace(hidden, "")
+    return text
+
+
 def find_hidden(text: str) -> str | None:
     """The first character of a text that does not show, or changes how others do, without need; None: there is none."""
     if text.isascii():

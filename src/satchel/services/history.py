@@ -136,7 +136,7 @@ def list_changes(
     owner = None if is_everything else scope.user or ""
     has_loose = scope.projects is None
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
-    return label(tx, found[:limit]), len(found) > limit
+    return label(tx, scope, found[:limit]), len(found) > limit
 
 
 def list_visible_changes(
@@ -151,22 +151,28 @@ def list_visible_changes(
     numbers = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
     has_loose, owner = scope.projects is None, scope.user or ""
     found = revisions.feed(tx, query, projects=numbers, has_loose=has_loose, owner=owner, limit=limit + 1)
-    return label(tx, found[:limit]), len(found) > limit
+    return label(tx, scope, found[:limit]), len(found) > limit
 
 
 def list_audit_trail(tx: Tx, query: ChangeQuery, limit: int) -> list[FeedEntry]:
     """Changes of all projects and all users, the oldest first; only the owner of the store may ask for that."""
     _check(query)
-    return label(tx, revisions.list_oldest(tx, query, limit))
+    return label(tx, Scope(), revisions.list_oldest(tx, query, limit))
 
 
-def label(tx: Tx, found: Sequence[Revision]) -> list[FeedEntry]:
-    """Revisions with what their items are called now, or were when they were deleted."""
+def label(tx: Tx, scope: Scope, found: Sequence[Revision]) -> list[FeedEntry]:
+    """Revisions with what their items are called now, or were when they were deleted.
+
+    A task that is in a project now which the scope may not enter has no title.
+    """
     names: dict[tuple[ItemKind, int], tuple[str, str]] = {}
+    allowed = None if scope.projects is None else projects.allowed_numbers(tx, scope)
     for kind in dict.fromkeys(revision.kind for revision in found):
         numbers = sorted({revision.item for revision in found if revision.kind == kind})
-        names |= {(kind, one.number): (one.name, one.title) for one in trash.by_number(tx, kind, numbers)}
-        live = history_labels.names(tx, kind, numbers)
+        for one in trash.by_number(tx, kind, numbers):
+            if allowed is None or one.project in allowed:
+                names[kind, one.number] = (one.name, one.title)
+        live = history_labels.names(tx, kind, numbers, None if allowed is None else sorted(allowed))
         names |= {(kind, number): label for number, label in live.items()}
     where = projects.names_of(tx, [revision.project for revision in found if revision.project is not None])
     return [
@@ -200,13 +206,13 @@ def find_known(tx: Tx, scope: Scope, revision: Revision) -> FoundItem:
     """The item of a revision, wherever it is now.
 
     Raises:
-        NotFound: it was removed for good, or its project was deleted.
+        NotFound: it was removed for good, its project was deleted, or it is where the scope may not see it.
     """
-    [entry] = label(tx, [revision])
+    [entry] = label(tx, scope, [revision])
     if entry.key == "?":
         raise NotFound(revision.kind, str(revision.item), scope)
     for trashed in trash.by_number(tx, revision.kind, [revision.item]):
-        if trashed.deleted_at < trash.kept_since(tx):
+        if trashed.deleted_at < trash.kept_since(tx) or not references.may_see(tx, scope, trashed):
             raise NotFound(revision.kind, entry.key, scope)
         return FoundItem(kind=revision.kind, key=entry.key, live=None, trashed=(trashed,))
     if revision.kind in ("prompt", "resource"):
@@ -246,7 +252,9 @@ def _read_state(tx: Tx, item: FoundItem, revision: Revision) -> bytes | None:
     """The state of a revision, from the newest state backwards; None where a link is missing."""
     live = item.live if item.live is not None and item.live.number == revision.item else None
     state: bytes | None = None
-    for version, action, kept in revisions.states_since(tx, item.kind, revision.item, revision.version):
+    with tx.in_all_projects():  # the task may have been in other projects since
+        since = revisions.states_since(tx, item.kind, revision.item, revision.version)
+    for version, action, kept in since:
         if live is not None and version == live.version:
             state = states.encode(live)
         elif action == "delete":

@@ -79,8 +79,8 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
 
 
 def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
-    """How many open tasks the user has, by the numbers of their projects."""
-    return rows.count_open(tx, owner(scope))
+    """How many open tasks the user has that the scope may see, by the numbers of their projects."""
+    return rows.count_open(tx, owner(scope), scope.projects)
 
 
 def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tuple[TaskDetails, ...], int]:

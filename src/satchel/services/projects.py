@@ -18,7 +18,9 @@ Value = TypeVar("Value")
 
 
 def current(tx: Tx, scope: Scope) -> Project:
-    """The project that a call works in. One that the scope makes is empty for readers, and made for writers.
+    """The project that a call works in.
+
+    One that the scope makes, and its personal one, is empty for readers where it does not exist, and made for writers.
 
     Raises:
         Forbidden: the scope may not enter it, whether it exists or not.
@@ -28,13 +30,17 @@ def current(tx: Tx, scope: Scope) -> Project:
     project = _find(tx, scope.project)
     if project is not None:
         return project
-    if not scope.makes or scope.project != scope.makes:
+    if not scope.project or scope.project not in (scope.makes, scope.personal):
         raise NotFound("project", scope.project, scope)
     if not tx.writes:
         tx.absent_project = scope.project
         return Project(0, "", scope.project, tx.now, tx.now, 0)  # no row is in a project of this number
     tx.made_project = scope.project
-    return _record_new(tx, scope.project) if rows.add(tx, scope.project) else current(tx, replace(scope, makes=""))
+    return (
+        _record_new(tx, scope.project)
+        if rows.add(tx, scope.project)
+        else current(tx, replace(scope, makes="", personal=""))
+    )
 
 
 def check_access(scope: Scope) -> None:
@@ -45,6 +51,16 @@ def check_access(scope: Scope) -> None:
     """
     if scope.projects is not None and scope.project not in scope.projects:
         raise Forbidden("project", scope.project, scope)
+
+
+def check_unlimited(scope: Scope, name: str) -> None:
+    """Check that a scope may enter all projects, and so change a project itself, which belongs to no one caller.
+
+    Raises:
+        Forbidden: it may enter some only.
+    """
+    if scope.projects is not None:
+        raise Forbidden("project", name, scope)
 
 
 def find_within(
@@ -87,16 +103,18 @@ def get_existing(tx: Tx, scope: Scope, name: str) -> Project:
     Raises:
         Forbidden, NotFound: as `current`.
     """
-    return current(tx, replace(scope, project=name, makes=""))
+    return current(tx, replace(scope, project=name, makes="", personal=""))
 
 
 def require(database: Database, scope: Scope) -> None:
-    """Make sure, before serving, that the project of a server exists; only `default` is created.
+    """Make sure that the project of a server or a command exists, unless the first write makes it.
+
+    Only `default` is created.
 
     Raises:
         NotFound: there is no such project.
     """
-    if exists(database, scope.project):
+    if scope.project in (scope.makes, scope.personal) or exists(database, scope.project):
         return
     if scope.project != DEFAULT_PROJECT:
         raise NotFound("project", scope.project, scope)
@@ -131,9 +149,14 @@ def add(tx: Tx, name: str) -> Project:
     return _record_new(tx, name)
 
 
-def list_all(tx: Tx, scope: Scope | None = None) -> list[tuple[Project, ProjectCounts]]:
-    """Every project that a scope may enter, by name, and how much each holds."""
-    return rows.list_all(tx, None if scope is None else scope.projects)
+def list_all(tx: Tx, scope: Scope | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
+    """Every project that a scope may enter, by name, and how much each holds, counted up to a bound."""
+    return rows.list_all(tx, None if scope is None else scope.projects, most)
+
+
+def list_names(tx: Tx, scope: Scope) -> list[str]:
+    """The names of the projects that a scope may enter, in order."""
+    return rows.names(tx, scope.projects)
 
 
 def count_contents(tx: Tx, name: str) -> ProjectCounts:

@@ -39,6 +39,8 @@ _LONGEST_MADE_NAME = 60
 # How much of a content a list reads: enough around a hit for nearly every excerpt, and for the longest query.
 _BEFORE, _SIZE = 600, 2400
 
+PINNED = "pinned"  # the tag of prompts that people want at hand
+_NEWEST = 200  # prompts whose tags are in use lately
 _NEIGHBOURS = 25  # on either side of a mistyped name
 
 
@@ -52,6 +54,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
         Taken: another prompt of the project has this title, or the name that was given.
     """
     draft = rules.clean_prompt(draft)
+    rules.check_new(tx, "prompt", "title", draft.title)
     project = current(tx, scope).number
     id = tx.new_id()
     try:
@@ -154,6 +157,7 @@ def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: 
     """
     patch = rules.clean("prompt", patch)
     before = _find_to_change(tx, scope, id)
+    rules.check_new(tx, "prompt", "title", patch.title, before.title)
     if isinstance(patch.tags, ListChange):
         patch = replace(patch, tags=rules.clean_tags("prompt", signed_lists.apply(before.tags, patch.tags)))
     try:
@@ -248,6 +252,18 @@ def position_of(prompt: PromptSummary) -> PromptPosition:
 def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
     """The tags in use in the project."""
     return rows.tag_counts(tx, current(tx, scope).number)
+
+
+def list_some_tags(tx: Tx, scope: Scope, *, limit: int, most: int) -> list[TagCount]:
+    """The tags of the project by name, each counted up to a bound; where there are too many, those in use lately."""
+    project = current(tx, scope).number
+    found = rows.first_tags(tx, project, limit=limit + 1, most=most)
+    return found if len(found) <= limit else rows.tags_of_newest(tx, project, newest=_NEWEST, limit=limit, most=most)
+
+
+def list_pinned(tx: Tx, scope: Scope, limit: int) -> list[tuple[str, str, str]]:
+    """Project, name and title of the prompts that are tagged to be at hand, in all projects that a scope may enter."""
+    return pages.tagged_anywhere(tx, PINNED, scope.projects, limit)
 
 
 def make_name(title: str) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Revision, Scope, TrashedItem
-from satchel.services import alike, deleted_items, projects, prompts, resources, rules, states, tasks, users
+from satchel.services import alike, deleted_items, layers, projects, prompts, resources, rules, states, tasks, users
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
 
@@ -49,7 +49,9 @@ def find(tx: Tx, scope: Scope, reference: str) -> FoundItem:
     """
     kind, key = _parse(reference.strip())
     if rules.is_storable(key) and rules.is_storable(scope.project):
-        for _ in range(2):  # on PostgreSQL an item may come back between the look for it and the look into the trash
+        # A transaction that writes sees on PostgreSQL what others commit meanwhile: an item may come back between the
+        # look for it and the look into the trash.
+        for _ in range(2 if tx.writes else 1):
             match = _find_named(tx, scope, key) if kind is None else _find(tx, scope, kind, key)
             if match is not None:
                 return match
@@ -71,6 +73,19 @@ def find_deleted(tx: Tx, scope: Scope, kind: ItemKind | None, reference: str) ->
     except (NotFound, Forbidden, AmbiguousItem):
         return None
     return found if found is not None and found.live is None and kind in (None, found.kind) else None
+
+
+def find_personal(tx: Tx, missing: NotFound) -> Item | None:
+    """The prompt or resource that a project lacks and only reads from the personal one; None where there is none."""
+    lower = layers.enter_personal(missing.scope)
+    if lower is None or missing.kind not in ("prompt", "resource", "item"):
+        return None
+    try:
+        found = find(tx, lower, missing.key).live
+    except (NotFound, AmbiguousItem):
+        return None
+    kinds = ("prompt", "resource") if missing.kind == "item" else (missing.kind,)
+    return found if found is not None and found.kind in kinds else None
 
 
 def find_deletion(tx: Tx, item: FoundItem) -> Revision | None:
@@ -184,7 +199,7 @@ def _find_task(tx: Tx, scope: Scope, key: str, *, is_exact: bool = False) -> Fou
         trashed = trash.task(tx, users.owner(scope), int(key), trash.kept_since(tx))
     else:
         trashed = deleted_items.find_alike(tx, scope, "task", key, is_exact=is_exact)
-    if trashed is None or not _may_see(tx, scope, trashed):
+    if trashed is None or not may_see(tx, scope, trashed):
         return None
     return FoundItem(kind="task", key=f"#{trashed.number}", live=None, trashed=(trashed,), projects=where)
 
@@ -214,7 +229,7 @@ def _find_by_id(tx: Tx, scope: Scope, key: str) -> FoundItem | None:
     trashed = trash.by_id(tx, id, trash.kept_since(tx))
     if trashed is not None and trashed.kind == "task":
         return _find_task(tx, scope, str(trashed.number)) if trashed.owner == scope.user else None
-    if trashed is not None and _may_see(tx, scope, trashed):
+    if trashed is not None and may_see(tx, scope, trashed):
         return FoundItem(kind=trashed.kind, key=trashed.name, live=None, trashed=(trashed,))
     return _find_task(tx, scope, id) if scope.user is not None else None
 
@@ -229,6 +244,6 @@ def _find_prompt_with(tx: Tx, scope: Scope, id: str) -> FoundItem | None:
     return FoundItem(kind="prompt", key=live.name, live=live, trashed=tuple(trashed))
 
 
-def _may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
+def may_see(tx: Tx, scope: Scope, item: TrashedItem) -> bool:
     """Whether the project of a deleted item is open to a scope."""
     return scope.projects is None or item.project in projects.allowed_numbers(tx, scope)

@@ -31,6 +31,7 @@ def add(tx: Tx, scope: Scope, draft: ResourceDraft) -> Resource:
     """
     draft = _clean(draft)
     rules.check_own_uri(draft.name, draft.uri)
+    rules.check_new(tx, "resource", "uri", draft.uri)
     project = current(tx, scope).number
     try:
         is_added = rows.add(tx, project, draft)

@@ -35,6 +35,7 @@ def restore(tx: Tx, scope: Scope, reference: str, version: int | None = None) ->
         VersionMissing: history does not have this version.
         Taken: another item has the title that it had.
         MissingBlocker: a task that blocked it is in the trash.
+        Forbidden: it is a project, and the scope may enter only some.
     """
     item = references.find(tx, scope, reference)
     if item.live is None:
@@ -96,6 +97,8 @@ def put(
     is_same = history.is_same(live, wanted) and (live.kind != "project" or live.name == wanted.name)
     if is_same and not is_moved and not is_always_recorded:
         return Restored(item=live, from_version=old.version, is_changed=False)
+    if live.kind == "project":
+        projects.check_unlimited(scope, live.name)
     with restoring(tx, undone):
         try:
             now = _put(tx, scope, live, wanted, project)
@@ -121,6 +124,7 @@ def delete(tx: Tx, scope: Scope, live: Item, *, undone: int = 0) -> None:
         elif live.kind == "task":
             tasks.delete(tx, scope, live.number)
         else:
+            projects.check_unlimited(scope, live.name)
             projects.delete(tx, live.name)
 
 

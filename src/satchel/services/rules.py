@@ -26,6 +26,7 @@ from satchel.model import (
     TextQuery,
     can_be_argument,
 )
+from satchel.storage.database import Tx
 
 Value = TypeVar("Value", bound=Struct)
 Query = TypeVar("Query", bound=TextQuery)
@@ -81,6 +82,8 @@ def clean_new_name(kind: str, name: str) -> str:
 
 def drop_accents(text: str) -> str:
     """A text with plain letters for those with accents."""
+    if text.isascii():
+        return text
     import unicodedata  # only new names need it
 
     spelled = unicodedata.normalize("NFKD", text)
@@ -97,6 +100,18 @@ def clean_title(kind: str, title: str) -> str:
     if len(title) > longest:
         raise WrongArgument("title", "maxLength", limit=longest, kind=kind)
     return title
+
+
+def check_new(tx: Tx, kind: str, field: str, new: object, old: str | None = None) -> None:
+    """Check a new title or URI of a caller for whom all characters must show; what stays, or is restored, may be old.
+
+    Raises:
+        WrongArgument: a character does not show; the value names it.
+    """
+    if isinstance(new, str) and new != old and tx.scope.refuses_hidden and tx.restores is None:
+        from satchel.services.hidden_characters import check_shown  # a start needs none of it
+
+        check_shown(field, new, kind)
 
 
 def clean_description(kind: str, description: str) -> str | None:

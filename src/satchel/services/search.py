@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, Scope, TaskFilter, TaskQuery
-from satchel.services import projects, prompts, rules, search_lines, search_ranking, tasks
+from satchel.services import layers, projects, rules, search_lines, search_ranking, tasks
 from satchel.services.search_query import Term
 from satchel.services.search_ranking import RankedItem
+from satchel.storage import layers as layer_rows
 from satchel.storage import search as rows
 from satchel.storage import search_texts as texts
 from satchel.storage.database import Tx
@@ -52,6 +53,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     reference: str
     title: str
     status: str = "pending"  # of a task
+    layer: str = ""  # the personal project, where it is from there
     line: int | None = None  # of the text, where the best match is in it
     text: str = ""
 
@@ -67,16 +69,39 @@ def search(tx: Tx, scope: Scope, query: SearchQuery, libraries: Sequence[Library
     literal = _read_literal(text)
     if not text or literal == "":
         raise WrongArgument("query", "minLength", limit=1, value=query.text)
-    project = projects.current(tx, scope).number
+    where = _find_layers(tx, scope)
     libraries = libraries if "prompt" in query.kinds else ()
     if literal is not None:
-        return _search_literally(tx, scope, query, literal, libraries)
+        return _search_literally(tx, scope, where, query, literal, libraries)
     rules.check_text("query", text)
-    spaces = _find_spaces(tx, scope, query, project)
-    found = search_ranking.rank(tx, spaces, text, [_index(place, one) for place, one in enumerate(libraries)])
+    spaces, last = _find_spaces(tx, scope, query, where)
+    if not spaces and not last and not libraries:
+        return [], False
+    where = replace(where, spaces=last)
+    others = [_index(place, one) for place, one in enumerate(libraries)]
+    found = search_ranking.rank(tx, spaces, text, others, last)
+    items = _drop_shadowed(tx, where, found.items)
     end = query.offset + query.limit
-    ranked = _put_open_first(tx, found.items)[query.offset : end]
-    return _describe(tx, scope, project, ranked, found.terms, libraries), len(found.items) > end
+    ranked = _put_open_first(tx, items)[query.offset : end]
+    return _describe(tx, scope, where, ranked, found.terms, libraries), len(items) > end
+
+
+class _Layers(Struct, frozen=True):
+    """The numbers of the project that is searched and of the personal one, which may be absent."""
+
+    upper: int
+    lower: int | None
+    name: str  # of the lower one
+    spaces: frozenset[int] = frozenset()  # of the lower one, where words are searched for
+
+    @property
+    def numbers(self) -> list[int]:
+        return [self.upper] if self.lower is None else [self.upper, self.lower]
+
+
+def _find_layers(tx: Tx, scope: Scope) -> _Layers:
+    upper, lower = projects.current(tx, scope).number, layers.find_personal(tx, scope)
+    return _Layers(upper, None if lower is None else projects.current(tx, lower).number, scope.personal)
 
 
 def _read_literal(text: str) -> str | None:
@@ -84,15 +109,27 @@ def _read_literal(text: str) -> str | None:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else None
 
 
-def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, project: int) -> list[int]:
-    """The spaces that a search reads, and no others."""
-    places = [Place(kind, project) for kind in ("prompt", "resource") if kind in query.kinds]
+def _find_spaces(tx: Tx, scope: Scope, query: SearchQuery, where: _Layers) -> tuple[list[int], frozenset[int]]:
+    """The spaces that a search reads, and no others, and those of the personal project among them."""
+    places = [Place(kind, where.upper) for kind in ("prompt", "resource") if kind in query.kinds]
     if "task" in query.kinds and scope.user is not None and query.has_project:
-        places.append(Place("task", project, scope.user))
+        places.append(Place("task", where.upper, scope.user))
     spaces = [space for place in places if (space := rows.find_space(tx, place)) is not None]
     if "task" in query.kinds and scope.user is not None and not query.has_project:
         spaces += rows.task_spaces(tx, scope.user, scope.projects)
-    return spaces
+    places = [Place(kind, where.lower) for kind in ("prompt", "resource") if where.lower and kind in query.kinds]
+    last = [space for place in places if (space := rows.find_space(tx, place)) is not None]
+    return [*spaces, *last], frozenset(last)
+
+
+def _drop_shadowed(tx: Tx, where: _Layers, found: Sequence[RankedItem]) -> Sequence[RankedItem]:
+    """What was found, without items of the personal project whose names are those of the project itself."""
+    shadowed: set[tuple[FoundKind, int]] = set()
+    for kind in KINDS:
+        numbers = [one.item.item for one in found if one.item.kind == kind and one.item.space in where.spaces]
+        if numbers and kind != "task":
+            shadowed |= {(kind, number) for number in layer_rows.find_shadowed(tx, kind, where.upper, numbers)}
+    return [one for one in found if (one.item.kind, one.item.item) not in shadowed] if shadowed else found
 
 
 def _index(place: int, one: LibraryText) -> IndexedItem:
@@ -118,7 +155,7 @@ def _read_statuses(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, st
 def _describe(
     tx: Tx,
     scope: Scope,
-    project: int,
+    where: _Layers,
     items: Sequence[IndexedItem],
     terms: Sequence[Term],
     libraries: Sequence[LibraryText],
@@ -134,13 +171,15 @@ def _describe(
         if item.item < 0:
             one = libraries[-1 - item.item]
             found["prompt", item.item] = FoundText(item.item, one.name, one.name, one.description, one.text)
-    shared = texts.names_of_both(tx, project, [one.name for one in found.values() if one.name])
+    shared = texts.names_of_both(tx, where.numbers, [one.name for one in found.values() if one.name])
     statuses = _read_statuses(tx, scope, [number for kind, number in found if kind == "task"])
     hits = []
     for item in items:
         text = found.get((item.kind, item.item))
         if text is not None:  # a task that the index has, but the caller may not see any more
             line = search_lines.find_line(text.text, terms)
+            if item.space in where.spaces:
+                text = replace(text, layer=where.name)
             hit = _make_hit(item.kind, text, line, is_shared=text.name in shared)
             hits.append(_add_status(hit, text.number, statuses))
     return hits
@@ -150,14 +189,8 @@ def _make_hit(kind: FoundKind, one: FoundText, line: tuple[int, str] | None, *, 
     reference = f"#{one.number}" if kind == "task" else one.name
     if is_shared:
         reference = f"satchel://{kind}/{one.name}"
-    if line is None:
-        return Hit(
-            kind=kind,
-            reference=reference,
-            title=one.title,
-            text=search_lines.show_start(one.description or one.text),
-        )
-    return Hit(kind=kind, reference=reference, title=one.title, line=line[0], text=line[1])
+    number, text = (None, search_lines.show_start(one.description or one.text)) if line is None else line
+    return Hit(kind=kind, reference=reference, title=one.title, layer=one.layer, line=number, text=text)
 
 
 def _add_status(hit: Hit, number: int, statuses: dict[int, str]) -> Hit:
@@ -168,23 +201,27 @@ def _add_status(hit: Hit, number: int, statuses: dict[int, str]) -> Hit:
 
 
 def _search_literally(
-    tx: Tx, scope: Scope, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
+    tx: Tx, scope: Scope, where: _Layers, query: SearchQuery, literal: str, libraries: Sequence[LibraryText]
 ) -> tuple[list[Hit], bool]:
     """Items with a text literally, in any case: prompts and documents, the newest first; then tasks, the open first."""
     folded = rules.fold_query(literal)
     wanted = query.offset + query.limit + 1
-    project = projects.current(tx, scope).number
     found: list[tuple[FoundKind, FoundText]] = []
     if "prompt" in query.kinds:
-        page, _ = prompts.list_page(tx, scope, PromptQuery(text=literal), limit=wanted)
-        found += _read_in_order(tx, scope, "prompt", [one.number for one in page])
+        asked_prompts = PromptQuery(text=literal)
+        page, _ = layers.list_prompts(tx, scope, asked_prompts, limit=wanted, after=layers.Position())
+        personal = {one.number for one in page if one.layer}
+        found += [
+            (kind, replace(one, layer=where.name) if one.number in personal else one)
+            for kind, one in _read_in_order(tx, scope, "prompt", [one.number for one in page])
+        ]
         found += [
             ("prompt", FoundText(0, one.name, one.name, one.description, one.text))
             for one in libraries
             if folded in f"{one.name}\n{one.description}\n{one.text}".casefold()
         ]
     if "resource" in query.kinds and len(found) < wanted:
-        found += [("resource", one) for one in _scan_documents(tx, project, folded, wanted - len(found))]
+        found += [("resource", one) for one in _scan_layers(tx, where, folded, wanted - len(found))]
     if "task" in query.kinds and scope.user is not None and len(found) < wanted:
         for status in _STATUSES:
             asked = TaskQuery(text=literal, filter=status, project=scope.project if query.has_project else None)
@@ -192,7 +229,7 @@ def _search_literally(
                 listed, _ = tasks.list_page(tx, scope, asked, limit=wanted - len(found))
                 found += _read_in_order(tx, scope, "task", [one.number for one in listed])
     page_of = found[query.offset : wanted - 1]
-    shared = texts.names_of_both(tx, project, [one.name for _, one in page_of if one.name])
+    shared = texts.names_of_both(tx, where.numbers, [one.name for _, one in page_of if one.name])
     statuses = _read_statuses(tx, scope, [one.number for kind, one in page_of if kind == "task"])
     hits = []
     for kind, one in page_of:
@@ -206,15 +243,22 @@ def _read_in_order(tx: Tx, scope: Scope, kind: FoundKind, numbers: Sequence[int]
     return [(kind, found[number]) for number in numbers if number in found]
 
 
-def _scan_documents(tx: Tx, project: int, folded: str, wanted: int) -> list[FoundText]:
-    """The newest documents with a text in name, description or content; only so many documents are read."""
+def _scan_layers(tx: Tx, where: _Layers, folded: str, wanted: int) -> list[FoundText]:
+    """The newest documents with a text in name, description or content, those of the personal project last.
+
+    Only so many documents are read.
+    """
     hits: list[FoundText] = []
-    before, seen = 2**62, 0
-    while seen < _MOST_DOCUMENTS and len(hits) < wanted:
-        batch = texts.read_documents(tx, project, before, _BATCH)
-        hits += [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
-        seen += len(batch)
-        if len(batch) < _BATCH:
-            break
-        before = batch[-1].number
+    seen = 0
+    for project in where.numbers:
+        before, has_more = 2**62, True
+        while has_more and seen < _MOST_DOCUMENTS and len(hits) < wanted:
+            batch = texts.read_documents(tx, project, before, _BATCH)
+            found = [one for one in batch if folded in f"{one.name}\n{one.description or ''}\n{one.text}".casefold()]
+            if project == where.lower:
+                shadowed = layer_rows.find_shadowed(tx, "resource", where.upper, [one.number for one in found])
+                found = [replace(one, layer=where.name) for one in found if one.number not in shadowed]
+            hits += found
+            seen, has_more = seen + len(batch), len(batch) == _BATCH
+            before = batch[-1].number if batch else before
     return hits[:wanted]

@@ -69,8 +69,17 @@ class _List(Struct):
     total: int
 
 
-def rank(tx: Tx, spaces: Sequence[int], text: str, others: Sequence[IndexedItem] = ()) -> Found:
-    """The items of some spaces, and of others that are not in the store, which have words of a query."""
+def rank(
+    tx: Tx,
+    spaces: Sequence[int],
+    text: str,
+    others: Sequence[IndexedItem] = (),
+    last: frozenset[int] = frozenset(),
+) -> Found:
+    """The items of some spaces, and of others that are not in the store, which have words of a query.
+
+    Those in the `last` of the spaces come behind others that answer the query as well.
+    """
     query = parse(text)
     _drop_unknown(tx, spaces, query, others)
     lists = _read_lists(tx, spaces, query)
@@ -82,11 +91,14 @@ def rank(tx: Tx, spaces: Sequence[int], text: str, others: Sequence[IndexedItem]
     count = max(rows.count_items(tx, spaces) + len(others), *totals, 1)
     weights = [_weigh(count, total) for total in totals]
     _weigh_joined(lists, count, weights)
-    candidates = _choose(tx, spaces, query, lists, weights)
+    first = [space for space in spaces if space not in last]
+    preferred = _complete_lists(tx, first, lists) if last else set()
+    candidates = _choose(tx, spaces, query, lists, weights, preferred)
     items = [*_read(tx, spaces, candidates), *others]
     matchers = [make_matcher(term) for term in query.terms]
     scored = [RankedItem(score_item(query, matchers, weights, item), item) for item in items]
-    best = sorted((one for one in scored if one.score > 0), key=lambda one: (-one.score, -one.item.number))
+    best = [one for one in scored if one.score > 0]
+    best.sort(key=lambda one: (-one.score, one.item.space in last, -one.item.number))
     return Found(best[:MOST_RANKED], query.terms)
 
 
@@ -255,8 +267,28 @@ def _keep_known(tx: Tx, spaces: Sequence[int], words: list[str], others: Sequenc
     return [word for word in words if word in known]
 
 
-def _choose(tx: Tx, spaces: Sequence[int], query: Query, lists: Sequence[_List], weights: Sequence[float]) -> list[int]:
-    """The numbers of the items that are scored exactly, those first that promise most."""
+def _complete_lists(tx: Tx, spaces: Sequence[int], lists: Sequence[_List]) -> set[int]:
+    """Add to lists that were cut the items of some spaces, which others must not push out; the numbers of these."""
+    cut = [one for one in lists if one.total > len(one.numbers)]
+    if not cut or not spaces:
+        return set()
+    found = tx.find_words(
+        spaces, [(one.level, one.alternative.word, one.alternative.is_prefix) for one in cut], _MOST_LISTED
+    )
+    for one, (numbers, _) in zip(cut, found, strict=True):
+        one.numbers = list(dict.fromkeys((*numbers, *one.numbers)))
+    return {number for numbers, _ in found for number in numbers}
+
+
+def _choose(
+    tx: Tx,
+    spaces: Sequence[int],
+    query: Query,
+    lists: Sequence[_List],
+    weights: Sequence[float],
+    preferred: set[int],
+) -> list[int]:
+    """The numbers of the items that are scored exactly, those first that promise most, of equals the preferred ones."""
     best: list[dict[int, float]] = [{} for _ in query.terms]
     valued = [(weights[one.place] * one.alternative.factor * IMPACTS[one.level], one) for one in lists]
     for value, one in sorted(valued, key=lambda pair: pair[0]):
@@ -265,7 +297,7 @@ def _choose(tx: Tx, spaces: Sequence[int], query: Query, lists: Sequence[_List],
     for known in best:
         for number, value in known.items():
             scores[number] = scores.get(number, 0.0) + value
-    newest = sorted(scores, reverse=True)
+    newest = sorted(scores, key=lambda number: (number in preferred, number), reverse=True)
     promising = sorted(newest, key=scores.__getitem__, reverse=True)[:MOST_RANKED]
     if len(query.terms) > 1 and any(one.total > len(one.numbers) for one in lists):
         together = _find_together(tx, spaces, query, weights)

@@ -24,12 +24,14 @@ def closest_names(name: str, names: Iterable[str], count: int = 3) -> tuple[str,
     """The names most like the one that was typed, in any case, the best first; only the first of very many count."""
     if len(name) > _LONGEST:
         return ()
-    wanted = _pairs(name.casefold())
+    wanted, letters = _pairs(name.casefold()), sorted(name.casefold())
     alike = []
     for known in dict.fromkeys(islice(names, _MOST)):
         if len(known) <= _LONGEST:
             pairs = _pairs(known.casefold())
             likeness = 2 * len(wanted & pairs) / (len(wanted) + len(pairs))
+            if letters == sorted(known.casefold()):  # in another order, which short names are not alike by pairs
+                likeness = max(likeness, _ALIKE)
             if likeness >= _ALIKE:
                 alike.append((-likeness, known))
     return tuple(known for _, known in sorted(alike)[:count])

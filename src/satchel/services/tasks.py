@@ -1,6 +1,7 @@
 """Use cases of tasks. A task is referred to by its id (a UUID) or its number, and belongs to one user."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain
 
 from msgspec.structs import asdict, replace
@@ -51,6 +52,7 @@ def add(tx: Tx, scope: Scope, draft: TaskDraft) -> TaskDetails:
         Forbidden: the scope may not enter the project.
     """
     draft = rules.clean("task", draft)
+    rules.check_new(tx, "task", "title", draft.title)
     if draft.project is None and scope.projects is not None:
         draft = replace(draft, project=_own_project(scope))
     project = None if draft.project is None else projects.get(tx, scope, draft.project).number
@@ -106,10 +108,10 @@ def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
     return wanted is not None and bool(pages.numbers(tx, owner(scope), wanted, scope.projects, 1))
 
 
-def list_tags(tx: Tx, scope: Scope, project: str | None) -> list[str]:
+def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:
     """The tags of the user's newest tasks, in a project or anywhere."""
-    newest = pages.numbers(tx, owner(scope), TaskQuery(filter="all", project=project), scope.projects, _NEWEST)
-    return pages.tags(tx, owner(scope), newest)
+    numbers = pages.numbers(tx, owner(scope), TaskQuery(filter="all", project=project), scope.projects, newest)
+    return pages.tags(tx, owner(scope), numbers)
 
 
 def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:
@@ -228,6 +230,7 @@ def update(
         raise WrongArgument("project", "minLength", limit=1, kind="task")
     user = owner(scope)
     before = _find_to_change(tx, scope, reference)
+    rules.check_new(tx, "task", "title", patch.title, before.title)
     claims.check_fence(tx, user, before.number, fence)
     project = projects.get(tx, scope, patch.project).number if isinstance(patch.project, str) else None
     if patch.project is not UNSET:
@@ -303,14 +306,13 @@ def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
     user = owner(scope)
     task = _find_to_change(tx, scope, reference)
     _announce(tx, user, task.number, with_blocked=True)
-    blocked = [
-        one for number in rows.blocked_tasks(tx, user, task.number) if (one := rows.find_to_change(tx, user, number))
-    ]
+    with tx.in_all_projects():
+        numbers = rows.blocked_tasks(tx, user, task.number)
+        blocked = [one for number in numbers if (one := rows.find_to_change(tx, user, number))]
     claims.end(tx, user, task.number)
     rows.delete(tx, user, task.id)
     record_delete(tx, of_task(task), [one.number for one in blocked])
-    for one in blocked:
-        _renew(tx, one)
+    _renew_all(tx, blocked)
     return task
 
 
@@ -347,13 +349,13 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
         is_cancelled=state.is_cancelled,
     )
     task = _insert(tx, scope, draft, project, was=was)
-    for number in item.blocks:
-        blocked = rows.find_to_change(tx, user, number)
-        if blocked is not None:
-            rows.set_blockers(tx, user, number, [*blocked.blocked_by, task.number])
-            _renew(tx, blocked)
-            _announce(tx, user, number)
     if item.blocks:
+        with tx.in_all_projects():
+            blocked = [one for number in item.blocks if (one := rows.find_to_change(tx, user, number))]
+            for one in blocked:
+                rows.set_blockers(tx, user, one.number, [*one.blocked_by, task.number])
+                _announce(tx, user, one.number)
+        _renew_all(tx, blocked)
         blockers.check_circle(tx, user, task.number)
     return task
 
@@ -368,7 +370,8 @@ def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: Ta
     if draft.tags:
         rows.set_tags(tx, user, task.number, draft.tags)
     if was is not None:
-        rows.set_blockers(tx, user, task.number, draft.blocked_by)
+        with tx.in_all_projects():
+            rows.set_blockers(tx, user, task.number, draft.blocked_by)
         blockers.check_circle(tx, user, task.number)
     elif draft.blocked_by:
         blockers.set_all(tx, scope, task.number, draft.blocked_by)
@@ -423,10 +426,14 @@ def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     return task
 
 
-def _renew(tx: Tx, before: TaskDetails) -> None:
-    """Give a task whose blockers changed the next version."""
-    rows.update(tx, before.owner, before.id, TaskPatch(), None)
-    _record_update(tx, before)
+def _renew_all(tx: Tx, blocked: Sequence[TaskDetails]) -> None:
+    """Give tasks whose blockers changed the next version, those too that the caller may not see."""
+    if not blocked:
+        return
+    with tx.in_all_projects():
+        for before in blocked:
+            rows.update(tx, before.owner, before.id, TaskPatch(), None)
+            _record_update(tx, before)
 
 
 def _record_update(tx: Tx, before: TaskDetails) -> TaskDetails:
@@ -443,11 +450,9 @@ def _index(tx: Tx, task: Task) -> None:
 
 def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> None:
     """Announce that a task changed, and those that it blocks, where they become ready or blocked by the change."""
-    concerned = [number, *(rows.blocked_tasks(tx, user, number) if with_blocked else ())]
-    for one, has_project, project in rows.projects_of(tx, user, concerned):
-        if has_project and project is None:  # row-level security hides the name from this transaction
-            tx.changed(StoreChange("everything", owner=user))
-        else:
+    with tx.in_all_projects() if with_blocked else nullcontext():
+        concerned = [number, *(rows.blocked_tasks(tx, user, number) if with_blocked else ())]
+        for one, project in rows.projects_of(tx, user, concerned):
             tx.changed(StoreChange("task", project, user, str(one)))
 
 

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from satchel.errors import NotFound, VersionConflict, VersionMissing
 from satchel.model import Revision, Scope
-from satchel.services import history, restoring
+from satchel.services import history, projects, restoring
 from satchel.services.history import FeedEntry
 from satchel.storage import revisions
 from satchel.storage.database import Tx
@@ -18,10 +18,14 @@ class Step(Struct, frozen=True):
 
 
 def plan(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
-    """The last transactions of the scope's user, of those that were not taken back yet, the last one first."""
+    """The last transactions of the scope's user, of those that were not taken back yet, the last one first.
+
+    For a scope that may enter only some projects: what they did in these, and nothing that was done to projects.
+    """
     user = scope.user or ""
-    times = revisions.last_by(tx, user, last)
-    return [Step(at, tuple(history.label(tx, revisions.of_transaction(tx, user, at)))) for at in times]
+    where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
+    times = revisions.last_by(tx, user, where, last)
+    return [Step(at, tuple(history.label(tx, scope, revisions.of_transaction(tx, user, at, where)))) for at in times]
 
 
 def undo(tx: Tx, scope: Scope, last: int = 1) -> list[Step]:
@@ -46,6 +50,7 @@ def take_back(tx: Tx, scope: Scope, revision: Revision) -> None:
 
     Raises:
         VersionConflict, NotFound, VersionMissing, Taken, MissingBlocker: as `undo`.
+        Forbidden: it was done to a project, and the scope may enter only some.
     """
     item = history.find_known(tx, scope, revision)
     found = revisions.of_items(tx, revision.kind, [revision.item])

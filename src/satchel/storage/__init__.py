@@ -23,6 +23,7 @@ migrations          the schema, one numbered step after another
 status              the facts that `satchel database status` shows
 checking            whether a file is sound, and the index of words in step
 projects            queries about projects
+layers              queries about two projects, one under the other
 prompts             queries about prompts, their tags and their folded texts
 prompt_pages        pages of prompts, and the names beside a mistyped one
 resources           queries about resources

@@ -58,8 +58,10 @@ class Tx:
     absent_project = ""  # that was read as an empty one
     made_project = ""  # that this made because it was absent
     _gathered: dict[str, list[dict[str, object]]] | None = None  # rows by their statement
+    _gathered_words: dict[int, set[str]] = {}  # words by their space, meanwhile
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
     is_interrupted = False
+    longest_list = 2**31  # that stands in a statement item by item; a longer one is an array
 
     @cached_property
     def now(self) -> str:
@@ -84,7 +86,7 @@ class Tx:
         """Every row of a statement's result."""
         if self.is_interrupted:
             raise StoreFailed("interrupted")
-        text, values = _expand_lists(sql, values)
+        text, values = _expand_lists(sql, values, self.longest_list)
         return self.execute(text, values)
 
     def one(self, sql: str, **values: object) -> Row | None:
@@ -145,6 +147,13 @@ class Tx:
         else:
             self._gathered.setdefault(sql, []).append(values)
 
+    def put_words(self, space: int, words: Sequence[str]) -> None:
+        """Keep words for the mending of mistyped ones, now or, while rows are gathered, together with others."""
+        if self._gathered is None:
+            self.add_words(space, words)
+        else:
+            self._gathered_words.setdefault(space, set()).update(words)
+
     @contextmanager
     def gathering(self) -> Iterator[None]:
         """Gather the rows that are `put` meanwhile, and insert them together, at the end or before a row is changed.
@@ -152,7 +161,7 @@ class Tx:
         Queries do not see them until then. For the full-text index, many rows cost a fraction of what they cost one by
         one.
         """
-        self._gathered = {}
+        self._gathered, self._gathered_words = {}, {}
         try:
             yield
             self.settle()
@@ -165,6 +174,10 @@ class Tx:
             gathered, self._gathered = self._gathered, {}
             for sql, rows in gathered.items():
                 self.many(sql, rows)
+        if self._gathered is not None and self._gathered_words:
+            words, self._gathered_words = self._gathered_words, {}
+            for space, found in words.items():
+                self.add_words(space, sorted(found))
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         """Execute one statement on the engine.
@@ -185,6 +198,15 @@ class Tx:
     def is_task(self, id: str) -> bool:
         """Whether there is a task with this id, of any user."""
         raise NotImplementedError
+
+    @contextmanager
+    def in_all_projects(self) -> Iterator[None]:
+        """Meanwhile, have row-level security show the user's rows of all projects.
+
+        For what a change does to tasks that its caller may not see, such as those that a deleted task blocked. Nothing
+        that is read here may reach the caller.
+        """
+        yield
 
     def lock(self, what: str) -> None:
         """Acquire a named lock, and hold it until the transaction ends."""
@@ -333,12 +355,16 @@ def is_postgres(where: str) -> bool:
     return True
 
 
-def _expand_lists(sql: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _expand_lists(sql: str, values: dict[str, Any], longest: int) -> tuple[str, dict[str, Any]]:
     lists = {name: value for name, value in values.items() if type(value) in (list, tuple)}
     if not lists:
         return sql, values
     plain = {name: value for name, value in values.items() if name not in lists}
     for name, items in lists.items():
+        if len(items) > longest:
+            sql = sql.replace(f" not in :{name}", f" <> all(:{name})").replace(f" in :{name}", f" = any(:{name})")
+            plain[name] = list(items)
+            continue
         sql = _expand_list(sql, name, len(items))
         plain.update((f"{name}_{position}", item) for position, item in enumerate(items))
     return sql, plain

@@ -8,12 +8,18 @@ from satchel.storage.database import Tx
 _NAMES: dict[ItemKind, str] = {
     "prompt": "select number, name, title from prompts where number in :numbers",
     "resource": "select number, name, name from resources where number in :numbers",
-    "task": "select number, '', title from tasks where number in :numbers",
+    "task": """
+        select number, '', title from tasks where number in :numbers and (:all_projects or project in :projects)
+    """,
     "project": "select number, name, name from projects where number in :numbers and deleted_at is null",
 }
 
 
-def names(tx: Tx, kind: ItemKind, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """The names and titles of those of some items that exist."""
+def names(tx: Tx, kind: ItemKind, numbers: Sequence[int], projects: Sequence[int] | None) -> dict[int, tuple[str, str]]:
+    """The names and titles of those of some items that exist; of tasks, which can move, those in some projects.
+
+    With None these are all projects, and tasks of none.
+    """
     sql = _NAMES[kind]
-    return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers))}
+    values = {"all_projects": projects is None, "projects": list(projects or ())} if kind == "task" else {}
+    return {number: (name, title) for number, name, title in tx.all(sql, numbers=list(numbers), **values)}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from satchel.storage.database import Tx
+from satchel.storage.tasks import Allowed, confine, within
 
 _LAST_CHANGE = """
     select at from revisions where number = (
@@ -35,10 +36,11 @@ def tags_in_use(tx: Tx, project: int, owner: str, limit: int) -> list[str]:
     return [tag for (tag,) in tx.all(sql, project=project, owner=owner, limit=limit)]
 
 
-def count_open(tx: Tx, owner: str) -> dict[int, int]:
+def count_open(tx: Tx, owner: str, allowed: Allowed) -> dict[int, int]:
     """How many open tasks of an owner there are, by the numbers of their projects; 0 stands for none."""
     sql = """
         select coalesce(project, 0), count(*) from tasks where owner = :owner and completed_at is null
         group by coalesce(project, 0)
     """
-    return {int(project): count for project, count in tx.all(sql, owner=owner)}
+    sql = within(sql, allowed)
+    return {int(project): count for project, count in tx.all(sql, owner=owner, **confine(tx, allowed))}

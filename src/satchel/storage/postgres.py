@@ -17,6 +17,8 @@ except ImportError as error:
         "a PostgreSQL store needs the postgres extra: pip install 'satchel[postgres]', then try again."
     ) from error
 
+from psycopg.pq import TransactionStatus
+
 from satchel.errors import StoreConflict, StoreFailed, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope, StoreChange
 from satchel.storage import changes, postgres_schema, search_postgres
@@ -49,6 +51,8 @@ _PROBE_WAIT = 1.5  # seconds that a probe of the schema waits for a connection; 
 _CANCEL_TIMEOUT = 2.0  # seconds for telling the server that a query is to be cancelled
 _LONGEST_NOTIFICATION = 7900  # bytes; PostgreSQL's bound is 8,000
 
+_USER, _PROJECTS = "satchel.user", "satchel.projects"  # what row-level security shows in a transaction
+
 # What a server says to a connection that is of no more use: it shuts down, is no longer the primary, or has changed the
 # columns of a prepared statement. The transaction is rolled back, and can be run again on another connection.
 _OF_NO_USE = (
@@ -63,9 +67,11 @@ _OF_NO_USE = (
 class PostgresTx(Tx):
     """A transaction on one connection of a pool."""
 
-    def __init__(self, connection: psycopg.Connection[Row], *, has_row_security: bool = False) -> None:
+    longest_list = 50  # psycopg takes milliseconds for a text with hundreds of parameters
+
+    def __init__(self, connection: psycopg.Connection[Row], *, shown: dict[str, str] | None = None) -> None:
         self._connection = connection
-        self._has_row_security = has_row_security
+        self._shown = shown or {}  # the settings of row-level security; none: it does not apply to our role
         self._cancelling: threading.Thread | None = None
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
@@ -106,6 +112,24 @@ class PostgresTx(Tx):
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)
 
+    @contextmanager
+    def in_all_projects(self) -> Iterator[None]:
+        projects = self._shown.get(_PROJECTS, "*")
+        if projects == "*":
+            yield
+            return
+        self._show_projects("*")
+        try:
+            yield
+        finally:
+            with suppress(StoreFailed):  # a transaction that failed shows nothing any more
+                self._show_projects(projects)
+
+    def _show_projects(self, projects: str) -> None:
+        self._shown[_PROJECTS] = projects
+        with _translate_errors(self._connection):
+            self._connection.execute(SET, [True, [_PROJECTS], [projects]])
+
     def lock(self, what: str) -> None:
         self.run("select pg_advisory_xact_lock(hashtextextended(:what, 0))", what=what)
 
@@ -121,7 +145,7 @@ class PostgresTx(Tx):
         hits = _HITS.format(_LIKE if len(query.text) >= 3 else _POSITION)
         if self.scope.projects is not None:
             hits = _HITS_OF_PROJECT
-        sql = _SEARCH.format(_HITS_BY_FUNCTION if self._has_row_security else hits, _TAGGED if query.tags else "")
+        sql = _SEARCH.format(_HITS_BY_FUNCTION if self._shown else hits, _TAGGED if query.tags else "")
         moment, last = after or NEWEST
         values = {
             "project": project,
@@ -203,9 +227,14 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
         with self._reads.lend(_deadline(deadline)) as connection:
-            yield self._begin(connection, scope)
-            with suppress(psycopg.Error):  # all is read by now
-                connection.commit()  # not a rollback, after which psycopg would prepare every statement again
+            try:
+                yield self._begin(connection, scope)
+            finally:
+                # Not a rollback, after which psycopg prepares every statement again, even where the caller raised:
+                # that something does not exist is an answer too.
+                if connection.info.transaction_status == TransactionStatus.INTRANS:
+                    with suppress(psycopg.Error):  # all is read by now
+                        connection.commit()
 
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
@@ -234,14 +263,15 @@ class PostgresDatabase(Database):
 
         All of them end with the transaction, because connections are shared.
         """
-        settings = dict(self._address.timeouts) if self._address.is_pooled else {}
+        shown = {}
         if self.has_row_security:
-            settings["satchel.user"] = scope.user if scope is not None and scope.user is not None else ""
-            settings["satchel.projects"] = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
+            shown[_USER] = scope.user if scope is not None and scope.user is not None else ""
+            shown[_PROJECTS] = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
+        settings = shown | (self._address.timeouts if self._address.is_pooled else {})
         if settings:
             with _translate_errors(connection):
                 connection.execute(SET, [True, list(settings), list(settings.values())])
-        tx = PostgresTx(connection, has_row_security=self.has_row_security)
+        tx = PostgresTx(connection, shown=shown)
         tx.scope, tx.retention = scope or tx.scope, self.retention
         return tx
 

@@ -16,7 +16,8 @@ from satchel.storage.postgres_steps import apply_step
 
 Connection = psycopg.Connection[Any]
 
-# What an application role reads and writes, adds to, and only reads. New tables of a migration belong in one of them.
+# What an application role reads and writes, adds to, and only reads. New tables and views of a migration belong in one
+# of them.
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
@@ -24,7 +25,7 @@ DATA = (
     *("search_spaces", "search_items", "search_words"),
 )
 APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes")  # read and inserted, never changed
-READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage")
+READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage", "open_blockers")
 
 # What only an application role may call: these functions run as the owner, past row-level security.
 FUNCTIONS = (

@@ -14,16 +14,22 @@ def by_name(tx: Tx, name: str) -> Project | None:
     return Project(*row) if row else None
 
 
-def list_all(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[tuple[Project, ProjectCounts]]:
-    """Every project, or every allowed one, by name, and how much each holds."""
+def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) -> list[tuple[Project, ProjectCounts]]:
+    """Every project, or every allowed one, by name, and how much each holds, counted up to a bound."""
     sql = f"""
         select {_COLUMNS},
-            (select count(*) from prompts where project = projects.number),
-            (select count(*) from resources where project = projects.number)
+            (select count(*) from (select 1 from prompts where project = projects.number limit :most) as counted),
+            (select count(*) from (select 1 from resources where project = projects.number limit :most) as counted)
         from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name
     """
-    found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())
+    found = tx.all(sql, is_confined=allowed is not None, allowed=allowed or (), most=most)
     return [(Project(*row[:_COUNT]), ProjectCounts(*row[_COUNT:])) for row in found]
+
+
+def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
+    """The names of all projects, or of the allowed ones, in order."""
+    sql = "select name from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name"
+    return [name for (name,) in tx.all(sql, is_confined=allowed is not None, allowed=allowed or ())]
 
 
 def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:

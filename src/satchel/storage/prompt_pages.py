@@ -135,3 +135,16 @@ def names_of_newest(tx: Tx, project: int, limit: int) -> list[tuple[str, str]]:
     """Names and titles of the last updated prompts."""
     sql = f"{_NAMES} {_ORDER} limit :limit"
     return [(name, title) for name, title in tx.all(sql, project=project, limit=limit)]
+
+
+def tagged_anywhere(tx: Tx, tag: str, allowed: tuple[str, ...] | None, limit: int) -> list[tuple[str, str, str]]:
+    """Project, name and title of the prompts with a tag, in all projects or in the allowed ones."""
+    # `cross join` makes SQLite begin with the projects: it would walk all tags, and look whose each is.
+    sql = """
+        select j.name, p.name, p.title from projects j cross join prompt_tags g cross join prompts p
+        where g.project = j.number and g.tag = :tag and p.number = g.prompt and j.deleted_at is null
+            and (not :is_confined or j.name in :allowed)
+        order by p.title, p.number limit :limit
+    """
+    values = {"is_confined": allowed is not None, "allowed": allowed or ()}
+    return [(project, name, title) for project, name, title in tx.all(sql, tag=tag, limit=limit, **values)]

@@ -157,6 +157,43 @@ def tag_counts(tx: Tx, project: int) -> list[TagCount]:
     return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project)]
 
 
+def first_tags(tx: Tx, project: int, *, limit: int, most: int) -> list[TagCount]:
+    """The first tags by name, each with the number of its prompts, counted up to a bound."""
+    # From tag to tag along the index, so that it does not matter how many prompts have each.
+    sql = """
+        with recursive known (tag) as (
+            select min(tag) from prompt_tags where project = :project
+            union all
+            select (select min(g.tag) from prompt_tags g where g.project = :project and g.tag > known.tag)
+            from known where known.tag is not null
+        )
+        select tag, (
+            select count(*) from (
+                select 1 from prompt_tags c where c.project = :project and c.tag = known.tag limit :most
+            ) as counted
+        ) from known where tag is not null limit :limit
+    """
+    return [TagCount(tag, prompts) for tag, prompts in tx.all(sql, project=project, limit=limit, most=most)]
+
+
+def tags_of_newest(tx: Tx, project: int, *, newest: int, limit: int, most: int) -> list[TagCount]:
+    """The tags that the last updated prompts have most often, by name, counted up to a bound."""
+    sql = """
+        select tag, (
+            select count(*) from (
+                select 1 from prompt_tags c where c.project = :project and c.tag = frequent.tag limit :most
+            ) as counted
+        ) from (
+            select g.tag from (
+                select number from prompts where project = :project order by updated_at desc, number desc limit :newest
+            ) as recent join prompt_tags g on g.prompt = recent.number
+            group by g.tag order by count(*) desc, g.tag limit :limit
+        ) as frequent order by tag
+    """
+    found = tx.all(sql, project=project, newest=newest, limit=limit, most=most)
+    return [TagCount(tag, prompts) for tag, prompts in found]
+
+
 def slices(tx: Tx, numbers: Sequence[int], folded: str, *, before: int, size: int) -> list[PromptSlice]:
     """Some prompts in the order given, each with `size` characters of content, from `before` the first hit on."""
     sql = f"""

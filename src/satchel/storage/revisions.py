@@ -19,11 +19,25 @@ _IS_AUTHOR = """
     and contract = :contract and caller = :caller
 """
 
-_IS_IN_FEED = "r.number > :after and r.number < :before and r.kind in :kinds and r.action <> 'known'"
-_IS_WANTED = """
-    r.at >= :since and (:by = '' or client = :by or contract = :by or caller = :by
+# `kind || ''` keeps SQLite off the index by kind, which it would sort whole to find the newest.
+_IS_IN_FEED = "r.number > :after and r.number < :before and r.kind || '' in :kinds and r.action <> 'known'"
+_IS_BY = """
+    (client = :by or contract = :by or caller = :by
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
 """
+_IS_WANTED = f"r.at >= :since and (:by = '' or {_IS_BY})"
+# The braces take what a walk along an index begins with: all changes, those of an author or those of a project.
+_FEED = f"""
+    {_SELECT} where {{}} {_IS_IN_FEED} and {_IS_WANTED}
+        and (:all_projects or r.project in :projects or (:has_loose and r.kind = 'task' and r.project is null))
+        and (:all_owners or r.owner is null or r.owner = :owner)
+    order by r.number desc limit :limit
+"""
+_FEED_OF_ALL = _FEED.format("")
+_FEED_OF_AUTHOR = _FEED.format("r.author = :walked and")
+_FEED_OF_PROJECT = _FEED.format("r.project = :walked and")
+_FEED_OF_NO_PROJECT = _FEED.format("r.project is null and")
+_MOST_WALKS = 16  # along an index one after the other; beyond, one walk over all changes finds enough soon
 _ACTIONS = frozenset(get_args(Action))
 SHORTEST_ID = 8  # characters by which a user or a token is found
 
@@ -134,15 +148,27 @@ def feed(
 
     `has_loose` adds the tasks of no project.
     """
-    sql = f"""
-        {_SELECT} where {_IS_IN_FEED} and {_IS_WANTED}
-            and (:all_projects or r.project in :projects or (:has_loose and r.kind = 'task' and r.project is null))
-            and (:all_owners or r.owner is null or r.owner = :owner)
-        order by r.number desc limit :limit
-    """
     values = _filter_values(query) | {"all_projects": projects is None, "projects": list(projects or ())}
-    values["has_loose"] = has_loose
-    return [_revision(row) for row in tx.all(sql, **values, all_owners=owner is None, owner=owner or "", limit=limit)]
+    values |= {"has_loose": has_loose, "all_owners": owner is None, "owner": owner or "", "limit": limit}
+    rows: list[Row] = []
+    for sql, walked in _choose_walks(tx, query, projects, has_loose=has_loose):
+        rows += tx.all(sql, **values, **({} if walked is None else {"walked": walked}))
+    return [_revision(row) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
+
+
+def _choose_walks(
+    tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
+) -> list[tuple[str, int | None]]:
+    """The statements that find a feed together, and what each walks along, so that none reads what others did."""
+    if query.by:
+        sql = f"select number from authors where {_IS_BY} limit :most"
+        authors = [number for (number,) in tx.all(sql, **_author_filter(query.by), most=_MOST_WALKS + 1)]
+        if len(authors) <= _MOST_WALKS:
+            return [(_FEED_OF_AUTHOR, number) for number in authors]
+    if projects is None or len(projects) > _MOST_WALKS:
+        return [(_FEED_OF_ALL, None)]
+    walks: list[tuple[str, int | None]] = [(_FEED_OF_PROJECT, number) for number in projects]
+    return [*walks, (_FEED_OF_NO_PROJECT, None)] if has_loose else walks
 
 
 def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:
@@ -151,14 +177,23 @@ def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:
     return [_revision(row) for row in tx.all(sql, **_filter_values(query), limit=limit)]
 
 
-def last_by(tx: Tx, user: str, limit: int) -> list[str]:
-    """The times of a user's last transactions that neither were taken back nor took something back, newest first."""
-    sql = """
-        select at from revisions where undoes is null and author in (select number from authors where user_id = :user)
+# For a caller who may enter only some projects: they may not change a project itself.
+_IS_WITHIN = "(:all_projects or r.kind <> 'project' and r.project in :projects)"
+
+
+def last_by(tx: Tx, user: str, projects: Sequence[int] | None, limit: int) -> list[str]:
+    """The times of a user's last transactions that neither were taken back nor took something back, newest first.
+
+    With `projects`, those that changed something in one of these.
+    """
+    sql = f"""
+        select at from revisions r
+        where undoes is null and author in (select number from authors where user_id = :user) and {_IS_WITHIN}
             and at not in (select t.at from revisions u join revisions t on t.number = u.undoes)
         group by at order by at desc limit :limit
     """
-    return [at for (at,) in tx.all(sql, user=user, limit=limit)]
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [at for (at,) in tx.all(sql, user=user, limit=limit, **values)]
 
 
 def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
@@ -167,10 +202,13 @@ def taken_back(tx: Tx, times: Sequence[str]) -> set[str]:
     return {at for (at,) in tx.all(sql, times=list(times))}
 
 
-def of_transaction(tx: Tx, user: str, at: str) -> list[Revision]:
-    """What a user changed in one transaction, the last change first."""
-    sql = f"{_SELECT} where r.at = :at and user_id = :user and r.author = a.number order by r.number desc"
-    return [_revision(row) for row in tx.all(sql, at=at, user=user)]
+def of_transaction(tx: Tx, user: str, at: str, projects: Sequence[int] | None) -> list[Revision]:
+    """What a user changed in one transaction, the last change first; with `projects`, what is in these."""
+    sql = f"""
+        {_SELECT} where r.at = :at and user_id = :user and r.author = a.number and {_IS_WITHIN} order by r.number desc
+    """
+    values = {"all_projects": projects is None, "projects": list(projects or ())}
+    return [_revision(row) for row in tx.all(sql, at=at, user=user, **values)]
 
 
 def _add_author(tx: Tx) -> None:
@@ -194,14 +232,11 @@ def _author_values(tx: Tx) -> dict[str, object]:
 
 
 def _filter_values(query: ChangeQuery) -> dict[str, Any]:
-    size = len(query.by)
-    return {
-        **asdict(query),
-        "kinds": list(query.kinds),
-        "id": query.by.lower(),
-        "size": size,
-        "is_id": size >= SHORTEST_ID,
-    }
+    return {**asdict(query), "kinds": list(query.kinds), **_author_filter(query.by)}
+
+
+def _author_filter(by: str) -> dict[str, Any]:
+    return {"by": by, "id": by.lower(), "size": len(by), "is_id": len(by) >= SHORTEST_ID}
 
 
 def _revision(row: Row) -> Revision:

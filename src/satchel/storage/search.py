@@ -9,13 +9,12 @@ from typing import Literal
 from msgspec import Struct
 
 from satchel.model import ItemKind
-from satchel.storage.database import Tx
+from satchel.storage.database import Tx, explain_damage
 from satchel.storage.search_text import make_key
-from satchel.storage.search_words import ItemText, list_mendable, make_words
+from satchel.storage.search_words import MOST_COUNTED, ItemText, list_mendable, make_words
 
 FoundKind = Literal["prompt", "resource", "task"]
 
-_MOST_COUNTED = 20_000  # items; rarer words are told apart by then
 # Each kind has a column of its own for its numbers, so that deleting an item deletes its words.
 _PUT = """
     insert into search_items (space, {0}, name_key, title_key, words)
@@ -36,6 +35,7 @@ class IndexedItem(Struct, frozen=True):
     name_key: str
     title_key: str
     words: str
+    space: int = 0  # where it is; 0 for what is not in the store
 
 
 class Place(Struct, frozen=True):
@@ -53,15 +53,14 @@ def put(tx: Tx, place: Place, item: int, text: ItemText, before: tuple[Place, It
     values = {"name_key": make_key(text.name), "title_key": make_key(text.title), "words": words}
     sql = _PUT.format(place.kind)
     tx.put(sql, space=space, item=item, **values)
-    mendable = set(list_mendable(words))
-    if before is not None:
-        gone = set(list_mendable(make_words(before[1])))
-        if before[0] != place:
-            forget(tx, *before)
-        else:
-            _forget_words(tx, space, sorted(gone - mendable))
-            mendable -= gone
-    tx.add_words(space, sorted(mendable))
+    mendable = list_mendable(words)
+    if before is not None and before[0] != place:
+        forget(tx, *before)
+    elif before is not None:
+        gone, kept = set(list_mendable(make_words(before[1]))), set(mendable)
+        _forget_words(tx, space, sorted(gone - kept))
+        mendable = sorted(kept - gone)
+    tx.put_words(space, mendable)
 
 
 def put_many(tx: Tx, place: Place, items: Sequence[tuple[int, ItemText]]) -> None:
@@ -126,7 +125,7 @@ def count_items(tx: Tx, spaces: Sequence[int]) -> int:
     sql = """
         select count(*) from (select 1 from search_items where space in :spaces limit :most) as counted
     """
-    row = tx.one(sql, spaces=list(spaces), most=_MOST_COUNTED)
+    row = tx.one(sql, spaces=list(spaces), most=MOST_COUNTED)
     return row[0] if row else 0
 
 
@@ -139,8 +138,11 @@ def read_items(tx: Tx, spaces: Sequence[int], numbers: Sequence[int]) -> list[In
     found = []
     for number, prompt, resource, task, name_key, title_key, words, space in tx.all(sql, numbers=list(numbers)):
         kind: FoundKind = "prompt" if prompt else "resource" if resource else "task"
+        item = prompt or resource or task
+        if item is None:
+            raise explain_damage("a row of the index of words", ValueError("it is of no item"))
         if space in spaces:
-            found.append(IndexedItem(number, kind, prompt or resource or task, name_key, title_key, words))
+            found.append(IndexedItem(number, kind, item, name_key, title_key, words, space))
     return found
 
 
@@ -157,7 +159,8 @@ def find_alike(tx: Tx, spaces: Sequence[int], kind: FoundKind, reference: str) -
         return []
     by_name, by_title = _BY_NAME.format(kind), _BY_TITLE.format(kind)
     named = tx.all(by_name, spaces=list(spaces), key=key) if kind != "task" else []
-    return [number for (number,) in named or tx.all(by_title, spaces=list(spaces), key=key)]
+    found = named or tx.all(by_title, spaces=list(spaces), key=key)
+    return [number for (number,) in found if number is not None]
 
 
 def _find_spaces(tx: Tx, place: Place) -> list[int]:

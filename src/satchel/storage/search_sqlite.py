@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.storage.search_words import LEVELS
+from satchel.storage.search_words import LEVELS, MOST_COUNTED
 
 if TYPE_CHECKING:
     from satchel.storage.database import Tx, WordList
 
 _FIND = "select rowid from search_index where search_index match :words order by rowid desc limit :most"
-_COUNT = "select count(*) from search_index where search_index match :words"
+# Up to the same bound as all items are, beyond which a word is common anyway.
+_COUNT = """
+    select count(*) from (select 1 from search_index where search_index match :words limit :bound) as counted
+"""
 # One statement, because an item has hundreds of words; each has letters only, so that they need no escapes in JSON.
 _ADD = """
     insert into search_words (space, word)
@@ -28,7 +31,7 @@ def find_list(tx: "Tx", spaces: Sequence[int], wanted: "WordList", most: int) ->
     numbers = [number for (number,) in tx.all(_FIND, words=words, most=most)]
     if len(numbers) < most:
         return numbers, len(numbers)
-    [[total]] = tx.all(_COUNT, words=words)
+    [[total]] = tx.all(_COUNT, words=words, bound=MOST_COUNTED)
     return numbers, total
 
 

@@ -51,12 +51,16 @@ def split(text: str) -> list[str]:
     return [word for token in split_tokens(text) for word in expand(token)]
 
 
-def count_words(text: str) -> Counter[str]:
+def count_words(text: str) -> dict[str, int]:
     """How often each word is in a text."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for token, count in Counter(split_tokens(text)).items():
-        for word in expand(token):
-            counts[word] += count
+        if token.isascii() and token.isalpha() and (token.islower() or token.istitle()):
+            word = token[:MAX_WORD].lower()  # as `expand` says, without the way there: most words are such
+            counts[word] = counts.get(word, 0) + count
+        else:
+            for word in expand(token):
+                counts[word] = counts.get(word, 0) + count
     return counts
 
 

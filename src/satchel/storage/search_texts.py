@@ -32,6 +32,7 @@ class FoundText(Struct, frozen=True):
     title: str
     description: str | None
     text: str
+    layer: str = ""  # the personal project, where it is from there
 
 
 def read_texts(tx: Tx, kind: FoundKind, numbers: Sequence[int], owner: str, allowed: Allowed) -> list[FoundText]:
@@ -53,10 +54,10 @@ def read_documents(tx: Tx, project: int, before: int, batch: int) -> list[FoundT
     return [FoundText(number, name, name, description, text or "") for number, name, description, text in rows]
 
 
-def names_of_both(tx: Tx, project: int, names: Sequence[str]) -> set[str]:
-    """Those of some names that a prompt and a resource of a project have."""
+def names_of_both(tx: Tx, projects: Sequence[int], names: Sequence[str]) -> set[str]:
+    """Those of some names that a prompt and a resource of some projects have."""
     sql = """
-        select p.name from prompts p join resources r on r.project = p.project and r.name = p.name
-        where p.project = :project and p.name in :names
+        select p.name from prompts p join resources r on r.name = p.name
+        where p.project in :projects and r.project in :projects and p.name in :names
     """
-    return {name for (name,) in tx.all(sql, project=project, names=list(names))}
+    return {name for (name,) in tx.all(sql, projects=list(projects), names=list(names))} if names else set()

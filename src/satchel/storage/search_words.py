@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from satchel.storage.search_text import MAX_INDEXED, count_words, expand, split
+from satchel.storage.search_text import MAX_INDEXED, MAX_WORD, count_words, expand, split
 
 LEVELS = "abcdefgh"  # the first is the highest
+MOST_COUNTED = 20_000  # items; rarer words are told apart by then
 _BOUNDS = (-12.0, -8.5, -6.0, -4.0, -2.6, -1.6, -0.9)  # the least weight of each level but the last, negative
 _SATURATION = 3.0  # the k1 of BM25, for these weights
 # What a word of each level adds to the score of an item, for an inverse document frequency of 1.
@@ -27,6 +28,7 @@ _HALF_TEXT = 2.2  # so many occurrences in a usual text weigh half of what any n
 
 _MANY = 5000  # words, of which the least important are left out where they do not fit
 _MAX_BYTES = 400_000  # of all words of an item: a tsvector takes 1 MiB
+_FEW = _MAX_BYTES // (4 * MAX_WORD + 12)  # words that fit, however long they are
 _SHORTEST_MENDED, _LONGEST_MENDED = 4, 24  # letters of words that mistyped ones are compared with
 
 
@@ -46,7 +48,10 @@ def make_words(item: ItemText) -> str:
     found: Iterable[tuple[str, float]] = weights.items()
     if len(weights) > _MANY:
         found = sorted(found, key=lambda one: (-one[1], one[0]))
-    words: list[str] = []
+    if len(weights) <= _FEW:
+        words = [f"{LEVELS[bisect_left(_BOUNDS, -weight)]}.{word}" for word, weight in found]
+        return f" {' '.join(words)} " if words else ""
+    words = []
     size = 0
     for word, weight in found:
         size += len(word.encode()) + 12
@@ -58,7 +63,8 @@ def make_words(item: ItemText) -> str:
 
 def list_mendable(words: str) -> list[str]:
     """Those of the words of an item that a mistyped word may have meant, sorted."""
-    return sorted(one[2:] for one in words.split() if can_be_mended(one[2:]))
+    least, most = _SHORTEST_MENDED + 2, _LONGEST_MENDED + 2  # with level and dot
+    return sorted([one[2:] for one in words.split() if least <= len(one) <= most and one[2:].isalpha()])
 
 
 def can_be_mended(word: str) -> bool:

@@ -43,6 +43,7 @@ class SqliteTx(Tx):
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         with _translate_errors():
@@ -88,7 +89,7 @@ class SqliteTx(Tx):
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
         is_confined = self.scope.projects is not None
-        hits = self._scan_texts(query.text, project) if is_confined else self._search_texts(query.text)
+        hits = self._scan_texts(query.text, project) if is_confined else self._recall_texts(query.text)
         if hits and query.tags:
             tagged = self._find_tagged(project, query.tags, needs_all=query.needs_all_tags)
             hits = [number for number in hits if number in tagged]
@@ -123,6 +124,12 @@ class SqliteTx(Tx):
             select number, replace(words, ' ', ' ' || space || '.') from search_items
         """)
         super().clear_search()
+
+    def _recall_texts(self, folded: str) -> list[int]:
+        """As `_search_texts`, which searches all projects, once for those of them that a list reads."""
+        if self.writes or self._hits is None or self._hits[0] != folded:
+            self._hits = (folded, self._search_texts(folded))
+        return self._hits[1]
 
     def _search_texts(self, folded: str) -> list[int]:
         """The numbers of prompts with a text in title or content, of all projects, in no particular order."""

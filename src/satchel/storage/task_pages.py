@@ -40,12 +40,7 @@ _SAME_PRIORITY_NO_DAY = ("and t.priority = :priority and (t.due is null) = true 
 _SAME_PRIORITY_NO_DAY_YOUNGER = (f"{_SAME_PRIORITY_NO_DAY[0]} and (t.created_at, t.number) > (:moment, :last)", _BY_DAY)
 _LOWER_PRIORITY = ("and t.priority < :priority", _BY_URGENCY)
 
-_HAS_OPEN_BLOCKER = """
-    exists (
-        select 1 from task_blocks b join tasks o on o.number = b.blocker
-        where b.task = t.number and o.completed_at is null
-    )
-"""
+_HAS_OPEN_BLOCKER = "exists (select 1 from open_blockers b where b.task = t.number)"
 _IS_READY = f"and t.completed_at is null and not {_HAS_OPEN_BLOCKER}"
 _STATUS: dict[TaskFilter, str] = {
     "ready": _IS_READY,

@@ -36,9 +36,7 @@ _DETAILS = f"""
         project, priority, due,
         (select string_agg(tag, ',') from task_tags where task = tasks.number),
         (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
-        (select string_agg(cast(b.blocker as text), ',')
-            from task_blocks b join tasks o on o.number = b.blocker
-            where b.task = tasks.number and o.completed_at is null),
+        (select string_agg(cast(blocker as text), ',') from open_blockers where task = tasks.number),
         is_cancelled
     from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
 """
@@ -156,19 +154,13 @@ def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> 
     return _details(row) if row else None
 
 
-def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, bool, str | None]]:
-    """Of some of an owner's tasks, whether each is in a project, and its name, which row-level security may hide."""
+def projects_of(tx: Tx, owner: str, numbers: Sequence[int]) -> list[tuple[int, str | None]]:
+    """Some of an owner's tasks with the names of the projects that they are in."""
     sql = """
-        select number,
-            project is not null and not exists (
-                select 1 from projects where projects.number = project and deleted_at is not null
-            ),
-            (select name from projects where projects.number = project and deleted_at is null)
+        select number, (select name from projects where projects.number = project and deleted_at is null)
         from tasks where owner || '' = :owner and number in :numbers order by number
     """
-    return [
-        (number, bool(has_project), name) for number, has_project, name in tx.all(sql, owner=owner, numbers=numbers)
-    ]
+    return [(number, name) for number, name in tx.all(sql, owner=owner, numbers=numbers)]
 
 
 def list_newest(
@@ -244,16 +236,20 @@ def set_tags(tx: Tx, owner: str, number: int, tags: Sequence[str]) -> None:
 
 
 def set_blockers(tx: Tx, owner: str, task: int, blockers: Sequence[int]) -> list[int]:
-    """Replace the blockers of a task; returns those that were stored because they are the owner's."""
-    tx.run("delete from task_blocks where task = :task and owner = :owner", task=task, owner=owner)
+    """Replace the blockers of a task; returns those that are stored now because they are the owner's."""
+    if not blockers:
+        tx.run("delete from task_blocks where task = :task and owner = :owner", task=task, owner=owner)
+        return []
+    values = {"owner": owner, "task": task, "blockers": list(blockers)}
+    # Those that stay are not inserted again: row-level security may hide the tasks that they are.
+    tx.run("delete from task_blocks where task = :task and owner = :owner and blocker not in :blockers", **values)
     sql = """
         insert into task_blocks (task, blocker, owner)
         select :task, number, owner from tasks where owner = :owner and number in :blockers
+        on conflict (task, blocker) do update set owner = excluded.owner
         returning blocker
     """
-    if not blockers:
-        return []
-    return [blocker for (blocker,) in tx.all(sql, owner=owner, task=task, blockers=list(blockers))]
+    return [blocker for (blocker,) in tx.all(sql, **values)]
 
 
 def is_circular(tx: Tx, owner: str, task: int) -> bool:

@@ -27,11 +27,12 @@ def by_hash(tx: Tx, hash: str) -> Token | None:
     return _token(row) if row else None
 
 
-def starting(tx: Tx, prefix: str) -> list[str]:
-    """The ids that start with a prefix: none, one, or two of them."""
+def starting(tx: Tx, prefix: str, owner: str | None = None) -> list[str]:
+    """The ids that start with a prefix, of all tokens or of those of an owner: none, one, or two of them."""
     # A range uses the index. "~" sorts after every character of an id.
-    sql = "select id from tokens where id >= :prefix and id < :beyond limit 2"
-    return [row[0] for row in tx.all(sql, prefix=prefix, beyond=f"{prefix}~")]
+    sql = "select id from tokens where id >= :prefix and id < :beyond and (:is_any or owner = :owner) limit 2"
+    values = {"prefix": prefix, "beyond": f"{prefix}~", "is_any": owner is None, "owner": owner or ""}
+    return [row[0] for row in tx.all(sql, **values)]
 
 
 def list_all(tx: Tx) -> list[Token]:

@@ -9,7 +9,7 @@ import select
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +17,7 @@ from satchel.clock import new_id
 from satchel.contracts.contract import Report
 from satchel.log import log_call
 from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, Exchange, Offer, ProtocolError
+from satchel.protocol.elements import Bytes
 from satchel.transports.shutdown import Shutdown, Stop
 from satchel.transports.stand_in import StandIn
 
@@ -194,7 +195,7 @@ class StdioServer:
             if not call.is_cancelled:  # meanwhile
                 exchange.settle(call, outcome)
 
-    def _write(self, messages: Callable[[], list[bytes]]) -> None:
+    def _write(self, messages: Callable[[], Sequence[Bytes]]) -> None:
         # Messages are made and written under one lock, so that no notification precedes its acknowledgement.
         with self._lock:
             for message in messages():

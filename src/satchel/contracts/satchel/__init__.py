@@ -96,13 +96,13 @@ def translate_change(change: StoreChange, scope: Scope) -> list[ClientChange]:
         return [ClientChange("prompts")]
     if change.what == "template":  # a client may have subscribed to either spelling of its URI
         return [ClientChange("resource", uri) for uri in sorted({quote_prompt_uri(name), PROMPT_URI + name})]
-    # Tasks and projects can be read from every project, prompts and resources only from their own.
+    # Tasks and projects can be read from every project, prompts and resources only from their own and the personal one.
     overview = [] if change.project is None else [ClientChange("resource", PROJECT_URI + change.project)]
     if change.what == "task":
         return [ClientChange("resource", TASK_URI + name), *overview]
     if change.what == "project":
         return overview
-    if change.project != scope.project:
+    if change.project not in (scope.project, scope.personal):
         return []
     if change.what == "prompts":
         return [ClientChange("prompts")]
@@ -149,6 +149,7 @@ CONTRACT = Contract(
     instructions=write_instructions,
     reads_libraries=True,
     finds_project=True,
+    reads_personal=True,
     acts_as_user=True,
     refuses_unknown=True,
     explain_unknown_tool=explain_unknown_tool,

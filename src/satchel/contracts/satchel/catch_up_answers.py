@@ -14,7 +14,7 @@ from satchel.contracts.satchel.history_answers import may_read, name_author, rea
 from satchel.contracts.satchel.projects import describe_why
 from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
 from satchel.model import KINDS, ChangeQuery, ProjectCounts, TaskQuery
-from satchel.services import overview, projects, tasks
+from satchel.services import layers, overview, projects, tasks
 from satchel.services.overview import Doing
 
 _MOST_DONE = 15
@@ -86,7 +86,11 @@ def _tell_others(context: Context, _since: Since) -> Part:
         return {}, []
     shown, more = found[:_MOST_PROJECTS], len(found) - _MOST_PROJECTS
     members: dict[str, Any] = {"others": [{"name": name, **counts} for name, counts in shown]}
-    names = [f"{name} ({_format_counts(counts)})" for name, counts in shown]
+    everywhere = layers.enter_personal(context.scope)
+    names = [
+        f"{name} ({_format_counts(counts)}{'; read here too' if everywhere and name == everywhere.project else ''})"
+        for name, counts in shown
+    ]
     if more > 0:
         members["more_others"] = more
         names.append(f"{more} more")
@@ -185,7 +189,7 @@ def _format_done(context: Context, one: Doing) -> str:
     kind = "document" if one.revision.kind == "resource" else one.revision.kind
     if len(one.entries) == 1:
         entry = one.entries[0]
-        name = f"{entry.key} {_shorten(entry.title)}" if kind == "task" else f"{kind} {entry.key}"
+        name = f"{entry.key} {_shorten(entry.title)}".rstrip() if kind == "task" else f"{kind} {entry.key}"
         return f"{time} {name} {deed}"
     return f"{time} {len(one.entries)} {kind}s {deed}: {_name_items(one)}"
 

@@ -12,15 +12,18 @@ from satchel.protocol import ProtocolError
 from satchel.protocol.cursors import NUMBER
 from satchel.protocol.cursors import decode_cursor as decode_key
 
-# prompts, prompts of libraries, resources; open, completed and all tasks; changes, versions, the newest change; hits
-List = Literal["p", "l", "r", "o", "d", "a", "h", "v", "s", "f"]
+# prompts, personal ones, those of libraries; resources, personal ones; open, completed and all tasks; changes,
+# versions, the newest change; hits
+List = Literal["p", "q", "l", "r", "y", "o", "d", "a", "h", "v", "s", "f"]
 
 _MOMENT = "([0-9TZ:.-]{1,40})"
 _TASK = f"{_MOMENT} {NUMBER} ([0-4]) ([0-9-]*)"
 _FORMS: dict[List, str] = {
     "p": f"(p) {_MOMENT} {NUMBER}",
+    "q": f"(q) {_MOMENT} {NUMBER}",
     "l": r"(l) ([\w:.-]+)",
     "r": f"(r) {NUMBER}",
+    "y": f"(y) {NUMBER}",
     "o": f"(o) {_TASK}",
     "d": f"(d) {_TASK}",
     "a": f"(a) {_TASK}",

@@ -1,4 +1,4 @@
-"""Tells a caller more about a name that nothing has: what is similar, or when and by whom it was deleted."""
+"""Tells a caller more about a name that a project has not: what is similar, or where it is, or who deleted it when."""
 
 from collections.abc import Callable
 from functools import partial
@@ -37,8 +37,19 @@ def _explain(error: Exception, context: Context) -> Exception:
         cause = cause.look(context, cause)
     if not isinstance(error, EntryRefused):
         cause = suggest_projects(context, cause)
-    cause = _find_deleted(context, cause) or cause
+    cause = _find_personal(context, cause) or _find_deleted(context, cause) or cause
     return EntryRefused(error.place, cause) if isinstance(error, EntryRefused) else cause
+
+
+def _find_personal(context: Context, missing: NotFound) -> UnknownName | None:
+    """Where to change an item that the project only reads from the personal one; nothing changes there unasked."""
+    if references.find_personal(context.tx, missing) is None:
+        return None
+    there, here = missing.scope.personal, missing.scope.project
+    hint = f"It is in project '{there}', for every project: pass project: \"{there}\" to work on it there"
+    if "update_items" in context.tools:
+        hint += f', or first copy it here with update_items (project: "{there}", to: "{here}", copy: true)'
+    return UnknownName(missing, hint=f"{hint}.")
 
 
 def _find_deleted(context: Context, missing: NotFound) -> DeletedItem | None:

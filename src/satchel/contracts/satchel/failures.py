@@ -123,7 +123,7 @@ def protocol_error(missing: NotFound | Forbidden) -> ProtocolError:
     what = f"{missing.kind.capitalize()} '{missing.key}'"
     if isinstance(missing, Forbidden):
         return ProtocolError(INVALID_PARAMS, f"{what} is not open here")
-    message, data = f"{what} not found", {"name": missing.key}
+    message, data = f"{what} not found{_who_names(missing)}", {"name": missing.key}
     if isinstance(missing, AmbiguousTitle):
         message = _describe_ambiguity(missing)
     elif isinstance(missing, UnknownName) and missing.suggestions:
@@ -169,7 +169,7 @@ def explain_wrong_argument(wrong: WrongArgument) -> Body:
 
 
 def explain_not_found(missing: NotFound) -> Body:
-    message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}."
+    message = f"{_what(missing.kind, missing.key)} does not exist{_where(missing)}{_who_names(missing)}."
     if not isinstance(missing, UnknownName) or not missing.suggestions:
         hint = missing.hint if isinstance(missing, UnknownName) else None
         return error("not_found", message, hint or _HINTS[missing.kind])
@@ -292,6 +292,13 @@ def _what(kind: str, key: str) -> str:
 
 def _where(error: NotFound | Taken) -> str:
     return f" in project '{error.scope.project}'" if error.kind in ("prompt", "resource") else ""
+
+
+def _who_names(missing: NotFound) -> str:
+    """That a file of the user names the project which does not exist, where one does."""
+    if missing.kind != "project" or not missing.scope.is_named_by_file:
+        return ""
+    return f", but {missing.scope.why} names it: correct that file, or make the project"
 
 
 def _describe_ambiguity(ambiguous: AmbiguousTitle) -> str:

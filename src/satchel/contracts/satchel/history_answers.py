@@ -213,7 +213,7 @@ def _describe_version(one: Revision, did: str, scope: Scope) -> dict[str, Any]:
 
 def _format_change(entry: FeedEntry, did: str, scope: Scope) -> str:
     one = entry.revision
-    name = f"{entry.key} {join_lines(entry.title)}" if one.kind == "task" else f"{one.kind} {entry.key}"
+    name = f"{entry.key} {join_lines(entry.title)}".rstrip() if one.kind == "task" else f"{one.kind} {entry.key}"
     return f"{write_time(one)} {name} {did}, v{one.version}, by {name_author(one.author, scope)}"
 
 

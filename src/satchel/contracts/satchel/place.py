@@ -10,11 +10,11 @@ from satchel.storage.database import Tx
 
 
 def with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
-    """Have a tool tell where it worked, if the current project is one that the first write makes."""
+    """Have a tool tell where it worked, if that is a project which the first write makes."""
 
     def run_with_place(context: Context, arguments: Any) -> Body:
         body = run(context, arguments)
-        notes = describe_place(context.tx) if context.scope.makes else []
+        notes = describe_place(context.tx) if context.scope.makes or context.scope.personal else []
         return add_notes(body, notes) if notes else body
 
     return run_with_place
@@ -22,10 +22,15 @@ def with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], 
 
 def describe_place(tx: Tx) -> list[str]:
     """What a caller should know about the project of a transaction, if it did not exist before."""
+    personal = tx.scope.personal
+    if personal and tx.made_project == personal:
+        return [f"Project '{personal}' was made: its prompts and documents are read in every project."]
     if tx.made_project:
         return [f"Project '{tx.made_project}' was made for {tx.scope.why}."]
     if not tx.absent_project:
         return []
+    if tx.absent_project == personal:
+        return [f"Project '{personal}' is empty. What is saved in it is read in every project."]
     makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
     note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
     held = _count_default(tx)

@@ -1,6 +1,8 @@
 """How answers describe a prompt: a short row in lists and echoes, and the whole where one is read."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, field
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context
@@ -23,6 +25,7 @@ class PromptRow(Struct, omit_defaults=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()  # their names, optional ones with a question mark
+    layer: str = field(default="", name="from")  # the personal project
 
 
 class ArgumentAnswer(Struct, omit_defaults=True):
@@ -39,6 +42,7 @@ class PromptAnswer(Struct, omit_defaults=True, kw_only=True):
     """A whole prompt; empty members are left out."""
 
     name: str
+    layer: str = field(default="", name="from")  # the personal project
     title: str | None = None
     version: int | None = None  # library prompts have none: they change on disk
     description: str | None = None
@@ -76,6 +80,7 @@ def list_prompt(prompt: PromptSummary) -> PromptRow:
         description=shared.shorten(prompt.description) if prompt.description else None,
         tags=prompt.tags,
         arguments=_name_arguments(prompt.arguments),
+        layer=prompt.layer,
     )
 
 
@@ -93,6 +98,7 @@ def format_row(row: PromptRow) -> str:
         f"[{', '.join(row.tags)}]" if row.tags else "",
         f"({', '.join(row.arguments)})" if row.arguments else "",
         f"version {row.version}" if row.version else "",
+        f"from {row.layer}" if row.layer else "",
     )
     return " ".join([f"- {row.name}{': ' if about else ''}{about}", *filter(None, facts)])
 
@@ -109,10 +115,12 @@ def describe_prompt(context: Context, found: FoundPrompt, reading: Reading) -> P
     stored = found if isinstance(found, Prompt) else None
     if reading.is_part:
         version = stored.version if stored else None
-        return PromptAnswer(name=found.name, version=version, content=reading.text, **reading.members)
+        layer = stored.layer if stored else ""
+        return PromptAnswer(name=found.name, layer=layer, version=version, content=reading.text, **reading.members)
     linked, linked_from = find_links(context, "prompt", stored) if stored else ((), ())
     return PromptAnswer(
         name=found.name,
+        layer=stored.layer if stored else "",
         title=stored.title if stored else None,
         version=stored.version if stored else None,
         description=found.description,
@@ -130,9 +138,15 @@ def describe_prompt(context: Context, found: FoundPrompt, reading: Reading) -> P
     )
 
 
+def name_rendered(found: FoundPrompt) -> dict[str, Any]:
+    """Which prompt was filled in."""
+    layer = found.layer if isinstance(found, Prompt) else ""
+    return {"name": found.name, **({"from": layer} if layer else {})}
+
+
 def format_facts(prompt: PromptAnswer, reading: Reading) -> str:
     """What the content of a prompt does not say about it."""
-    head = [f"prompt {prompt.name}"]
+    head = [f"prompt {prompt.name}", *([f"from {prompt.layer}"] if prompt.layer else [])]
     if prompt.version is not None:
         head.append(f"version {prompt.version}")
     if prompt.updated is not None:

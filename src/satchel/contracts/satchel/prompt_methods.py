@@ -7,20 +7,22 @@ from satchel.contracts.answer_size import BATCH, PageRows
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Later, Result
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
-from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_fill, find_prompt, history_key
+from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_messages, find_prompt, history_key
+from satchel.contracts.satchel.shared import mark_layer
 from satchel.contracts.satchel.tasks import find_task
 from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.model import Argument
 from satchel.protocol import invalid_params
 from satchel.protocol.cursors import NUMBER, decode_cursor, encode_cursor
-from satchel.services import argument_history, completion, prompts
+from satchel.services import argument_history, completion, layers
 from satchel.services.completion import Completion
 
 PAGE = 500
 
-# Stored prompts, in order of creation, come before those of libraries. A cursor says in which of the two it points, and
-# behind which prompt: a stored one by its number, one of a library by its position.
-_CURSOR = f"(stored|library) {NUMBER}"
+# Stored prompts, in order of creation, come first, then those of the personal project, then those of libraries. A
+# cursor says in which of these it points, and behind which prompt: a stored one by its number, one of a library by its
+# position.
+_CURSOR = f"(stored|personal|library) {NUMBER}"
 
 START_ENTRY: Result = {
     "name": START_TASK,
@@ -30,13 +32,14 @@ START_ENTRY: Result = {
 
 
 def answer_prompts_list(context: Context, params: dict[str, Any]) -> Result:
-    """Answer prompts/list: the prompt that starts a task, stored prompts, then those of libraries."""
+    """Answer prompts/list: the prompt that starts a task, stored prompts, personal ones, then those of libraries."""
     cursor = params.get("cursor")
     if cursor is None:
-        return _list_stored(context, [START_ENTRY] if offers_start_task(context) else [], after=0)
+        entries = [START_ENTRY] if offers_start_task(context) else []
+        return _list_stored(context, entries, layers.Position())
     source, number = decode_cursor(cursor, _CURSOR)
-    if source == "stored":
-        return _list_stored(context, [], after=int(number))
+    if source != "library":
+        return _list_stored(context, [], layers.Position(int(number), source == "personal"))
     if int(number) >= len(context.libraries.catalog.view):
         raise invalid_params("Unknown cursor")
     return _list_libraries(context, PageRows(), start=int(number))
@@ -48,9 +51,9 @@ def answer_prompts_get(context: Context, params: dict[str, Any]) -> Result | Lat
     if name == START_TASK and offers_start_task(context):
         return _start_task(context, given)
     found = find_prompt(context, name)
-    fill_in = begin_fill(context, found, given)
+    fill_in = begin_messages(context, found, given)
     description = found.description if isinstance(found, LibraryTemplate) else found.description or found.title
-    return Later(lambda: with_description({"messages": [_user_message(fill_in())]}, description))
+    return Later(lambda: with_description({"messages": [_message(*one) for one in fill_in()]}, description))
 
 
 def offers_start_task(context: Context) -> bool:
@@ -58,23 +61,28 @@ def offers_start_task(context: Context) -> bool:
     return "list_tasks" in context.tools
 
 
-def _list_stored(context: Context, entries: list[Result], after: int) -> Result:
+def _list_stored(context: Context, entries: list[Result], after: layers.Position) -> Result:
     page, has_more = PageRows(), True
     for entry in entries:
         page.add(entry)
     end = PAGE + len(entries)
     while has_more and len(page.rows) < end:
         limit = min(BATCH, end - len(page.rows))
-        found, has_more = prompts.list_headers(context.tx, context.scope, limit=limit, after=after)
+        found, has_more = layers.list_headers(context.tx, context.scope, limit=limit, after=after)
         for one in found:
             is_hidden = one.name == START_TASK and offers_start_task(context)
             # The title is left out: some clients use it as the name of the prompt and fail at its spaces.
-            if not is_hidden and not page.add(_entry(one.name, one.description or one.title, one.arguments)):
-                return {"prompts": page.rows, "nextCursor": encode_cursor("stored", after)}
-            after = one.number
+            about = mark_layer(one.description or one.title, one.layer)
+            if not is_hidden and not page.add(_entry(one.name, about, one.arguments)):
+                return {"prompts": page.rows, "nextCursor": _encode_position(after)}
+            after = layers.position_of(one)
     if has_more:
-        return {"prompts": page.rows, "nextCursor": encode_cursor("stored", after)}
+        return {"prompts": page.rows, "nextCursor": _encode_position(after)}
     return _list_libraries(context, page, start=0)
+
+
+def _encode_position(after: layers.Position) -> str:
+    return encode_cursor("personal" if after.is_personal else "stored", after.key)
 
 
 def _list_libraries(context: Context, page: PageRows, start: int) -> Result:
@@ -91,11 +99,14 @@ def _start_task(context: Context, given: dict[str, str]) -> Result:
     if not given.get("task", "").strip():
         raise WrongValue("The prompt needs a value for task.", "Give the number of a task.", "task")
     task = find_task(context, given["task"])
-    return {"description": f"Start task #{task.number}", "messages": [_user_message(write_start_page(context, task))]}
+    return {
+        "description": f"Start task #{task.number}",
+        "messages": [_message("user", write_start_page(context, task))],
+    }
 
 
-def _user_message(text: str) -> Result:
-    return {"role": "user", "content": {"type": "text", "text": text}}
+def _message(role: str, text: str) -> Result:
+    return {"role": role, "content": {"type": "text", "text": text}}
 
 
 def _entry(name: str, description: str | None, arguments: tuple[Argument, ...]) -> Result:

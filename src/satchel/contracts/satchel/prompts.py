@@ -37,7 +37,7 @@ from satchel.contracts.schema import hidden
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
-from satchel.services import projects, prompts
+from satchel.services import layers, projects, prompts
 
 # -- inputs -----------------------------------------------------------------------------------------------------
 
@@ -77,13 +77,13 @@ class ListTags(Struct):
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
     context = context.within(args.project)
-    last = decode_cursor(args.cursor, "p", "l")
+    last = decode_cursor(args.cursor, "p", "q", "l")
     query, tags = args.query or None, read_tags(args.tags)
     found, has_more = _list_stored(context, args, tags, last)
     items = [prompt_answers.list_prompt(prompt) for prompt in found]
     fitting = count_fitting(items)
     items, found, has_more = items[:fitting], found[:fitting], has_more or fitting < len(found)
-    next_cursor = encode_cursor("p", *prompts.position_of(found[-1])) if found else None
+    next_cursor = _encode_position(found[-1]) if found else None
     if not has_more and not tags:  # libraries come after stored prompts; their prompts have no tags
         rest = _list_libraries(context, query, behind=last[1] if last and last[0] == "l" else "")
         taken = rest[: args.limit - len(items)]
@@ -124,7 +124,7 @@ def render_prompt(context: Context, args: RenderPrompt) -> Body:
 
 def list_tags(context: Context, args: ListTags) -> Body:
     context = context.within(args.project)
-    tags = prompts.list_tags(context.tx, context.scope)
+    tags = layers.list_tags(context.tx, context.scope)
     text = ", ".join(f"{tag.name} ({tag.prompts})" for tag in tags) or f"No tags in project '{context.scope.project}'."
     entries = [{"name": tag.name, "prompts": tag.prompts} for tag in tags]
     return shared.reply(text, {"project": context.scope.project, "tags": entries})
@@ -140,7 +140,9 @@ def _render(context: Context, reference: str, given: dict[str, str]) -> Body:
 
     def finish() -> Body:
         text = fill_in()
-        return shared.reply(text, {"project": context.scope.project, "name": found.name, "text": text})
+        return shared.reply(
+            text, {"project": context.scope.project, **prompt_answers.name_rendered(found), "text": text}
+        )
 
     return Later(finish)
 
@@ -149,24 +151,24 @@ def _describe_missing_tags(context: Context, tags: Sequence[str], found: Sequenc
     seen = {tag for prompt in found for tag in prompt.tags}
     if all(tag.lower() in seen for tag in tags):
         return []
-    known = [tag.name for tag in prompts.list_tags(context.tx, context.scope)]
+    known = [tag.name for tag in layers.list_tags(context.tx, context.scope)]
     return describe_missing([tag for tag in tags if tag.lower() not in known], "prompt", known)
 
 
 def _list_stored(
     context: Context, args: ListPrompts, tags: Sequence[str], last: tuple[str, ...] | None
 ) -> tuple[tuple[PromptSummary, ...], bool]:
-    """The stored prompts of a page, and whether there are more."""
+    """The stored prompts of a page, those of the personal project last, and whether there are more."""
     if last and last[0] == "l":  # the page begins behind all stored prompts, but the project must exist
         projects.current(context.tx, context.scope)
         return (), False
-    return prompts.list_page(
-        context.tx,
-        context.scope,
-        PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all"),
-        limit=args.limit,
-        after=(last[1], int(last[2])) if last else None,
-    )
+    query = PromptQuery(text=args.query or "", tags=tags, needs_all_tags=args.match == "all")
+    after = layers.Position((last[1], int(last[2])), last[0] == "q") if last else layers.Position()
+    return layers.list_prompts(context.tx, context.scope, query, limit=args.limit, after=after)
+
+
+def _encode_position(prompt: PromptSummary) -> str:
+    return encode_cursor("q" if prompt.layer else "p", *prompts.position_of(prompt))
 
 
 def _list_libraries(context: Context, query: str | None, behind: str) -> list[PromptRow]:

@@ -11,7 +11,7 @@ from satchel.contracts.satchel.shared import format_count
 from satchel.contracts.schema import hidden
 from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
-from satchel.services import links, text_parts
+from satchel.services import layers, links, text_parts
 from satchel.services.links import Linked
 
 Lines = Annotated[
@@ -127,13 +127,16 @@ def format_time(time: str) -> str:
 def find_links(context: Context, kind: ItemKind, item: Linked) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an item links to, and what links to it, each as a reference and a title."""
     to, back = links.of(context.tx, context.scope, kind, item)
-    missing = [one for one in to if one.is_missing and not _is_in_library(context, one)]
+    missing = [one for one in to if one.is_missing and not _is_elsewhere(context, one)]
     told = [f"{_format_link(one)} (not found)" if one in missing else _format_link(one) for one in to]
     return tuple(told), tuple(map(_format_link, back))
 
 
-def _is_in_library(context: Context, link: links.Link) -> bool:
-    return link.kind == "prompt" and context.libraries.find(link.key) is not None
+def _is_elsewhere(context: Context, link: links.Link) -> bool:
+    """Whether what a link names is in a library, or in the personal project."""
+    if link.kind == "prompt" and context.libraries.find(link.key) is not None:
+        return True
+    return link.kind in ("prompt", "resource") and layers.has_personal(context.tx, context.scope, link.kind, link.key)
 
 
 def _format_link(link: links.Link) -> str:

@@ -1,6 +1,7 @@
 """Finding prompts, in the store and in libraries, and filling them in, for the tools and the methods about prompts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -8,11 +9,13 @@ from satchel.contracts.contract import Context
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, suggest
 from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.errors import NotFound, WrongArgument
-from satchel.library.catalog import ContentMissing, Library
+from satchel.library import filling
+from satchel.library.contents import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
+from satchel.library.roles import Message, split_text
 from satchel.model import Argument, Prompt, Scope
-from satchel.services import alike, argument_history, prompts
+from satchel.services import alike, argument_history, layers, prompts
 from satchel.services.suggestions import closest_names
 from satchel.storage.search_text import make_key
 
@@ -43,7 +46,7 @@ FoundPrompt = Prompt | LibraryTemplate
 
 
 def find_prompt(context: Context, reference: str) -> FoundPrompt:
-    """The prompt of a library with a full name, or the stored one with a name, title or id.
+    """The prompt of a library with a full name, or the stored or personal one with a name, title or id.
 
     Raises:
         UnknownName: there is none; it suggests similar names.
@@ -52,14 +55,15 @@ def find_prompt(context: Context, reference: str) -> FoundPrompt:
     if found is not None:
         return found
     try:
-        return prompts.find(context.tx, context.scope, reference)
+        return layers.find_prompt(context.tx, context.scope, reference)
     except NotFound as missing:
         if missing.kind != "prompt":
             raise
 
         def look(later: Context, missing: NotFound) -> UnknownName:
             from_libraries = closest_names(reference, (name for name, _ in later.libraries.catalog.view))
-            return UnknownName(missing, (*prompts.suggest(later.tx, context.scope, reference), *from_libraries)[:3])
+            stored = layers.suggest(later.tx, context.scope, prompts.suggest, reference)
+            return UnknownName(missing, (*stored, *from_libraries)[:3])
 
         raise suggest(context, missing, look) from missing
 
@@ -107,23 +111,42 @@ def find_in_libraries(context: Context, reference: str) -> LibraryTemplate | Non
 def history_key(found: FoundPrompt, scope: Scope) -> str:
     """The key under which the values given to a prompt's arguments are remembered.
 
-    A library's prompt has one history in all projects, unless the scope may enter only some of them.
+    A personal prompt has one history in all projects; a library's too, unless the scope may enter only some of them.
     """
-    is_shared = isinstance(found, LibraryTemplate) and scope.projects is None
-    return found.name if is_shared else argument_history.key_within(scope.project, found.name)
+    if isinstance(found, LibraryTemplate):
+        return found.name if scope.projects is None else argument_history.key_within(scope.project, found.name)
+    return argument_history.key_within(found.layer or scope.project, found.name)
 
 
 def begin_fill(context: Context, found: FoundPrompt, given: dict[str, str]) -> Callable[[], str]:
-    """What fills a prompt in, once the transaction is over: it raises TemplateFailed where the template is broken.
+    """What fills a prompt in as one text, once the transaction is over.
+
+    It raises TemplateFailed where the template is broken.
 
     Raises:
         WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
     """
+    _begin(context, found, given)
+    return lambda: _fill_text(context, found, given)
+
+
+def begin_messages(context: Context, found: FoundPrompt, given: dict[str, str]) -> Callable[[], list[Message]]:
+    """What fills a prompt in as the messages of its sections, once the transaction is over.
+
+    It raises TemplateFailed where the template is broken.
+
+    Raises:
+        WrongValue: a required argument is missing, one is unknown, or a value is none that it may have.
+    """
+    _begin(context, found, given)
+    return lambda: _fill_messages(context, found, given)
+
+
+def _begin(context: Context, found: FoundPrompt, given: dict[str, str]) -> None:
     _check_values(found, given)
     key = history_key(found, context.scope)
     if given and not context.scope.is_read_only and argument_history.has_new(context.tx, context.scope, key, given):
         context.after_commit(lambda tx: argument_history.remember(tx, context.scope, key, given))
-    return lambda: _render(context, found, given)
 
 
 def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
@@ -155,27 +178,43 @@ def read_template(context: Context, found: FoundPrompt) -> str:
     """
     if isinstance(found, Prompt):
         return found.content
-    try:
+    with _explaining(context, found):
         return context.libraries.template(found.library, found.prompt)
+
+
+def _fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
+    with _explaining(context, found):
+        if isinstance(found, LibraryTemplate):
+            return filling.render(context.libraries, found.library, found.prompt, values, context.work)
+        if not found.arguments:
+            return found.content
+        return context.libraries.renderer.render(found.content, values, context.work)
+
+
+def _fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) -> list[Message]:
+    with _explaining(context, found):
+        if isinstance(found, LibraryTemplate):
+            return filling.render_messages(context.libraries, found.library, found.prompt, values, context.work)
+        if not found.arguments:
+            return split_text(found.content)
+        return context.libraries.renderer.render_messages(found.content, values, context.work)
+
+
+@contextmanager
+def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
+    """Say what is wrong with a template in the words of this contract."""
+    try:
+        yield
     except ContentMissing:
         raise TemplateFailed(f"The file of prompt '{found.name}' is missing.", _MEND) from None
-    except RenderFailed as failure:
+    except Unreadable as failure:
         raise TemplateFailed(f"The file of prompt '{found.name}' cannot be read: {failure.what}.", _MEND) from None
-
-
-def _render(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
-    template = read_template(context, found)
-    if isinstance(found, Prompt) and not found.arguments:
-        return template
-    try:
-        return context.libraries.renderer.render(template, values, context.work)
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
-        message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."
         if isinstance(found, LibraryTemplate):
             hint = _MEND
         elif "update_prompt" in context.tools:
             hint = "Mend its content with update_prompt."
         else:
             hint = "Ask the user to mend its content."
-        raise TemplateFailed(message, hint) from None
+        raise TemplateFailed(f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}.", hint) from None

@@ -1,6 +1,6 @@
 """How answers describe a document: a short row in lists and echoes, and the whole where one is read."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from satchel.contracts.content import encode_resource
 from satchel.contracts.contract import Context, Reply
@@ -24,12 +24,14 @@ class ResourceRow(Struct, omit_defaults=True):
     uri: str | None = None
     mime_type: str | None = None
     description: str | None = None
+    layer: str = field(default="", name="from")  # the personal project
 
 
 class ResourceAnswer(Struct, omit_defaults=True, kw_only=True):
     """A whole document; empty members are left out."""
 
     name: str
+    layer: str = field(default="", name="from")  # the personal project
     mime_type: str | None = None  # this and more only where the document is read from its beginning
     size: int = -1
     version: int = 0
@@ -57,7 +59,12 @@ def list_resource(resource: Resource) -> ResourceRow:
     """A document in a list."""
     about = shared.shorten(resource.description) if resource.description else None
     return ResourceRow(
-        resource.name, resource.size, uri=_other_uri(resource), mime_type=_other_type(resource), description=about
+        resource.name,
+        resource.size,
+        uri=_other_uri(resource),
+        mime_type=_other_type(resource),
+        description=about,
+        layer=resource.layer,
     )
 
 
@@ -65,6 +72,7 @@ def format_row(row: ResourceRow) -> str:
     """A row as a line."""
     facts = [row.uri, shared.format_count(row.size, "byte"), row.mime_type]
     facts.append(f"version {row.version}" if row.version else None)
+    facts.append(f"from {row.layer}" if row.layer else None)
     about = f": {row.description}" if row.description else ""
     return f"- {row.name} ({', '.join(filter(None, facts))}){about}"
 
@@ -118,10 +126,13 @@ def reply_page(uri: str, page: GeneratedPage, read: Reading) -> Reply:
 
 def _describe(context: Context, resource: Resource, read: Reading | None) -> ResourceAnswer:
     if read and read.is_part:
-        return ResourceAnswer(name=resource.name, version=resource.version, text=read.text, **read.members)
+        return ResourceAnswer(
+            name=resource.name, layer=resource.layer, version=resource.version, text=read.text, **read.members
+        )
     linked, linked_from = reading.find_links(context, "resource", resource)
     return ResourceAnswer(
         name=resource.name,
+        layer=resource.layer,
         mime_type=resource.mime_type,
         size=resource.size,
         version=resource.version,
@@ -138,7 +149,7 @@ def _describe(context: Context, resource: Resource, read: Reading | None) -> Res
 
 def _format_facts(answer: ResourceAnswer, read: Reading | None) -> str:
     """What the text of a document does not say about it."""
-    head = [f"document {answer.name}"]
+    head = [f"document {answer.name}", *([f"from {answer.layer}"] if answer.layer else [])]
     head += [f"version {answer.version}"] if answer.version else []
     head += [f"{shared.format_count(answer.size, 'byte')} of {answer.mime_type}"] if answer.mime_type else []
     if answer.updated:

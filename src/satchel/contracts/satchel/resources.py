@@ -22,7 +22,7 @@ from satchel.contracts.schema import hidden
 from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
-from satchel.services import mime_types, projects, resources
+from satchel.services import layers, mime_types, projects, resources
 from satchel.services.hidden_characters import check_shown
 
 PAGE = 500  # entries of resources/list
@@ -126,10 +126,9 @@ def add_resource(context: Context, args: AddResource) -> Body:
 
 def list_resources(context: Context, args: ListResources) -> Body:
     context = context.within(args.project)
-    last = decode_cursor(args.cursor, "r")
-    found, has_more = resources.list_page(
-        context.tx, context.scope, args.query or "", limit=args.limit, after=int(last[1]) if last else 0
-    )
+    last = decode_cursor(args.cursor, "r", "y")
+    after = layers.Position(int(last[1]), last[0] == "y") if last else layers.Position()
+    found, has_more = layers.list_resources(context.tx, context.scope, args.query or "", limit=args.limit, after=after)
     rows = [resource_answers.list_resource(one) for one in found]
     fitting = count_fitting(rows)
     rows, found, has_more = rows[:fitting], found[:fitting], has_more or fitting < len(found)
@@ -138,7 +137,7 @@ def list_resources(context: Context, args: ListResources) -> Body:
         context.scope.project,
         [resource_answers.format_row(row) for row in rows],
         {"project": context.scope.project, "resources": rows},
-        next_cursor=cursors.encode_cursor("r", found[-1].number) if has_more else None,
+        next_cursor=cursors.encode_cursor("y" if found[-1].layer else "r", found[-1].number) if has_more else None,
         is_narrowed=bool(args.query),
         is_continued=last is not None,
     )
@@ -150,7 +149,7 @@ def read_resource(context: Context, args: ReadResource) -> Body:
     page = _read_own_page(context, uri)
     if page is not None:
         return resource_answers.reply_page(uri, page, _read_part(page.text, page.mime_type, args))
-    resource = find_resource(context, args.resource)
+    resource = find_readable(context, args.resource)
     if isinstance(resource.content, str):
         read = _read_part(resource.content, resource.mime_type, args)
         return resource_answers.reply_document(context, resource, read)
@@ -226,27 +225,34 @@ def _reply_echo(done: str, context: Context, resource: Resource, notes: Sequence
 
 # -- methods ----------------------------------------------------------------------------------------------------
 
-_LISTED = f"resources {cursors.NUMBER}"  # cursors of resources/list
+_LISTED = f"(resources|personal) {cursors.NUMBER}"  # cursors of resources/list
 
 
 def answer_resources_list(context: Context, params: dict[str, Any]) -> Result:
     """Answer resources/list."""
     cursor = params.get("cursor")
-    after = 0 if cursor is None else int(cursors.decode_cursor(cursor, _LISTED)[0])
+    after = layers.Position()
+    if cursor is not None:
+        source, number = cursors.decode_cursor(cursor, _LISTED)
+        after = layers.Position(int(number), source == "personal")
     page, has_more = PageRows(), True
     while has_more and len(page.rows) < PAGE:
-        found, has_more = resources.list_page(context.tx, context.scope, limit=BATCH, after=after)
+        found, has_more = layers.list_resources(context.tx, context.scope, limit=BATCH, after=after)
         for one in found:
             if not page.add(_describe_entry(one)):
-                return {"resources": page.rows, "nextCursor": cursors.encode_cursor("resources", after)}
-            after = one.number
+                return {"resources": page.rows, "nextCursor": _encode_position(after)}
+            after = layers.position_of(one)
     result: Result = {"resources": page.rows}
-    return {**result, "nextCursor": cursors.encode_cursor("resources", after)} if has_more else result
+    return {**result, "nextCursor": _encode_position(after)} if has_more else result
+
+
+def _encode_position(after: layers.Position) -> str:
+    return cursors.encode_cursor("personal" if after.is_personal else "resources", after.key)
 
 
 def _describe_entry(one: Resource) -> Result:
     entry = {"uri": one.uri, "name": one.name, "mimeType": one.mime_type, "size": one.size}
-    return with_description(entry, one.description)
+    return with_description(entry, shared.mark_layer(one.description, one.layer))
 
 
 def answer_templates_list(_context: Context, params: dict[str, Any]) -> Result:
@@ -276,7 +282,7 @@ def _read(context: Context, uri: str) -> Result:
     page = _read_own_page(context, uri)
     if page is not None:
         return {"uri": uri, "mimeType": page.mime_type, "text": page.text}
-    return encode_resource(resources.get_by_uri(context.tx, context.scope, uri))
+    return encode_resource(layers.get_resource_by_uri(context.tx, context.scope, uri))
 
 
 def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
@@ -291,7 +297,7 @@ def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
         return read_page(context, uri)
     except (NotFound, Forbidden):
         try:
-            resources.get_by_uri(context.tx, context.scope, uri)
+            layers.get_resource_by_uri(context.tx, context.scope, uri)
         except NotFound:
             pass
         else:
@@ -302,8 +308,23 @@ def _read_own_page(context: Context, uri: str) -> GeneratedPage | None:
 # -- lookups ----------------------------------------------------------------------------------------------------
 
 
+def find_readable(context: Context, reference: str) -> Resource:
+    """The resource with a name or URI, of the project or of the personal one.
+
+    Raises:
+        UnknownName: there is none; it suggests similar names.
+    """
+    try:
+        return layers.find_resource(context.tx, context.scope, reference)
+    except NotFound as missing:
+        if missing.kind != "resource":
+            raise
+        near = layers.suggest(context.tx, context.scope, resources.suggest, reference)
+        raise UnknownName(missing, near) from missing
+
+
 def find_resource(context: Context, reference: str) -> Resource:
-    """The resource with a name or URI.
+    """The resource of the project with a name or URI, which is changed next.
 
     Raises:
         UnknownName: there is none; it suggests similar names.

@@ -1,6 +1,6 @@
 """What the tool `search` does: which kinds are searched, prompts of libraries, and how answers show a hit."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
@@ -8,7 +8,8 @@ from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.search import Search
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.errors import WrongArgument
-from satchel.library.catalog import Catalog, ContentMissing, Libraries
+from satchel.library.catalog import Catalog, Libraries
+from satchel.library.contents import ContentMissing
 from satchel.library.render import RenderFailed
 from satchel.protocol.cursors import encode_cursor
 from satchel.services.search import Hit, LibraryText, SearchQuery
@@ -30,6 +31,7 @@ class HitAnswer(Struct, omit_defaults=True):
     status: str = "pending"  # of a task
     line: int | None = None
     text: str = ""
+    layer: str = field(default="", name="from")  # the personal project
 
 
 def answer(context: Context, args: Search, offset: int) -> Body:
@@ -66,13 +68,13 @@ def _choose_kinds(context: Context, args: Search) -> list[FoundKind]:
 
 
 def _describe_hit(hit: Hit) -> HitAnswer:
-    return HitAnswer(_WORDS[hit.kind], hit.reference, hit.title, hit.status, hit.line, hit.text)
+    return HitAnswer(_WORDS[hit.kind], hit.reference, hit.title, hit.status, hit.line, hit.text, hit.layer)
 
 
 def _format_hit(hit: Hit) -> str:
     title = "" if hit.title == hit.reference else f": {join_lines(hit.title)}"
     mark = f" [{MARKS[hit.status]}]" if MARKS[hit.status] else ""
-    first = f"- {_WORDS[hit.kind]} {hit.reference}{mark}{title}"
+    first = f"- {_WORDS[hit.kind]} {hit.reference}{mark}{title}{f' from {hit.layer}' if hit.layer else ''}"
     text = join_lines(hit.text)
     if not text:
         return first

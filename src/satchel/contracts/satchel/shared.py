@@ -104,6 +104,11 @@ def shorten(text: str) -> str:
     return plain if len(plain) <= _SHORT and len(text) <= 2 * _SHORT else f"{plain[:_SHORT]}..."
 
 
+def mark_layer(description: str | None, layer: str) -> str | None:
+    """What a client shows of an item in a list of MCP, with the personal project if it is from there."""
+    return f"{description} ({layer})" if description and layer else description or layer or None
+
+
 def format_count(count: int, what: str) -> str:
     """A number of things, as in `1 byte` and `2 bytes`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

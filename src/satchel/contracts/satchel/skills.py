@@ -21,7 +21,7 @@ from satchel.library.skills import (
 from satchel.model import Prompt, PromptQuery
 from satchel.protocol import INVALID_PARAMS, ProtocolError
 from satchel.protocol.cursors import refuse_cursor
-from satchel.services import prompts
+from satchel.services import layers
 
 SCHEME = "skill://"
 TAG = "skill"  # of prompts that are served as skills
@@ -73,11 +73,12 @@ def _list_all(context: Context) -> Iterator[tuple[str, Skill]]:
             except SkillRefused:
                 continue  # `satchel library validate` tells why
     query = PromptQuery(tags=[TAG])
-    found, _ = prompts.list_page(context.tx, context.scope, query, limit=_MOST_PROMPTS)
+    after = layers.Position()
+    found, _ = layers.list_prompts(context.tx, context.scope, query, limit=_MOST_PROMPTS, after=after)
     for one in found:
         if is_skill_name(one.name):
-            prompt = prompts.get_by_name(context.tx, context.scope, one.name)
-            yield f"{_PROJECT}{context.scope.project}/{prompt.name}", _make_skill(prompt)
+            prompt = layers.find_prompt(context.tx, context.scope, one.id)
+            yield f"{_PROJECT}{prompt.layer or context.scope.project}/{prompt.name}", _make_skill(prompt)
 
 
 def _find(context: Context, base: str) -> Skill | None:
@@ -93,13 +94,14 @@ def _find(context: Context, base: str) -> Skill | None:
             return None
     if base.startswith(_PROJECT):
         project, _, name = base.removeprefix(_PROJECT).partition("/")
-        if project != context.scope.project or not is_skill_name(name):
+        if project not in (context.scope.project, context.scope.personal) or not is_skill_name(name):
             return None
         try:
-            prompt = prompts.get_by_name(context.tx, context.scope, name)
+            prompt = layers.find_prompt(context.tx, context.scope, name)
         except NotFound:
             return None
-        return _make_skill(prompt) if TAG in prompt.tags else None
+        is_there = prompt.name == name and (prompt.layer or context.scope.project) == project
+        return _make_skill(prompt) if is_there and TAG in prompt.tags else None
     return None
 
 

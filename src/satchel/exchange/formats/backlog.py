@@ -1,10 +1,12 @@
 """Backlog.md: a Markdown file for each task, `task-7 - Title.md`, in the folders of a backlog."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning, front_matter
 from satchel.exchange.entries import Entry, Found, NoteEntry, TaskEntry
+from satchel.exchange.formats.documents import make_document
 from satchel.exchange.formats.shared import Format, Written, clean_task, end_line, take, text_of, trim
 from satchel.exchange.sources import SourceFile
 
@@ -17,17 +19,22 @@ _WORDS = {"pending": "To Do", "completed": "Done", "cancelled": "Done"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """A Markdown file with the id, title and status of a task; the files beside the tasks of a backlog are not ours."""
+    """A Markdown file with the id, title and status of a task, and those in `docs` and `decisions` of a backlog."""
     if file.extension != "md" or file.fields is None:
         return False
+    if _is_beside_tasks(file):
+        return True
     has_fields = {"id", "title", "status"} <= {*file.fields}
     is_placed = re.fullmatch(_FILE, file.name) is not None or file.folders[-1:] in (("tasks",), ("completed",))
     return has_fields and is_placed and not {"docs", "decisions"} & {*file.folders[-2:]}
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task; what is in the archive is cancelled, and a draft has the tag `draft`."""
+    """A task; what is in the archive is cancelled, a draft has the tag `draft`. Docs and decisions are documents."""
     fields = file.fields or {}
+    if _is_beside_tasks(file):
+        yield make_document(file, file.name, text_of(fields, "title"))
+        return
     folders = file.folders[-2:]
     status = cleaning.clean_status(fields.get("status"))
     if "archive" in folders and status == "pending":
@@ -55,6 +62,16 @@ def read(file: SourceFile) -> Iterator[Found]:
             notes=tuple(lost),
         )
     )
+
+
+def _is_beside_tasks(file: SourceFile) -> bool:
+    """Whether a file is a doc or a decision of a backlog: in such a folder beside that of the tasks."""
+    path = os.path.dirname(os.path.abspath(file.path))
+    for _ in range(3):
+        path, name = os.path.split(path)
+        if name in ("docs", "decisions") and os.path.isdir(os.path.join(path, "tasks")):
+            return os.path.basename(path) in ("backlog", ".backlog") or os.path.isfile(os.path.join(path, "config.yml"))
+    return False
 
 
 def _list_tags(file: SourceFile, status: str) -> list[str]:
@@ -108,7 +125,7 @@ def _write(task: TaskEntry, number: int, ids: dict[str, int]) -> str:
 FORMAT = Format(
     name="backlog",
     title="Backlog.md folder",
-    kinds=("task",),
+    kinds=("task",),  # that it can write
     recognise=recognise,
     read=read,
     write=write,

@@ -18,7 +18,7 @@ from satchel.exchange.formats.shared import (
 )
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import Piece, Text, Variable, convert, read_string_template, write_with
-from satchel.exchange.yaml_reader import read_yaml
+from satchel.yaml_reader import WrongYaml, read_yaml
 
 _FIELDS = {"prompt", "system", "model", "options", "defaults", "fragments", "system_fragments", "schema_object"}
 _FIELDS |= {"extract", "extract_last", "tools", "functions", "attachments", "attachment_types", "name", "schema"}
@@ -41,7 +41,10 @@ def recognise(file: SourceFile) -> bool:
 def _read(file: SourceFile) -> Fields:
     if len(file.text) > _MAX_YAML:
         raise Unreadable(f"it has more than {_MAX_YAML} characters")
-    value = read_yaml(file.text)
+    try:
+        value = read_yaml(file.text)
+    except WrongYaml as wrong:
+        raise Unreadable(str(wrong)) from None
     if isinstance(value, str):
         return {"prompt": value}
     return value if isinstance(value, Mapping) else {}

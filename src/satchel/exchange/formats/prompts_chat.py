@@ -40,13 +40,16 @@ def read(file: SourceFile) -> Iterator[Found]:
 
 def _read_header(file: SourceFile) -> list[str]:
     line = file.text.lstrip("\r\n").partition("\n")[0][:2000]
-    found = next(csv.reader([line], delimiter=_delimiter(file)), [])
+    try:
+        found = next(csv.reader([line], delimiter=_delimiter(file)), [])
+    except csv.Error:
+        return []
     return [name.strip().casefold() for name in found]
 
 
 def _delimiter(file: SourceFile) -> str:
     line = file.text.lstrip("\r\n").partition("\n")[0]
-    return ";" if line.count(";") > line.count(",") else ","
+    return max(",;\t", key=line.count)
 
 
 def _find_columns(header: Sequence[str]) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.exchange import cleaning
-from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
+from satchel.exchange.entries import Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.exchange.folder import name_files
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import NotTemplate, Piece, Template, Text, read_jinja
@@ -207,8 +207,3 @@ def add_notes(written: Written, notes: tuple[str, ...]) -> Written:
 def end_line(text: str) -> str:
     """A text that ends with one line break, as files do."""
     return text.rstrip("\n") + "\n"
-
-
-def is_document(entry: Entry) -> bool:
-    """Whether an entry is a document."""
-    return isinstance(entry, DocumentEntry)

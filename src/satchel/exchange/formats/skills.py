@@ -7,6 +7,7 @@ from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found
 from satchel.exchange.formats import claude_arguments
 from satchel.exchange.formats.claude_commands import write_prompt
+from satchel.exchange.formats.documents import make_document
 from satchel.exchange.formats.shared import (
     Format,
     PromptFacts,
@@ -22,17 +23,23 @@ from satchel.exchange.sources import SourceFile
 
 _KNOWN = ("name", "description", "title", "tags", "arguments")
 TAG = "skill"
+_DEPTH = 4  # folders above a file in which its skill may be
 
 
 def recognise(file: SourceFile) -> bool:
     """The file SKILL.md, and what lies beside and below it."""
-    return file.name == "SKILL.md" or _find_skill(file) is not None
+    return file.name == "SKILL.md" or is_part(file)
+
+
+def is_part(file: SourceFile) -> bool:
+    """Whether a file belongs to a skill, whatever is in it."""
+    return _find_skill(file) is not None
 
 
 def _find_skill(file: SourceFile) -> str | None:
     """The folder of the skill that another file belongs to."""
     folder = os.path.dirname(file.path)
-    for _ in range(4):
+    for _ in range(_DEPTH):
         if os.path.isfile(os.path.join(folder, "SKILL.md")):
             return folder
         if not os.path.basename(folder):
@@ -42,13 +49,13 @@ def _find_skill(file: SourceFile) -> str | None:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt with the tag `skill`; other files of the folder are told, and not imported."""
-    if file.name != "SKILL.md" and _find_skill(file) is not None:
+    """A prompt with the tag `skill`; other files of the folder are documents, named after it."""
+    skill = None if file.name == "SKILL.md" else _find_skill(file)
+    if skill is not None:
+        path = os.path.relpath(file.path, skill)
+        yield make_document(file, f"{os.path.basename(skill)}/{path}", f"{path} of skill {os.path.basename(skill)}")
         return
     fields = file.fields or {}
-    folder = os.path.dirname(file.path)
-    others = _count_others(folder)
-    notes = () if not others else (f"{others} other files of the skill are not imported.",)
     default = file.folders[-1] if file.folders and file.name == "SKILL.md" else file.stem
     template = claude_arguments.read_text(trim(file.body), fields)
     facts = PromptFacts(
@@ -59,19 +66,8 @@ def read(file: SourceFile) -> Iterator[Found]:
         template=template,
         fields=fields,
         known=(*_KNOWN, "argument-hint") if template.arguments else _KNOWN,
-        notes=notes,
     )
     yield make_prompt(file.shown, facts)
-
-
-def _count_others(folder: str) -> int:
-    count = 0
-    for _, folders, names in os.walk(folder or "."):
-        folders[:] = [one for one in folders if not one.startswith(".")][:100]
-        count += sum(name != "SKILL.md" and not name.startswith(".") for name in names)
-        if count > 1000:
-            break
-    return count
 
 
 def write(entries: Sequence[Entry]) -> Written:
@@ -84,7 +80,7 @@ def write(entries: Sequence[Entry]) -> Written:
 FORMAT = Format(
     name="skills",
     title="skills (SKILL.md)",
-    kinds=("prompt",),
+    kinds=("prompt",),  # that it can write
     recognise=recognise,
     read=read,
     write=write,

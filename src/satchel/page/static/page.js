@@ -22,10 +22,10 @@ const say = (text, link) => {
 // -- keys -------------------------------------------------------------------------------------------------------
 
 const KEYS = [
-  ["/", "search"], ["Ctrl K or ⌘ K", "jump anywhere"], ["c", "new thing here"], ["q", "quick task"],
+  ["/", "search"], ["Ctrl K or ⌘ K", "jump anywhere, do anything"], ["c", "new thing here"], ["q", "quick task"],
   ["g then h p d t b l a", "home, prompts, documents, tasks, board, libraries, activity"], ["j k", "next, previous"], ["Enter", "open"],
-  ["e", "edit"], ["Ctrl Enter", "save"], ["Esc", "leave"], ["r", "fill in"], ["y", "copy the text"], ["d", "done"],
-  ["[ ]", "card to the column before, after"], ["1 2 3 4", "priority of a card"], ["z", "undo what was just done"], ["?", "these keys"],
+  ["e", "edit"], ["Ctrl Enter", "save"], ["Esc", "leave"], ["r", "fill in"], ["y", "copy the text"], ["x", "select a task"], ["d", "done"],
+  ["[ ]", "card to the column before, after"], ["1 2 3 4", "priority: low to urgent"], ["z", "undo my last change"], ["?", "these keys"],
 ];
 const areKeysOff = () => localStorage.getItem("keys") === "off";
 let isGoing = false;
@@ -44,23 +44,29 @@ const press = (element) => {
   else if (element.matches("summary")) { element.parentElement.open = true; $("input:not([type=hidden]), textarea", element.parentElement)?.focus(); }
   else element.click();
 };
-const moveCard = (to) => {
-  const card = document.activeElement.closest("[data-card]") ?? $("[data-card].chosen");
-  if (card) send("/board/move", { task: card.dataset.card, to, back: location.pathname + location.search });
+const currentCard = () => document.activeElement.closest("[data-card]") ?? $("[data-card].chosen");
+const wantedCards = () => { const chosen = all("[data-card].selected"); return chosen.length ? chosen : [currentCard()].filter(Boolean); };
+const moveCards = (to, cards = wantedCards()) => {
+  if (cards.length) send("/board/move", [...cards.map((card) => ["task", card.dataset.card]), ["to", to], ["back", location.pathname + location.search]]);
 };
-const shiftCard = (step) => {
-  const card = document.activeElement.closest("[data-card]") ?? $("[data-card].chosen");
-  if (!card) return;
+const shiftCards = (step) => {
+  const column = wantedCards()[0]?.closest("[data-column]")?.dataset.column;
+  if (!column) return;
   const columns = ["ready", "progress", "done"];
-  const at = columns.indexOf(card.closest("[data-column]").dataset.column);
-  const to = columns[Math.max(at, 0) + step];
-  if (to) moveCard(to);
+  const to = columns[Math.max(columns.indexOf(column), 0) + step];
+  if (to) moveCards(to);
+};
+const selectCard = () => {
+  const card = currentCard();
+  if (!card) return;
+  card.classList.toggle("selected");
+  say(`${all("[data-card].selected").length} selected.`);
 };
 const send = (action, fields) => {
   const form = document.createElement("form");
   form.method = "post";
   form.action = action;
-  for (const [name, value] of Object.entries(fields)) form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+  for (const [name, value] of fields) form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
   document.body.append(form);
   form.submit();
 };
@@ -80,12 +86,13 @@ document.addEventListener("keydown", (event) => {
   const act = {
     g: () => { isGoing = true; setTimeout(() => { isGoing = false; }, 1500); },
     j: () => choose(1), k: () => choose(-1), "?": showKeys, Escape: () => $("[data-leave]")?.click(),
-    "[": () => shiftCard(-1), "]": () => shiftCard(1),
-    1: () => moveCard("low"), 2: () => moveCard("normal"), 3: () => moveCard("high"), 4: () => moveCard("urgent"),
+    "[": () => shiftCards(-1), "]": () => shiftCards(1), x: selectCard,
+    z: document.body.dataset.readOnly === undefined ? () => send("/undo", [["back", location.pathname + location.search]]) : undefined,
+    1: () => moveCards("low"), 2: () => moveCards("normal"), 3: () => moveCards("high"), 4: () => moveCards("urgent"),
   }[event.key];
-  const card = event.key === "d" ? document.activeElement.closest("[data-card]") : null;
-  const element = act || card ? null : $(`[data-key="${CSS.escape(event.key)}"]`);
-  if (card) moveCard("done"); else if (act) act(); else if (element) press(element); else return;
+  const isDone = event.key === "d" && wantedCards().length;
+  const element = act || isDone ? null : $(`[data-key~="${CSS.escape(event.key)}"]`);
+  if (isDone) moveCards("done"); else if (act) act(); else if (element) press(element); else return;
   event.preventDefault();
 });
 
@@ -116,14 +123,20 @@ const openMenu = () => {
   const input = Object.assign(document.createElement("input"), { type: "search", placeholder: "Type where to go, or what to find" });
   input.setAttribute("aria-label", "Where to go");
   const list = document.createElement("ul");
-  const links = all("a[href]:not(.skip)").map((link) => [link.textContent.trim().replace(/\s+/g, " "), link.href]);
+  const nameOf = (element) => (element.ariaLabel ?? element.textContent).trim().replace(/\s+/g, " ");
+  const entries = all("main .head button, main .actions button, .side button, footer button, .said button").map((button) => [nameOf(button), () => { box.close(); button.click(); }]);
+  const addLinks = (links, prefix = "") => links.forEach((link) => entries.push([prefix + nameOf(link), link.getAttribute("href")]));
+  addLinks(all("a[href]:not(.skip)"));
   const fill = () => {
     const text = input.value.trim().toLowerCase();
-    const found = links.filter(([name]) => name && name.toLowerCase().includes(text)).slice(0, 12);
+    const found = entries.filter(([name]) => name && name.toLowerCase().includes(text)).slice(0, 12);
     if (text) found.push([`Search everything for “${input.value.trim()}”`, `/?q=${encodeURIComponent(input.value.trim())}`]);
-    list.replaceChildren(...found.map(([name, href], at) => {
+    list.replaceChildren(...found.map(([name, to], at) => {
       const item = document.createElement("li");
-      item.append(Object.assign(document.createElement("a"), { href, textContent: name }));
+      const choice = document.createElement(typeof to === "string" ? "a" : "button");
+      choice.textContent = name;
+      if (typeof to === "string") choice.href = to; else choice.addEventListener("click", to);
+      item.append(choice);
       item.classList.toggle("chosen", at === 0);
       return item;
     }));
@@ -136,11 +149,15 @@ const openMenu = () => {
       event.preventDefault();
       items[at]?.classList.remove("chosen");
       items[(at + step + items.length) % items.length].classList.add("chosen");
-    } else if (event.key === "Enter") { event.preventDefault(); $(".chosen a", list)?.click(); }
+    } else if (event.key === "Enter") { event.preventDefault(); $(".chosen > *", list)?.click(); }
   });
   box.append(input, list);
   fill();
   box.showModal();
+  fetch("/projects").then((answer) => answer.text()).then((html) => {
+    addLinks(all("#main .rows > li > a", new DOMParser().parseFromString(html, "text/html")), "Project ");
+    fill();
+  }, () => {});
 };
 
 // -- buttons ------------------------------------------------------------------------------------------------------
@@ -176,7 +193,7 @@ document.addEventListener("drop", (event) => {
   const column = event.target.closest?.("[data-column]"), task = event.dataTransfer?.getData("text/plain");
   if (!column || !task || column.dataset.column === "blocked") return;
   event.preventDefault();
-  if ($(`[data-card="${CSS.escape(task)}"]`)?.closest("[data-column]") !== column) send("/board/move", { task, to: column.dataset.column, back: location.pathname + location.search });
+  if ($(`[data-card="${CSS.escape(task)}"]`)?.closest("[data-column]") !== column) moveCards(column.dataset.column, [$(`[data-card="${CSS.escape(task)}"]`)]);
 });
 
 // -- forms --------------------------------------------------------------------------------------------------------

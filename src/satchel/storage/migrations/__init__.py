@@ -12,6 +12,7 @@ step_8     row-level security of what search keeps of tasks
 step_9     how much the store keeps of what each user wrote
 step_10    the values of arguments go with their prompt
 step_11    sessions of browsers
+step_12    row-level security of tasks by the projects of a token
 """
 
 from satchel.storage.migrations import (
@@ -26,6 +27,7 @@ from satchel.storage.migrations import (
     step_9,
     step_10,
     step_11,
+    step_12,
 )
 from satchel.storage.migrations.migration import for_postgres as for_postgres
 from satchel.storage.migrations.migration import for_sqlite as for_sqlite
@@ -42,4 +44,5 @@ MIGRATIONS = (
     step_9.STEP,
     step_10.STEP,
     step_11.STEP,
+    step_12.STEP,
 )

@@ -4,6 +4,7 @@ server       the serving process, or several: uvicorn with our bounds, signals, 
 timeouts     how long a server waits for its clients
 bounds       time limits and bounds of one connection, around uvicorn's protocol
 connections  how many connections there may be, and which one gives way to a new one
+turns        whose bytes the event loop handles next
 sockets      how much of what was sent a client has taken
 budget       how many bytes may be in flight, of a user, an address and the process
 routes       the ASGI application: which path is answered by what
@@ -13,6 +14,7 @@ calls        runs calls in worker threads, and cancels them when their client le
 shares       who runs next: the part of the worker threads and the rate of calls of each user
 endpoint     MCP: a POST is a call, a GET opens a stream of changes
 tasks_api    the tools of `tasks` as plain HTTP
+forms        what a browser sends: fields, files, cookies
 pages        the page for people: sessions, origins, forms, live changes
 page_listener  one stream of changes to a browser
 health       whether the database answers

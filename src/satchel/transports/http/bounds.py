@@ -4,39 +4,73 @@ import asyncio
 import re
 import select
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from satchel.transports.http import sockets
 from satchel.transports.http.connections import MAX_UNREAD_BYTES, Connections
-from satchel.transports.http.guard import MAX_FIELDS
+from satchel.transports.http.guard import LARGE_HEAD, MAX_FIELDS, MAX_HEAD_BYTES
 from satchel.transports.http.timeouts import Timeouts
+from satchel.transports.http.turns import Metered, Turns, is_user
 
 MAX_PIPELINED = 64  # requests that wait on a connection; each takes some 3 KB
 MAX_UNREAD = 512 * 1024  # bytes received on one connection, and not taken: heads and pipelined requests
 FEW_UNREAD = 16 * 1024  # bytes that a connection may always have
 
+# Seconds that the event loop needs besides what is measured: to open and close a connection, to take a byte.
+_CONNECTION_SECONDS = 0.0002
+_BYTE_SECONDS = 0.5e-9
+
 _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR  # the first tells most, on Linux only
-_UPGRADE, _DECLINED = re.compile(rb"\r\nupgrade:", re.IGNORECASE), b"\r\nx-asked:"  # of one length
+_UPGRADE, _DECLINED = b"\r\nupgrade:", b"\r\nx-asked:"  # of one length
 
 
 class Refused(Exception):
     """Raised in a callback of the parser, to have it stop: the connection was refused."""
 
 
+class _Flow(FlowControl):
+    """uvicorn's flow control, with a second reason to read nothing: the connection waits for its turn."""
+
+    is_waiting = False
+
+    def wait(self) -> None:
+        self.is_waiting = True
+        self._transport.pause_reading()
+
+    def go_on(self) -> None:
+        self.is_waiting = False
+        if not self.read_paused:
+            self._transport.resume_reading()
+
+    def resume_reading(self) -> None:
+        if self.is_waiting:
+            self.read_paused = False
+        else:
+            super().resume_reading()
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """An HTTP connection with bounds; the application finds it in `scope["state"]`, and reports how far it has read."""
 
-    def __init__(self, *, app_state: dict[str, Any], register: Connections, timeouts: Timeouts, **options: Any) -> None:
+    def __init__(
+        self, *, app_state: dict[str, Any], register: Connections, turns: Turns, timeouts: Timeouts, **options: Any
+    ) -> None:
         super().__init__(app_state={**app_state, "satchel.connection": self}, **options)
+        self.flow: _Flow
         self.address = ""
         self._register = register
+        self._turns = turns
+        self._holder = ""  # whose time of the event loop this connection takes
         self._timeouts = timeouts
         self._timer: asyncio.TimerHandle | None = None
         self._progress: sockets.Progress | None = None
         self._progress_timer: asyncio.TimerHandle | None = None
         self._is_idle = True  # the next byte begins a request
+        self._is_parsing = False  # a head, whose request it is the turn of
         self._is_for_probes = False  # there was no room for anything else
         self._began_at = 0.0  # the request that arrives
         self._body_bytes = 0  # of it
@@ -45,6 +79,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._close_stream: Callable[[], None] | None = None
 
     # -- what the application reports -------------------------------------------------------------------------
+
+    def identified(self, user: str, token: str) -> None:
+        """The application knows whose request this is."""
+        self._holder = self._turns.identify(token.encode("latin-1"), user)
 
     def body_taken(self) -> None:
         """The application has read what has arrived so far."""
@@ -74,6 +112,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     # -- what the connection reports ----------------------------------------------------------------------------
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the request shows a token that was valid before."""
+        return is_user(self._holder)
+
     def is_gone(self) -> bool:
         """Whether the client has closed the connection, which uvicorn does not notice while requests are pipelined."""
         if self.transport.is_closing():
@@ -88,8 +131,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
+        self.flow = _Flow(transport)
         self._progress = sockets.Progress(transport)
-        self._check_progress()
+        self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
         admission = self._register.admit(self)
         if admission == "too many":
             self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
@@ -102,21 +146,39 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_timer()
 
     def data_received(self, data: bytes) -> None:
+        begins = self._is_idle and (self.cycle is None or not self.cycle.more_body)  # else a refused body goes on
+        seconds = len(data) * _BYTE_SECONDS
         if self._is_idle:
             self._is_idle = False
             if self._timer is None:
                 self._start_timer()
-            # httptools drops the body of a request for another protocol, as Java's client sends first: hide that wish.
-            head, end, body = data.partition(b"\r\n\r\n")
-            if _UPGRADE.search(head):
-                data = _UPGRADE.sub(_DECLINED, head) + end + body
+        if begins:
+            seconds += 0.0 if self._holder else _CONNECTION_SECONDS
+            self._holder = self._turns.find_holder(data, self.address)
+        self._turns.used(self._holder, seconds)
         self._count_unread(self._unread + len(data))
-        super().data_received(data)
+        if not self._turns.take(self._holder, partial(self._parse, data, begins=begins)):
+            self.flow.wait()
         self._tell_state()
         if self._unread > MAX_UNREAD:
             self._refuse(b"431 Request Header Fields Too Large", b"The head of a request has at most 64 KiB.")
         elif self._unread > FEW_UNREAD and self._register.unread > MAX_UNREAD_BYTES:
             self._refuse(b"503 Service Unavailable", b"Too many bytes are in flight. Try again later.")
+
+    def _parse(self, data: bytes, *, begins: bool) -> None:
+        """Have uvicorn parse what has arrived, when it is its turn."""
+        if self.parser is None or self.transport.is_closing():
+            return
+        if self.flow.is_waiting:
+            self.flow.go_on()
+            if self.is_gone():  # which is not noticed while nothing is read
+                return
+        # httptools drops the body of a request for another protocol, as Java's client sends first: hide that wish.
+        if begins and _UPGRADE in data[:MAX_HEAD_BYTES].lower():
+            head, end, body = data.partition(b"\r\n\r\n")
+            data = re.sub(_UPGRADE, _DECLINED, head, flags=re.IGNORECASE) + end + body
+        super().data_received(data)
+        self._tell_state()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.request_received()
@@ -132,8 +194,23 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- what the parser reports --------------------------------------------------------------------------------
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self.headers) <= MAX_FIELDS:  # one more than is allowed tells the guard; the rest is not kept
-            super().on_header(name, value)
+        if len(self.headers) >= MAX_FIELDS:  # at once, because every field costs time
+            self._refuse(b"431 Request Header Fields Too Large", LARGE_HEAD.encode())
+            raise Refused
+        super().on_header(name, value)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        def run(scope: Any, receive: Any, send: Any) -> Metered:
+            return Metered(app(scope, receive, send), lambda seconds: self._turns.used(self._holder, seconds))
+
+        def start() -> None:
+            if not self.transport.is_closing():
+                HttpToolsProtocol._start_asgi_task(self, cycle, run)
+
+        if self._is_parsing:
+            start()
+        else:
+            self._turns.take(self._holder, start)  # the request waited behind another one on this connection
 
     def on_headers_complete(self) -> None:
         if self._is_for_probes and self.url.partition(b"?")[0] != b"/health":
@@ -142,7 +219,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refuse(b"503 Service Unavailable", b"At most %d requests wait on a connection." % MAX_PIPELINED)
             raise Refused
+        self._is_parsing = True
         super().on_headers_complete()
+        self._is_parsing = False
         self.headers = []  # uvicorn would add the trailers of a body to the headers that the application sees
         self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if not cycle.response_complete]
         self._body_bytes = 0

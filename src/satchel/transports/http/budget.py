@@ -7,7 +7,6 @@ from collections import Counter
 from time import monotonic
 
 from anyio import CapacityLimiter
-from msgspec import Struct
 
 from satchel.transports.http.messages import RETRY_LATER, Refusal
 
@@ -17,17 +16,10 @@ RESERVE = 32 * 1024 * 1024  # beyond MAX_BYTES, for those who have little in fli
 LITTLE = 8 * 1024 * 1024  # of one user or address
 LARGE_MESSAGE = 1024 * 1024  # bytes; of such messages one is decoded at a time
 EXPECTED_LARGE = 10.0  # seconds after a large answer, in which others are expected
-LARGE_WORKERS = 2  # threads that make large answers for one user or address: many would starve the event loop
+STRANGERS = 4  # tokens that are looked up in threads at once, of those that were not valid before
 FREE_BYTES = 64 * 1024  # of one request, which are never refused: the number of connections bounds them
 
 _MAX_NOTED = 1000  # holders; then those whose time is over are forgotten
-
-
-class _LargeReader(Struct):
-    """Someone whose last answers were large."""
-
-    limiter: CapacityLimiter
-    until: float = 0.0  # others are expected to be
 
 
 class Budget:
@@ -36,7 +28,8 @@ class Budget:
     def __init__(self) -> None:
         self._total = 0
         self.large_decoder = CapacityLimiter(1)
-        self._large_readers: dict[str, _LargeReader] = {}  # by holder
+        self.strangers = CapacityLimiter(STRANGERS)
+        self._large_until: dict[str, float] = {}  # by holder: until when their answers are expected to be large
         self._by_holder: Counter[str] = Counter()
 
     def check(self, holder: str, size: int) -> None:
@@ -55,16 +48,13 @@ class Budget:
     def note_large_answer(self, holder: str) -> None:
         """Note that an answer was large: the next ones may be, too."""
         now = monotonic()
-        if len(self._large_readers) >= _MAX_NOTED:
-            self._large_readers = {one: noted for one, noted in self._large_readers.items() if noted.until > now}
-        noted = self._large_readers.get(holder) or _LargeReader(CapacityLimiter(LARGE_WORKERS))
-        noted.until = now + EXPECTED_LARGE
-        self._large_readers[holder] = noted
+        if len(self._large_until) >= _MAX_NOTED:
+            self._large_until = {one: until for one, until in self._large_until.items() if until > now}
+        self._large_until[holder] = now + EXPECTED_LARGE
 
-    def large_worker(self, holder: str) -> CapacityLimiter | None:
-        """The limiter of the threads that make large answers for a holder; None where none are expected."""
-        noted = self._large_readers.get(holder)
-        return noted.limiter if noted is not None and noted.until > monotonic() else None
+    def expects_large_answer(self, holder: str) -> bool:
+        """Whether the next answer to a holder is expected to be large, as one of the last was."""
+        return self._large_until.get(holder, 0.0) > monotonic()
 
     def add(self, holder: str, size: int) -> None:
         """Count bytes in, or with a negative size out."""
@@ -105,9 +95,14 @@ class Account:
         self.take(size, is_refusable=is_refusable)
 
     @property
-    def large_worker(self) -> CapacityLimiter | None:
-        """The limiter of threads for a call whose answer is expected to be large, as the last ones were; else None."""
-        return self._budget.large_worker(self._holder)
+    def expects_large_answer(self) -> bool:
+        """Whether the answer is expected to be large, as one of the last to the same holder was."""
+        return self._budget.expects_large_answer(self._holder)
+
+    @property
+    def strangers(self) -> CapacityLimiter:
+        """The limiter of the threads that look up tokens which may not be valid: those of others must not wait."""
+        return self._budget.strangers
 
     def decoder(self, size: int) -> CapacityLimiter | None:
         """The limiter of the threads that decode a message of this size; None for the usual threads.

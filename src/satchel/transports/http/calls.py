@@ -9,7 +9,7 @@ from satchel.auth.callers import AccessDenied, Callers
 from satchel.model import Scope
 from satchel.transports.http.guard import enter
 from satchel.transports.http.messages import Request
-from satchel.transports.http.shares import Rates, Shares
+from satchel.transports.http.shares import Kind, Rates, Shares
 from satchel.work import LOCAL, Work
 
 _UNWATCHED = 0.05  # seconds that a call may take before its client is watched, because most take less
@@ -31,9 +31,11 @@ class Calls:
 
     def begin(self, scope: Scope) -> Work:
         """The work of one request. Where no token is asked for, all callers are one user, who may use everything."""
-        return Work(LOCAL if self._callers.identify is None else scope.user or LOCAL)
+        work = Work(LOCAL if self._callers.identify is None else scope.user or LOCAL)
+        self._shares.saw(work.user)
+        return work
 
-    async def run(self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
+    async def run(self, request: Request, work: Work, act: Callable[[], Value], kind: Kind = "reads") -> Value:
         """Run something for a request, when it is its user's turn, and cancel it when the client leaves.
 
         Raises:
@@ -45,7 +47,7 @@ class Calls:
             _UNWATCHED, lambda: watching.append(asyncio.create_task(_cancel_with_client(request, work)))
         )
         try:
-            return await self._shares.run(work, act, writes=writes)
+            return await self._shares.run(work, act, kind)
         except asyncio.CancelledError:  # the server gives the request up
             work.cancel()
             raise

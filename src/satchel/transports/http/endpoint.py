@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol import INVALID_REQUEST, Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
+from satchel.protocol.elements import Bytes
 from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.calls import CallKey, Calls
@@ -32,6 +33,7 @@ from satchel.transports.http.messages import (
     json_response,
 )
 from satchel.transports.http.metrics import Metrics
+from satchel.transports.http.shares import Kind
 from satchel.transports.listeners import Listener, Listeners, TooManyStreams
 from satchel.work import Work
 
@@ -73,6 +75,8 @@ class Endpoint:
         scope = await enter(request, self._callers)
         if self._contract.acts_as_user:
             scope = self._callers.as_user(scope)
+        if self._contract.reads_personal:
+            scope = self._callers.with_personal(scope)
         if request.method == "GET":
             connection = self._open_connection(request)
             await self._listen(request, connection, scope, list)
@@ -122,18 +126,17 @@ class Endpoint:
         self._calls.rates.count(work.user, len(post.calls) - 1, id)
         if any(call.progress_token is not None for call in post.calls):
             return await self._answer_with_progress(request, post, scope, work, received)
-        large_worker = request.account.large_worker
-        if self._is_quick(post) and large_worker is None and self._calls.rates.may_use_loop(work.user):
+        may_be_large = request.account.expects_large_answer
+        if self._is_quick(post) and not may_be_large and self._calls.rates.may_use_loop(work.user):
             started = time.monotonic()
             body = self._settle(request, post, scope, work, received)
             self._calls.rates.loop_used(work.user, time.monotonic() - started)
         else:
-            async with large_worker or nullcontext():
-                body = await self._run(request, post, work, lambda: self._settle(request, post, scope, work, received))
+            body = await self._run(request, post, work, lambda: self._settle(request, post, scope, work, received))
         response = json_response(post.status(), body, self._session_header(post))
         return structs.replace(response, is_refusable=not any(tool.writes for tool in tools))
 
-    async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], bytes]) -> bytes:
+    async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
         """Run calls in a worker thread; other requests of the same client may cancel them meanwhile."""
         keys: list[CallKey] = []
         if post.connection.session:
@@ -141,15 +144,18 @@ class Endpoint:
         for key in keys:
             self._calls.register(key, work)
         try:
-            tools = map(self._runner.tool, post.calls)
-            writes = any(tool is not None and tool.writes for tool in tools)
-            return await self._calls.run(request, work, settle, writes=writes)
+            return await self._calls.run(request, work, settle, self._find_kind(request, post))
         except Refusal as refusal:
             refusal.id = post.calls[0].id if len(post.calls) == 1 else None
             raise
         finally:
             for key in keys:
                 self._calls.forget(key, work)
+
+    def _find_kind(self, request: Request, post: Post) -> Kind:
+        if any(tool is not None and tool.writes for tool in map(self._runner.tool, post.calls)):
+            return "writes"
+        return "large" if len(post.calls) > 1 or request.account.expects_large_answer else "reads"
 
     def _is_quick(self, post: Post) -> bool:
         """Whether the answer takes less time than handing the call to a worker thread."""
@@ -167,7 +173,7 @@ class Endpoint:
         work: Work,
         received: float,
         reporter: Callable[[Call], Report] = lambda _: _ignore,
-    ) -> bytes:
+    ) -> Bytes:
         """Run every call of a message, and encode the answer. The token is looked at again between calls."""
         denial: AccessDenied | None = None
         self._calls.check_token(request, received)
@@ -189,14 +195,15 @@ class Endpoint:
             seconds = time.perf_counter() - started
             name = tool.name if tool is not None else ""
             self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
-        return b"".join(post.exchange.output())
+        output = post.exchange.output()
+        return output[0] if len(output) == 1 else b"".join(output)
 
     async def _answer_with_progress(
         self, request: Request, post: Post, scope: Scope, work: Work, received: float
     ) -> Response | None:
         """Answer with a stream if a call reports progress before it is done, else with one response."""
         loop = asyncio.get_running_loop()
-        reports: asyncio.Queue[bytes | None] = asyncio.Queue()
+        reports: asyncio.Queue[Bytes | None] = asyncio.Queue()
 
         def reporter(call: Call) -> Report:
             def report(progress: float, total: float | None = None, text: str | None = None) -> None:
@@ -205,16 +212,16 @@ class Endpoint:
 
             return report
 
-        def settle() -> bytes:
+        def settle() -> Bytes:
             return self._settle(request, post, scope, work, received, reporter)
 
-        async def work_on() -> bytes:
+        async def work_on() -> Bytes:
             try:
                 return await self._run(request, post, work, settle)
             finally:
                 reports.put_nowait(None)
 
-        async def messages() -> AsyncIterator[bytes | None]:
+        async def messages() -> AsyncIterator[Bytes | None]:
             message = first
             while message is not None:
                 yield message
@@ -258,7 +265,7 @@ class Endpoint:
         return Connection(self._offer.without_subscriptions(), revision)
 
     async def _listen(
-        self, request: Request, connection: Connection, scope: Scope, opening: Callable[[], list[bytes]]
+        self, request: Request, connection: Connection, scope: Scope, opening: Callable[[], Sequence[Bytes]]
     ) -> None:
         """Send changes until the client leaves, its token is no longer valid, or the server shuts down."""
         await run_sync(self._watch)
@@ -269,7 +276,7 @@ class Endpoint:
             raise Refusal(429, "streams", str(error), [RETRY_LATER]) from None
         self._metrics.stream_opened()
 
-        async def messages() -> AsyncIterator[bytes | None]:
+        async def messages() -> AsyncIterator[Bytes | None]:
             for message in opening():
                 yield message
             checked = time.monotonic()

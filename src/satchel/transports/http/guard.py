@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, MutableMapping
+from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -27,6 +28,7 @@ from satchel.transports.http.messages import (
 
 MAX_FIELDS = 100
 MAX_HEAD_BYTES = 64 * 1024
+LARGE_HEAD = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
 
 
 class Guard:
@@ -78,7 +80,7 @@ class Guard:
             scope["satchel.is_shared"] = True
         try:
             if is_large:
-                raise Refusal(431, "headers", _LARGE_HEAD, [CLOSE])
+                raise Refusal(431, "headers", LARGE_HEAD, [CLOSE])
             self._check(headers)
             await self._app(scope, receive, send_guarded)
         except Disconnected:
@@ -141,13 +143,12 @@ async def enter(request: Request, callers: Callers) -> CallScope:
     if callers.is_lookup:
         scope = callers.find_scope(request.headers.all, request.query)
     else:
-        scope = await run_sync(callers.find_scope, request.headers.all, request.query, abandon_on_cancel=True)
+        limiter = None if request.connection.is_known else request.account.strangers
+        find = partial(callers.find_scope, request.headers.all, request.query)
+        scope = await run_sync(find, abandon_on_cancel=True, limiter=limiter)
     if callers.identify is not None and scope.user is not None:
-        request.account.belongs_to(scope.user)
+        request.belongs_to(scope.user)
     return scope
-
-
-_LARGE_HEAD = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
 
 
 def _has_large_head(scope: Scope) -> bool:

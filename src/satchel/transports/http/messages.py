@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from satchel.protocol import MAX_MESSAGE_BYTES
 from satchel.protocol.codec import encode
+from satchel.protocol.elements import Bytes
 from satchel.protocol.streamable_http import Headers
 
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ class Disconnected(Exception):
 class Connection:
     """What the application reports to our server (see bounds.py); under any other server this one ignores it."""
 
+    is_known = True  # whether the request shows a token that was valid before
+
+    def identified(self, user: str, token: str) -> None:
+        """It is known whose request this is."""
+
     def body_taken(self) -> None:
         """Everything that has arrived of the body was read."""
 
@@ -78,7 +84,7 @@ class Response(Struct, frozen=True):
     """A whole response."""
 
     status: int
-    body: bytes = b""
+    body: Bytes = b""
     headers: HeaderLines = ()
     is_refusable: bool = True  # by a refusal, where too much is in flight; not where a call has changed something
 
@@ -101,6 +107,11 @@ class Request:
     def address(self) -> str:
         """The path with the query."""
         return f"{self.path}?{self.query}" if self.query else self.path
+
+    def belongs_to(self, user: str) -> None:
+        """Count the request for a user, who has shown a valid token."""
+        self.account.belongs_to(user)
+        self.connection.identified(user, self.headers.last.get("authorization", "").rpartition(" ")[2])
 
     async def read_body(self, limit: int = MAX_MESSAGE_BYTES) -> bytearray:
         """The whole body. How long it may take is the server's to bound (see bounds.py).
@@ -133,7 +144,7 @@ class Request:
 
     async def stream(
         self,
-        messages: AsyncIterator[bytes | None],
+        messages: AsyncIterator[Bytes | None],
         on_disconnect: Callable[[], None],
         on_shutdown: Callable[[], None] = lambda: None,
     ) -> None:
@@ -152,7 +163,7 @@ class Request:
         finally:
             leaving.cancel()
 
-    async def _send_event(self, message: bytes) -> None:
+    async def _send_event(self, message: Bytes) -> None:
         self.account.take(len(message), is_refusable=False)
         try:
             if len(message) <= _PIECE:
@@ -163,7 +174,7 @@ class Request:
         finally:
             self.account.give_back(len(message))
 
-    async def _send_pieces(self, body: bytes, *, more_body: bool) -> None:
+    async def _send_pieces(self, body: Bytes, *, more_body: bool) -> None:
         is_long = len(body) > _PIECE
         for place in range(0, len(body), _PIECE) if is_long else ():
             piece = body[place : place + _PIECE]
@@ -189,4 +200,4 @@ class Request:
 
 def json_response(status: int, value: object, headers: HeaderLines = ()) -> Response:
     """A value, or JSON that is encoded already, as a response."""
-    return Response(status, value if isinstance(value, bytes) else encode(value), (_JSON, *headers))
+    return Response(status, value if isinstance(value, bytes | bytearray) else encode(value), (_JSON, *headers))

@@ -6,7 +6,7 @@ The page itself, satchel.page, is imported with the first request for it.
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from msgspec import structs
@@ -14,9 +14,10 @@ from msgspec import structs
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.auth.sessions import ISSUED_MINUTES, Sessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
-from satchel.model import Identity, Scope, StoreChange
+from satchel.model import Identity, Scope
 from satchel.protocol.codec import encode
 from satchel.transports.http.calls import Calls
+from satchel.transports.http.forms import read_cookie, read_form, read_query
 from satchel.transports.http.messages import CLOSE, RETRY_LATER, Disconnected, Refusal, Request, Response
 from satchel.transports.http.page_listener import PageListener
 from satchel.transports.listeners import Listeners, TooManyStreams
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 NOTHING = "There is nothing at this path. MCP is served at /mcp."
 
 _OWN_PATHS = ("/login", "/login/start", "/login/callback", "/logout", "/events")
-_FORM = "application/x-www-form-urlencoded"
 _STEP = "satchel-login"  # the cookie of a login that goes on elsewhere
-_MAX_FIELDS = 500
 _WRONG_TOKENS = 5  # a minute and address
 _ADDRESSES = 10_000  # whose wrong tokens are remembered
 
@@ -117,7 +116,7 @@ class Pages:
             scope=scope,
             address=request.address,
             path=match.parts if match else {},
-            query=_read_fields(request.query),
+            query=read_query(request.query),
             session=session,
         )
         if match is None:
@@ -127,13 +126,16 @@ class Pages:
             allowed = ", ".join(match.views)
             raise Refusal(405, "method", f"Use {allowed} here.", [("allow", allowed)])
         if request.method == "POST":
-            visit = structs.replace(visit, form=await _read_form(request))
-        said = read_said(_read_cookie(request, SAID))
+            form, files = await read_form(request, takes_files=view.takes_files)
+            visit = structs.replace(visit, form=form, files=files)
+        said = read_said(read_cookie(request, SAID))
         work = self._calls.begin(scope)
         self._calls.rates.count(work.user, 1)
         is_change = request.method == "POST"
         try:
-            answer = await self._calls.run(request, work, lambda: site.answer(view, visit, said), writes=is_change)
+            answer = await self._calls.run(
+                request, work, lambda: site.answer(view, visit, said), "writes" if is_change else "reads"
+            )
         except Abandoned:
             raise Disconnected from None
         return structs.replace(_respond(answer), is_refusable=not is_change)
@@ -143,7 +145,7 @@ class Pages:
     def _identify(self, request: Request) -> tuple[Scope, str]:
         if self._callers.identify is None:
             return self._callers.as_user(self._callers.scope), ""
-        identity, session = self._sessions.identify(_read_cookie(request, self._cookie))
+        identity, session = self._sessions.identify(read_cookie(request, self._cookie))
         return self._make_scope(identity), session
 
     def _make_scope(self, identity: Identity) -> Scope:
@@ -154,7 +156,7 @@ class Pages:
             self._sessions.end(session, scope.user or "")
 
     async def _log_in(self, request: Request, site: "Site") -> Response:
-        query = _read_fields(request.query)
+        query = read_query(request.query)
         next = _read_next(query.get("next", ""))
         if self._callers.identify is None:
             return Response(303, headers=[("location", next)])
@@ -163,7 +165,7 @@ class Pages:
             return _respond(site.show_login(next=next, code=query.get("code", ""), obstacle=obstacle))
         if request.method != "POST":
             raise Refusal(405, "method", "Use GET, POST here.", [("allow", "GET, POST")])
-        form = await _read_form(request)
+        form, _ = await read_form(request)
         field = {name: values[-1].strip() for name, values in form.items()}
         next = _read_next(field.get("next", ""))
         if self._is_guessing(request.client):
@@ -179,7 +181,7 @@ class Pages:
 
     async def _log_in_elsewhere(self, request: Request, site: "Site") -> Response:
         """The two steps of a login with an OAuth issuer: the way there, and the way back."""
-        flow, query = self._code_flow, _read_fields(request.query)
+        flow, query = self._code_flow, read_query(request.query)
         if flow is None or request.method != "GET":
             raise Refusal(404, "path", NOTHING)
         try:
@@ -187,7 +189,7 @@ class Pages:
                 begun = await run_sync(flow.begin)
                 cookie = self._write_step(f"{begun.cookie}.{quote(_read_next(query.get('next', '')), safe='')}", 600)
                 return Response(303, headers=[("location", begun.url), ("set-cookie", cookie)])
-            brought, _, next = _read_cookie(request, _STEP).rpartition(".")
+            brought, _, next = read_cookie(request, _STEP).rpartition(".")
             secret = await run_sync(self._finish_login, query, brought)
         except (Unauthorized, AuthUnavailable) as error:
             why = error.description if isinstance(error, Unauthorized) else "the issuer cannot be reached"
@@ -251,7 +253,7 @@ class Pages:
     async def _listen(self, request: Request, scope: Scope) -> None:
         """Send what changed until the browser leaves, the session ends, or the server shuts down."""
         await run_sync(self._watch)
-        listener = PageListener(lambda change: _is_visible(change, scope), scope.user)
+        listener = PageListener(lambda change: change.is_open_to(scope), scope.user)
         try:
             self._listeners.add(listener)
         except TooManyStreams as error:
@@ -280,43 +282,8 @@ class Pages:
             self._listeners.remove(listener)
 
 
-def _is_visible(change: StoreChange, scope: Scope) -> bool:
-    """Whether a scope may know of a change."""
-    if change.owner is not None and change.owner != scope.user:
-        return False
-    return change.project is None or scope.projects is None or change.project in scope.projects
-
-
 def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> Response:
     return Response(response.status, response.body, (*response.headers, *more))
-
-
-def _read_fields(query: str) -> dict[str, str]:
-    try:
-        found = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="replace")
-    except ValueError:
-        raise Refusal(400, "query", "The address has more fields than there is a use for.") from None
-    return {name: values[-1] for name, values in found.items()}
-
-
-async def _read_form(request: Request) -> dict[str, list[str]]:
-    kind = request.headers.last.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM:
-        raise Refusal(415, "body", f"A form is sent as {_FORM}.")
-    body = await request.read_body()
-    try:
-        return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
-    except (UnicodeDecodeError, ValueError):
-        raise Refusal(400, "body", "The form cannot be read.") from None
-
-
-def _read_cookie(request: Request, name: str) -> str:
-    for line in request.headers.all("cookie"):
-        for pair in line.split(";"):
-            key, _, value = pair.strip().partition("=")
-            if key == name:
-                return value
-    return ""
 
 
 def _read_next(address: str) -> str:

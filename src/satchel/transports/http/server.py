@@ -26,6 +26,7 @@ from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.connections import PROBE_CONNECTIONS, Connections, Limits
 from satchel.transports.http.guard import Guard
 from satchel.transports.http.timeouts import Timeouts
+from satchel.transports.http.turns import Turns
 
 _PAUSES = (1.0, 2.0, 3.0)  # seconds before a worker that could not start is tried again; the last one from then on
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
@@ -46,7 +47,7 @@ def run(
     greet: Callable[[], None],
 ) -> int:
     """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
-    protocol: Any = partial(BoundedProtocol, register=Connections(limits), timeouts=timeouts)
+    protocol: Any = partial(BoundedProtocol, register=Connections(limits), turns=Turns(), timeouts=timeouts)
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
         partial(_load, make_app, greet if workers == 1 else None),

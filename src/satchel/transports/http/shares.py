@@ -11,32 +11,39 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from satchel.errors import Abandoned
 from satchel.transports.http.messages import Refusal
+from satchel.transports.http.turns import REST, Company
 from satchel.work import LOCAL, Work
 
 THREADS: Final = 40  # calls that run at once
 # Of them, those of one user that read, and as many that write: half of the processors, so that the other half is there
 # for all others. Writes have a share of their own, because one that waits for a lock must not hold up reads.
 SHARE: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
+LARGE_SHARE: Final = 1  # calls of one user whose answers may be large: until they are sent, they take memory
 QUEUE: Final = 100  # calls of one user that wait for their turn
+LONGEST_REST: Final = 1.0  # seconds in which a user's thread rests after a call, while others are about
 
 _BURST_MINUTES = 5  # of calls at the rate, which a user may make in one go
 _MOST_USERS = 10_000  # whose rates are remembered
+
+_LITTLE = 0.001  # seconds that a call may compute without a rest after it
 
 _QUICK = 0.001  # seconds that every look-up may take in the event loop
 _LOOP_PART = 0.05  # of the time of the event loop that the longer look-ups of one user may take
 _LOOP_BURST = 0.05  # seconds of them, in one go
 
 Value = TypeVar("Value")
+Kind = Literal["reads", "writes", "large"]
+Key = tuple[str, Kind]  # a user, and what their calls do
 
 
 class Shares:
     """Worker threads. A user who holds their part of them waits; those who wait take turns, user by user.
 
-    To what follows, one who reads and one who writes are two users.
+    Calls of one user that read, that write, and whose answers may be large have a part each.
     """
 
     def __init__(self, threads: int = THREADS, share: int = SHARE, queue: int = QUEUE) -> None:
@@ -44,46 +51,53 @@ class Shares:
         self._share = share
         self._queue = queue
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="satchel-call")
-        self._running: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
+        self._running: Counter[Key] = Counter()
+        self._waiting: dict[Key, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
+        self._company = Company()
 
-    async def run(self, work: Work, act: Callable[[], Value], *, writes: bool = False) -> Value:
+    def saw(self, user: str) -> None:
+        """A user has made a request."""
+        self._company.saw(user)
+
+    async def run(self, work: Work, act: Callable[[], Value], kind: Kind = "reads") -> Value:
         """Run something in a worker thread once it is the user's turn; what is cancelled before that is never run.
 
         Raises:
             Refusal: too many calls of this user are waiting.
             Abandoned: the work was cancelled before its turn.
         """
-        user = f"{work.user} writes" if writes and work.user != LOCAL else work.user
-        if user in self._waiting or not self._has_room(user):
-            await self._wait(work, user)
+        key = (work.user, kind)
+        if key in self._waiting or not self._has_room(key):
+            await self._wait(work, key)
         else:
-            self._running[user] += 1
+            self._running[key] += 1
+        timed = _Timed(act)
         try:
-            running: Future[Value] = self._executor.submit(act)
+            running: Future[Value] = self._executor.submit(timed.run)
         except BaseException:
-            self._release(user)
+            self._release(key)
             raise
         try:
             return await asyncio.wrap_future(running)
         finally:
             if running.done():
-                self._release(user)
+                self._rest(key, timed.seconds)
             else:  # the request is over, but the thread is still at work
-                running.add_done_callback(partial(self._release_later, asyncio.get_running_loop(), user))
+                running.add_done_callback(partial(self._release_later, asyncio.get_running_loop(), key))
 
     def close(self) -> None:
         """Start nothing more."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _has_room(self, user: str) -> bool:
-        is_below_share = user == LOCAL or self._running[user] < self._share
-        return is_below_share and self._running.total() < self._threads
+    def _has_room(self, key: Key) -> bool:
+        user, kind = key
+        share = LARGE_SHARE if kind == "large" else self._threads if user == LOCAL else self._share
+        return self._running[key] < share and self._running.total() < self._threads
 
-    async def _wait(self, work: Work, user: str) -> None:
+    async def _wait(self, work: Work, key: Key) -> None:
         loop = asyncio.get_running_loop()
-        queue = self._waiting.setdefault(user, deque())
-        if user != LOCAL and len(queue) >= self._queue:
+        queue = self._waiting.setdefault(key, deque())
+        if work.user != LOCAL and len(queue) >= self._queue:
             raise Refusal(429, "rate", _BUSY, [("retry-after", "1")])
         turn: asyncio.Future[None] = loop.create_future()
 
@@ -96,25 +110,37 @@ class Shares:
             await turn
         except BaseException:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self._release(user)  # it was its turn just now
+                self._release(key)  # it was its turn just now
             else:
-                self._leave(user, turn)
+                self._leave(key, turn)
             raise
         finally:
             work.remove_stop(stop)
 
-    def _leave(self, user: str, turn: asyncio.Future[None]) -> None:
-        queue = self._waiting.get(user, deque())
+    def _leave(self, key: Key, turn: asyncio.Future[None]) -> None:
+        queue = self._waiting.get(key, deque())
         if turn in queue:  # else it was passed over just now
             queue.remove(turn)
             if not queue:
-                del self._waiting[user]
+                del self._waiting[key]
 
-    def _release(self, user: str) -> None:
+    def _rest(self, key: Key, seconds: float) -> None:
+        """Give a thread back that has computed for so long: after a rest, where that would hold up other users.
+
+        Threads share one interpreter, and what they compute there is not divided by users. With rests in between, the
+        calls of one user compute for a part of the time only, as in the event loop (turns.py).
+        """
+        user = key[0]
+        if seconds > _LITTLE and user != LOCAL and self._company.of(user):
+            asyncio.get_running_loop().call_later(min(REST * seconds, LONGEST_REST), self._release, key)
+        else:
+            self._release(key)
+
+    def _release(self, key: Key) -> None:
         """Give a thread back, and start what it is the turn of."""
-        self._running[user] -= 1
-        if not self._running[user]:
-            del self._running[user]
+        self._running[key] -= 1
+        if not self._running[key]:
+            del self._running[key]
         while (following := next(filter(self._has_room, self._waiting), None)) is not None:
             queue = self._waiting.pop(following)
             turn = queue.popleft()
@@ -124,9 +150,24 @@ class Shares:
                 self._running[following] += 1
                 turn.set_result(None)
 
-    def _release_later(self, loop: asyncio.AbstractEventLoop, user: str, _running: object) -> None:
+    def _release_later(self, loop: asyncio.AbstractEventLoop, key: Key, _running: object) -> None:
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(self._release, user)
+            loop.call_soon_threadsafe(self._release, key)
+
+
+class _Timed(Generic[Value]):
+    """A function, and how many seconds a thread computed in it: what it waited for does not count."""
+
+    def __init__(self, act: Callable[[], Value]) -> None:
+        self._act = act
+        self.seconds = 0.0
+
+    def run(self) -> Value:
+        started = time.thread_time()
+        try:
+            return self._act()
+        finally:
+            self.seconds = time.thread_time() - started
 
 
 def _give_up(turn: asyncio.Future[None]) -> None:

@@ -53,7 +53,7 @@ class TasksApi(Struct, frozen=True):
             return self._call(name, acting, raw, work)
 
         try:
-            return await self.calls.run(request, work, call, writes=tool.writes)
+            return await self.calls.run(request, work, call, "writes" if tool.writes else "reads")
         except Abandoned:
             raise Disconnected from None
 

@@ -1,5 +1,7 @@
 """Reads YAML of others with bounds: no deep nesting, no explosion of aliases, no types but texts, numbers and lists.
 
+Imports read whole files with it, libraries the front matter of their templates.
+
 Only `true`, `false`, `null` and whole numbers are more than texts, as in YAML 1.2: a date stays as it is written, and a
 title `On` is no truth value. Tags like `!include` are ignored.
 """
@@ -7,8 +9,6 @@ title `On` is no truth value. Tags like `!include` are ignored.
 import re
 from collections.abc import Iterator
 from typing import Any
-
-from satchel.exchange.entries import Unreadable
 
 MAX_DEPTH = 40  # levels of lists and mappings
 MAX_NODES = 50_000  # values, those of aliases counted as often as they are used
@@ -20,11 +20,20 @@ _WORDS: dict[str, bool | None] = {
 }
 
 
+class WrongYaml(Exception):
+    """A text is no YAML, or exceeds a bound; the line is None where it is unknown."""
+
+    def __init__(self, what: str, line: int | None = None, *, is_excessive: bool = False) -> None:
+        super().__init__(what)
+        self.line = line
+        self.is_excessive = is_excessive  # nested too deep, or too many values: not worth a second look
+
+
 def read_yaml(text: str) -> Any:
     """The value of a YAML text.
 
     Raises:
-        Unreadable: it is no YAML, nested too deep, or too large.
+        WrongYaml: it is no YAML, nested too deep, or too large.
     """
     import yaml  # only where a file has YAML
 
@@ -33,11 +42,12 @@ def read_yaml(text: str) -> Any:
         return _Builder(yaml).build(yaml.parse(text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" in line {mark.line + 1}" if mark is not None else ""
+        number = mark.line + 1 if mark is not None else None
+        line = f" in line {number}" if number is not None else ""
         what = getattr(error, "problem", None) or "it has characters that YAML does not allow"
-        raise Unreadable(f"the YAML cannot be read{line}: {what}") from None
+        raise WrongYaml(f"the YAML cannot be read{line}: {what}", number) from None
     except RecursionError:
-        raise Unreadable("the YAML is nested too deep") from None
+        raise WrongYaml("the YAML is nested too deep", is_excessive=True) from None
 
 
 class _Open:
@@ -76,12 +86,12 @@ class _Builder:
             self._put(value, 1, event.anchor)
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
-                raise Unreadable(f"the YAML refers to *{event.anchor}, which is not defined before it")
+                raise WrongYaml(f"the YAML refers to *{event.anchor}, which is not defined before it")
             value, size = self._anchors[event.anchor]
             self._put(value, size, None)
         elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
             if len(self._open) >= MAX_DEPTH:
-                raise Unreadable(f"the YAML is nested deeper than {MAX_DEPTH} levels")
+                raise WrongYaml(f"the YAML is nested deeper than {MAX_DEPTH} levels", is_excessive=True)
             self._open.append(_Open(event.anchor, is_mapping=isinstance(event, yaml.MappingStartEvent)))
         elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
             done = self._open.pop()
@@ -90,7 +100,7 @@ class _Builder:
     def _put(self, value: Any, size: int, anchor: str | None) -> None:
         self._nodes += size
         if self._nodes > MAX_NODES:
-            raise Unreadable(f"the YAML has more than {MAX_NODES} values")
+            raise WrongYaml(f"the YAML has more than {MAX_NODES} values", is_excessive=True)
         if anchor is not None:
             self._anchors[anchor] = value, size
         if self._open:
@@ -108,7 +118,7 @@ def _make_mapping(items: list[Any]) -> dict[str, Any]:
             for one in value if isinstance(value, list) else [value]:
                 merged = {**(one if isinstance(one, dict) else {}), **merged}
         elif isinstance(key, dict | list):
-            raise Unreadable("the YAML has a key that is a list or a mapping")
+            raise WrongYaml("the YAML has a key that is a list or a mapping")
         else:
             made[_write_key(key)] = value
     return {**merged, **made}

@@ -1,0 +1,269 @@
+"""Adds, updates and removes libraries from elsewhere.
+
+A library is unpacked into a hidden folder beside the others, checked there, and put into its place by one rename: who
+reads meanwhile, or after an interruption, finds the old state or the new one.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from msgspec import Struct, structs
+
+from satchel import clock
+from satchel.library import archives, git, origins
+from satchel.library.catalog import Libraries, library_name
+from satchel.library.manifest import NAME, Problem
+from satchel.library.origins import Origin
+from satchel.library.swapping import swap
+from satchel.library.unpacking import SourceRefused, Unpacking, copy_folder, digest_folder
+from satchel.library.validate import Report, check_library
+
+_LOCK, _WORK = ".lock", ".adding-"
+
+
+class Invalid(SourceRefused):
+    """A library has problems, so that it was not taken."""
+
+    def __init__(self, what: str, problems: tuple[Problem, ...]) -> None:
+        super().__init__(what)
+        self.problems = problems
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What is to be added."""
+
+    source: str
+    ref: str | None = None
+    path: str = ""  # the folder of the library in the source
+    name: str | None = None  # of the folder that it gets; made from the source where it is None
+    takes_problems: bool = False  # add it even if it has problems
+
+
+class Installed(Struct, frozen=True):
+    """A library after an add or an update."""
+
+    folder: str
+    origin: Origin
+    report: Report
+    was: str = ""  # the version before, where it is another one
+
+
+def add(root: str, wish: Wish) -> Installed:
+    """Add a library to a folder of libraries.
+
+    Raises:
+        SourceRefused: it cannot be had or used, or its name is taken; nothing was changed.
+        Invalid: it has problems.
+    """
+    folder = wish.name or _make_name(wish.source)
+    if "/" in folder or folder.startswith(".") or not library_name(folder):
+        raise SourceRefused(f"'{folder}' cannot be the folder of a library. Give another one with --name.", 2)
+    with _working(root) as work:
+        _check_free(root, folder)
+        found = _unpack(work, wish)
+        installed = _prepare(work, folder, found, wish)
+        os.rename(os.path.join(work, folder), os.path.join(root, folder))
+        return installed
+
+
+def update(root: str, folder: str, *, takes_problems: bool = False) -> Installed | None:
+    """Bring a library to the newest version of its source; None where it has that already.
+
+    Raises:
+        SourceRefused: the source cannot be had or used, or files were changed here; the old version stays.
+        Invalid: the new version has problems; the old one stays.
+    """
+    with _working(root) as work:
+        origin = _get_origin(root, folder)
+        if origins.is_changed(root, folder, origin) and not takes_problems:
+            raise SourceRefused(f"files of {folder} were changed here. Keep a copy, then update with --anyway.")
+        wish = Wish(source=origin.source, ref=origin.ref, path=origin.path, takes_problems=takes_problems)
+        found = _unpack(work, wish)
+        if found.version == origin.version and not origins.is_changed(root, folder, origin):
+            return None
+        installed = _prepare(work, folder, found, wish)
+        swap(os.path.join(work, folder), os.path.join(root, folder))
+        return structs.replace(installed, was=origin.version)
+
+
+def remove(root: str, folder: str, *, is_forced: bool = False) -> Origin:
+    """Remove a library that was added.
+
+    Raises:
+        SourceRefused: it was not added, or files were changed here.
+    """
+    with _working(root) as work:
+        origin = _get_origin(root, folder)
+        if origins.is_changed(root, folder, origin) and not is_forced:
+            raise SourceRefused(f"files of {folder} were changed here. Keep a copy, then remove it with --anyway.")
+        os.rename(os.path.join(root, folder), os.path.join(work, folder))
+        return origin
+
+
+def list_added(root: str) -> dict[str, Origin]:
+    """The folders of libraries that were added, and where from."""
+    try:
+        names = sorted(name for name in os.listdir(root) if not name.startswith("."))
+    except OSError:
+        return {}
+    found = {name: origins.read_origin(root, name) for name in names}
+    return {name: origin for name, origin in found.items() if origin is not None}
+
+
+# -- steps ------------------------------------------------------------------------------------------------------
+
+
+class _Unpacked(Struct, frozen=True):
+    """The files of a source, in a folder of their own."""
+
+    folder: str  # of the library
+    kind: str
+    source: str
+    version: str
+    path: str  # of the library in the source
+
+
+def _unpack(work: str, wish: Wish) -> _Unpacked:
+    whole = os.path.join(work, ".all")
+    os.mkdir(whole, 0o755)
+    into = Unpacking(whole)
+    protocol = git.find_protocol(wish.source)
+    source = wish.source if protocol else os.path.abspath(os.path.expanduser(wish.source))
+    if wish.ref is not None:
+        git.check_ref(wish.ref)
+    if protocol or git.is_repository(source):
+        repository = os.path.join(work, ".git")
+        os.mkdir(repository)
+        opened = git.Repository(repository, protocol or "file")
+        kind, version = "git", opened.fetch(source, wish.ref)
+        opened.unpack(version, into)
+    elif wish.ref is not None:
+        raise SourceRefused(f"{source} is no git repository, so that it has no '{wish.ref}'.", 2)
+    elif os.path.isdir(source):
+        copy_folder(source, into)
+        kind, version = "folder", digest_folder(whole)
+    elif os.path.isfile(source):
+        kind, version = "archive", archives.unpack(source, into)
+    else:
+        raise SourceRefused(f"there is no {source}: give the address of a git repository, a folder or an archive.", 3)
+    path = _find_library(whole, wish.path)
+    return _Unpacked(os.path.join(whole, path), kind, source, version, path)
+
+
+def _find_library(whole: str, path: str) -> str:
+    """The folder of the library in a source: that which was asked for, the whole, or the only one in it."""
+    if path:
+        plain = os.path.normpath(path)
+        if plain.startswith((os.pardir, os.sep)) or not os.path.isdir(os.path.join(whole, plain)):
+            raise SourceRefused(f"there is no folder '{path}' in it.", 3)
+        return plain
+    if _is_library(whole):
+        return ""
+    above, names = "", _list_folders(whole)
+    if len(names) == 1 and not _is_library(os.path.join(whole, names[0])):
+        above = names[0]  # archives of a repository have everything in one folder
+        names = _list_folders(os.path.join(whole, above))
+    found = [os.path.join(above, name) for name in names if _is_library(os.path.join(whole, above, name))]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise SourceRefused(f"there is no library in it: no {NAME}, no text with front matter, and no skills.")
+    raise SourceRefused(f"there are several libraries in it. Choose one with --path: {', '.join(found)}", 2)
+
+
+def _list_folders(path: str) -> list[str]:
+    return sorted(name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name)))
+
+
+def _is_library(path: str) -> bool:
+    if os.path.lexists(os.path.join(path, NAME)):
+        return True
+    root, folder = os.path.split(path)
+    libraries = Libraries([root], is_quiet=True)
+    try:
+        return libraries.reads(folder)
+    finally:
+        libraries.renderer.close()
+
+
+def _prepare(work: str, folder: str, found: _Unpacked, wish: Wish) -> Installed:
+    """Check a library in the work folder, under the name that it will have."""
+    path = os.path.join(work, folder)
+    os.rename(found.folder, path)
+    report = check_library(path)
+    problems = tuple(problem for problem in report.problems if not problem.is_warning)
+    if problems and not wish.takes_problems:
+        raise Invalid("the library has problems, so that nothing was changed. --anyway takes it as it is.", problems)
+    origin = Origin(
+        kind=found.kind,
+        source=found.source,
+        version=found.version,
+        ref=wish.ref,
+        path=found.path,
+        digest=digest_folder(path),
+        added=clock.now(),
+    )
+    origins.write_origin(path, origin)
+    return Installed(folder, origin, report)
+
+
+def _check_free(root: str, folder: str) -> None:
+    for name in os.listdir(root):
+        if name == folder or (not name.startswith(".") and library_name(name) == library_name(folder)):
+            what = f"there is a library {name} already."
+            raise SourceRefused(f"{what} Update it with: satchel library update {name}; or give another --name.", 5)
+
+
+def _get_origin(root: str, folder: str) -> Origin:
+    origin = origins.read_origin(root, folder)
+    if origin is None:
+        raise SourceRefused(f"{folder} was not added from elsewhere: its folder is yours to change or delete.", 2)
+    return origin
+
+
+def _make_name(source: str) -> str:
+    """The name of a library: the last part of its address, without its ending."""
+    last = re.split(r"[/:]", source.rstrip("/"))[-1]
+    for ending in (".git", *archives.ENDINGS):
+        if last.lower().endswith(ending):
+            return last[: -len(ending)]
+    return last if last not in ("", ".", "..") else os.path.basename(os.path.abspath(source))
+
+
+@contextmanager
+def _working(root: str) -> Iterator[str]:
+    """A hidden folder beside the libraries, deleted at the end; one process at a time has one.
+
+    Raises:
+        SourceRefused: another process has one, or the folder of libraries cannot be written.
+    """
+    try:
+        os.makedirs(root, exist_ok=True)
+        lock = os.open(os.path.join(root, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise SourceRefused(f"{root} cannot be written: {error.strerror}.") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SourceRefused(
+                f"another command changes the libraries in {root}. Try again when it is done."
+            ) from None
+        for name in os.listdir(root):
+            if name.startswith(_WORK):  # of a command that was killed
+                shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+        work = tempfile.mkdtemp(prefix=_WORK, dir=root)
+        try:
+            yield work
+        except OSError as error:
+            raise SourceRefused(f"{root} cannot be written: {error.strerror or error}.") from None
+        finally:
+            with suppress(OSError):
+                shutil.rmtree(work, ignore_errors=True)
+    finally:
+        os.close(lock)

@@ -1,0 +1,140 @@
+"""What a template takes from other files of its library: `include`, `extends`, `import`. Only the worker imports this.
+
+The worker opens no file. It says which files a template names, and the caller sends the job again with their texts.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from jinja2 import TemplateSyntaxError, nodes
+
+_MAX_DEPTH = 10  # files that include each other
+_STATEMENT = re.compile(r"\b(?:include|extends|import)\b")
+_NAMING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
+
+Files = Mapping[str, str | None]  # texts by their path in the library; None where there is no such file
+Parse = Callable[[str, str], nodes.Template]  # a text and its path
+
+
+class NeedsFiles(Exception):
+    """A template names files whose texts the worker does not have."""
+
+    def __init__(self, paths: list[str]) -> None:
+        super().__init__()
+        self.paths = paths
+
+
+class WrongParts(Exception):
+    """A file that is named is wrong, or files include each other in a circle or too deep; `line` is of the first."""
+
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.line = line
+
+
+class Part(NamedTuple):
+    """A file that a template takes something from."""
+
+    path: str
+    line: int  # of the template that was asked for
+    sees_values: bool  # it can read the values that the template was given
+    is_parent: bool  # by `extends`
+
+
+def has_parts(source: str) -> bool:
+    """Whether a template may name other files; quick, so that most templates are not parsed for it."""
+    return _STATEMENT.search(source) is not None
+
+
+def find_candidates(path: str, name: str) -> tuple[str, ...]:
+    """The paths in the library that a name in the file `path` may mean, in the order in which they are looked for.
+
+    It is relative to that file; one with a folder is also looked for from the library's own folder.
+    """
+    beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    paths = (beside, posixpath.normpath(name)) if "/" in name else (beside,)
+    return tuple(one for one in dict.fromkeys(paths) if is_inside(one))
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path stays in the library, and names nothing hidden."""
+    parts = path.split("/")
+    is_plain = all(part and not part.startswith(".") and part.isprintable() for part in parts)
+    return is_plain and "\\" not in path
+
+
+def resolve(path: str, name: str, files: Files) -> str | None:
+    """The path of the file that a name means; None where there is none."""
+    return next((one for one in find_candidates(path, name) if files.get(one) is not None), None)
+
+
+def gather(source: str, path: str, files: Files, parse: Parse) -> list[Part]:
+    """Every file that a template takes something from, directly or through others.
+
+    Raises:
+        NeedsFiles: the texts of some of them are not known.
+        WrongParts: they include each other in a circle, or too deep.
+    """
+    gathering = _Gathering(files, parse)
+    gathering.add_parts_of(source, (path,), None)
+    if gathering.needed:
+        raise NeedsFiles(list(gathering.needed))
+    return list(gathering.found.values())
+
+
+class _Gathering:
+    """Follows the names from file to file."""
+
+    def __init__(self, files: Files, parse: Parse) -> None:
+        self.found: dict[tuple[str, bool, bool], Part] = {}
+        self.needed: dict[str, None] = {}
+        self._files = files
+        self._parse = parse
+
+    def add_parts_of(self, source: str, chain: tuple[str, ...], outer: Part | None) -> None:
+        if not has_parts(source):
+            return
+        try:
+            tree = self._parse(source, chain[-1])
+        except TemplateSyntaxError as error:
+            if outer is None:
+                raise
+            raise WrongParts(f"{chain[-1]}:{error.lineno}: {error.message}", outer.line) from None
+        for node, name in _find_names(tree):
+            unknown = (one for one in find_candidates(chain[-1], name) if one not in self._files)
+            self.needed.update(dict.fromkeys(unknown))
+            path = resolve(chain[-1], name, self._files)
+            if path is None:
+                continue  # rendering tells, unless it may be missing, or another one of a list is there
+            line = node.lineno if outer is None else outer.line
+            _check_chain((*chain, path), line)
+            sees_values = (outer is None or outer.sees_values) and getattr(node, "with_context", True)
+            part = Part(path, line, sees_values, isinstance(node, nodes.Extends))
+            key = (part.path, part.sees_values, part.is_parent)
+            if key not in self.found:
+                self.found[key] = part
+                self.add_parts_of(self._files[path] or "", (*chain, path), part)
+
+
+def _check_chain(chain: tuple[str, ...], line: int) -> None:
+    path = chain[-1]
+    if path in chain[:-1]:
+        circle = " → ".join(chain[chain.index(path) :])
+        raise WrongParts(f"files include each other in a circle: {circle}", line)
+    if len(chain) > _MAX_DEPTH:
+        raise WrongParts(f"files include each other more than {_MAX_DEPTH} deep: {' → '.join(chain)}", line)
+
+
+def _find_names(tree: nodes.Template) -> Iterator[tuple[nodes.Node, str]]:
+    """The statements that name files, each with a name; those that are computed are not known before rendering."""
+    for node in tree.find_all(_NAMING):
+        template: nodes.Expr = getattr(node, "template")  # noqa: B009  # mypy only knows that it is a statement
+        items = template.items if isinstance(template, nodes.Tuple | nodes.List) else [template]
+        for item in items:
+            if isinstance(item, nodes.Const) and isinstance(item.value, str):
+                yield node, item.value
+            if isinstance(item, nodes.Const) and isinstance(item.value, tuple | list):
+                yield from ((node, name) for name in item.value if isinstance(name, str))

@@ -1,0 +1,52 @@
+"""Prompts of several messages: a text that begins with a line `user:`, `assistant:` or `system:` has such sections."""
+
+import re
+from collections.abc import Iterable
+
+_ROLES = ("user", "assistant", "system")
+
+# As Prompty writes them; `role: user` is read, too.
+_LINE = re.compile(r"^(?:role:[ \t]*({0})|({0}):)[ \t]*\r?$".format("|".join(_ROLES)), re.M)
+_FIRST = re.compile(r"\s*(?:role:[ \t]*(?:{0})|(?:{0}):)[ \t]*\r?(?:\n|\Z)".format("|".join(_ROLES)))
+
+Message = tuple[str, str]  # a role of MCP, `user` or `assistant`, and a text
+
+
+def has_sections(source: str) -> bool:
+    """Whether a text is one of several messages."""
+    return _FIRST.match(source) is not None
+
+
+def mark(source: str, token: str) -> str:
+    """A text with a mark instead of each line that begins a section; its lines keep their numbers.
+
+    The lines are marked before a template is rendered, so that a value cannot begin a message.
+    """
+    return _LINE.sub(lambda found: f"\0{token}{_ROLES.index(found[1] or found[2])}\0", source)
+
+
+def split_marked(text: str, token: str) -> list[Message]:
+    """The messages of a text with marks.
+
+    Raises:
+        ValueError: something changed a mark.
+    """
+    first, *rest = re.split(f"\0{token}([0-{len(_ROLES) - 1}])\0", text)
+    if any(token in part or "\0" in part for part in (first, *rest[1::2])):
+        raise ValueError("a line that begins a section is in a filter or an expression that changes it")
+    return _make_messages([("user", first), *zip((_ROLES[int(one)] for one in rest[::2]), rest[1::2], strict=True)])
+
+
+def split_text(text: str) -> list[Message]:
+    """The messages of a text that is no template."""
+    if not has_sections(text):
+        return [("user", text)]
+    found = list(_LINE.finditer(text))
+    ends = [one.start() for one in found[1:]] + [len(text)]
+    return _make_messages((one[1] or one[2], text[one.end() : end]) for one, end in zip(found, ends, strict=True))
+
+
+def _make_messages(sections: Iterable[tuple[str, str]]) -> list[Message]:
+    """The sections that have a text. MCP knows no role `system`: such a section is sent as the user's."""
+    plain = [("assistant" if role == "assistant" else "user", part.strip("\r\n")) for role, part in sections]
+    return [one for one in plain if one[1].strip()] or [("user", "")]

@@ -1,0 +1,149 @@
+"""Errors in sentences for people: what is wrong. The page and the command line add what to do next."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from satchel.errors import (
+    AmbiguousItem,
+    AnswerTooLarge,
+    EntryRefused,
+    Forbidden,
+    MissingBlocker,
+    MissingPart,
+    NotFound,
+    NothingReady,
+    SatchelError,
+    StaleFence,
+    Taken,
+    TaskClosed,
+    TaskHeld,
+    VersionConflict,
+    VersionMissing,
+    WrongArgument,
+    WrongEdit,
+)
+
+_SCOPED = ("prompt", "resource")  # kinds whose names are those of a project
+
+
+class Voice(Struct, frozen=True, kw_only=True):
+    """How a surface speaks."""
+
+    quote: Callable[[object], str]
+    names: dict[str, str]  # of kinds, where they are not called as in the model
+    taken: str  # says that something has a name already
+
+    def name(self, kind: str) -> str:
+        """What a kind is called."""
+        return self.names.get(kind, kind)
+
+    def name_item(self, kind: str, key: str) -> str:
+        """An item in a few words: a task by its number, anything else by its name in quotes."""
+        is_number = kind == "task" and key.lstrip("#").isdigit()
+        return f"{self.name(kind)} {key if is_number else self.quote(key)}"
+
+
+def describe(error: SatchelError, voice: Voice) -> str:
+    """What is wrong, in one sentence that begins with a small letter and has no full stop."""
+    quote = voice.quote
+    if isinstance(error, EntryRefused):
+        return describe(error.cause, voice)
+    if isinstance(error, WrongArgument):
+        return _describe_wrong(error, voice)
+    if isinstance(error, NotFound | Forbidden):
+        where = f" in project {quote(error.scope.project)}" if error.kind in _SCOPED else ""
+        return f"there is no {voice.name_item(error.kind, error.key)}{where}"
+    if isinstance(error, Taken):
+        where = "" if error.kind == "project" else f" in project {quote(error.scope.project)}"
+        holder = f" ({voice.name_item('resource', error.holder)})" if error.holder else ""
+        facts = {"kind": voice.name(error.kind), "field": error.field, "key": quote(error.key)}
+        return voice.taken.format(**facts, where=where, holder=holder)
+    if isinstance(error, VersionConflict):
+        return f"{voice.name_item(error.kind, error.key)} has version {error.actual} by now, not {error.expected}"
+    if isinstance(error, VersionMissing):
+        return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
+    if isinstance(error, AmbiguousItem):
+        return f"several things are called {quote(error.key)}"
+    return _describe_task(error, voice) or str(error)
+
+
+def _describe_task(error: SatchelError, voice: Voice) -> str | None:
+    """What is wrong about a task or a text; None for other errors."""
+    quote = voice.quote
+    if isinstance(error, MissingBlocker):
+        return f"it was blocked by task {error.number}, {quote(error.title)}, which is in the trash"
+    if isinstance(error, TaskHeld):
+        return f"{error.claim.holder} is working on task {error.number}, until {error.claim.until[11:16]} UTC"
+    if isinstance(error, TaskClosed):
+        return f"task {error.number} is {error.status} already"
+    if isinstance(error, StaleFence):
+        newest = f"is {error.claim.fence}, not {error.fence}" if error.claim else "is none: it was never claimed"
+        return f"the fence of task {error.number} {newest}"
+    if isinstance(error, NothingReady):
+        where = f" in project {quote(error.project)}" if error.project else ""
+        return f"no task is ready{where}: {error.blocked} blocked, {error.held} held by others"
+    if isinstance(error, AnswerTooLarge):
+        return f"the answer would have more than {error.limit} bytes"
+    if isinstance(error, MissingPart):
+        return f"the text has no heading {quote(error.heading)}"
+    if isinstance(error, WrongEdit):
+        reasons = {
+            "empty": "there is no text to replace",
+            "absent": "the text to replace does not occur",
+            "repeated": f"the text to replace occurs {error.count} times",
+            "same": "nothing would change",
+        }
+        return reasons[error.reason]
+    return None
+
+
+def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
+    field, kind = error.field.replace("_", " "), error.kind or ""
+    what = f"the {field} of a {voice.name(kind)}" if kind and kind != "argument" else f"the {field}"
+    value = voice.quote(error.value)
+    words: dict[tuple[str, str], str] = {
+        ("name", "pattern"): f"{value} cannot be a {voice.name(kind)} name: use letters, digits, '-', '_' and '.'",
+        ("tag", "pattern"): f"{value} cannot be a tag: use up to 50 letters, digits, '-' and '_'",
+        ("name", "reserved"): f"{value} cannot be a {voice.name(kind)} name, because it is an id: use words",
+        ("title", "reserved"): f"{value} cannot be a title, because it is an id: use words",
+        ("name", "not"): f"{value} is the name of a prompt that the server has itself: choose another",
+        ("uri", "reserved"): f"{value} names what Satchel keeps: give a URI of another scheme",
+        ("uri", "format"): f"{value} is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
+        ("mime_type", "format"): f"{value} is no MIME type; one looks like text/markdown",
+        ("content", "contentEncoding"): "this content is no UTF-8 text, which its type needs",
+        ("content", "template"): f"the text is no valid template: {error.value}",
+        ("due", "format"): f"{value} is no day; one looks like 2026-12-31",
+        ("user", "format"): f"{value} is no user: a user is a UUID, as `satchel user` prints one",
+        ("expires_at", "format"): f"{value} is no time: say 30m, 12h, 90d, 2w, 2030-12-31 or 2030-12-31T18:00",
+        ("since", "format"): f"{value} is no time: say 30m, 12h, 7d or 2w ago, 2026-11-17 or 2026-11-17T12:00",
+        ("expires_at", "minimum"): f"a token cannot expire at {error.value}, which is past. Give a later time",
+        # Without the value, which may be a secret.
+        ("id", "pattern"): "give a token by its id, or by the first 8 characters of it or more, and never by its "
+        "secret. List the ids with: satchel token list",
+        ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
+        ("cursor", "format"): "this cursor is none that was given out: take next_cursor of the page before",
+        ("lines", "format"): f"{value} is no range of lines; one looks like 10-40, 10- or 25",
+        ("lines", "maximum"): f"the last line of the text is {error.limit}",
+        ("lines", "contentEncoding"): f"a document of {error.value} has no lines",
+        ("heading", "contentEncoding"): f"a document of {error.value} has no headings",
+        ("blocked_by", "acyclic"): "a task cannot wait for itself, not even through others",
+        ("prompt", "readOnly"): f"prompt {value} is of a library, whose files are changed on disk",
+        ("arguments", "pattern"): f"{value} cannot be an argument: use letters, digits and '_', no digit first",
+        ("arguments", "uniqueItems"): "two arguments have the same name",
+        ("", "signs"): f"give every entry of {field} a + or a -, or none",
+        ("", "hidden"): f"{what} has a character that does not show: {error.value}",
+        ("", "minLength"): f"{what} must not be empty",
+        ("", "maxLength"): f"{what} has at most {error.limit} characters",
+        ("", "maxBytes"): f"{what} has at most {error.limit} bytes",
+        ("", "maxItems"): f"there are at most {error.limit} {field}",
+        ("", "minimum"): f"{what} is at least {error.limit}",
+        ("", "maximum"): f"{what} is at most {error.limit}",
+        ("", "required"): f"{what} is missing",
+    }
+    if error.rule == "dependentRequired" and isinstance(error.limit, tuple):
+        return "changing the type from {} to {} needs new content".format(*error.limit)
+    known = words.get((error.field, error.rule)) or words.get(("", error.rule))
+    if known is None and not error.is_unstorable:
+        return f"{what} cannot be that"
+    return known or f"{what} has NUL or bytes in it that are no UTF-8, and cannot be stored"

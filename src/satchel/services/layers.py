@@ -1,0 +1,251 @@
+"""The personal layer: what the personal project holds can be read from every project, after what that holds itself.
+
+A name in both is that of the project. Only reads come here: what changes an item finds it in its own project.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from satchel import clock
+from satchel.errors import NotFound
+from satchel.model import Prompt, PromptHeader, PromptQuery, PromptSummary, Resource, Scope, TagCount
+from satchel.services import alike, projects, prompts, resources, rules
+from satchel.storage import layers as rows
+from satchel.storage import projects as project_rows
+from satchel.storage import prompts as prompt_rows
+from satchel.storage import resources as resource_rows
+from satchel.storage.database import Tx
+from satchel.storage.layers import LayeredKind
+
+Listed = TypeVar("Listed", bound=PromptHeader | PromptSummary | Resource)
+Key = tuple[str, str]  # a column, and what is looked for in it
+
+_LARGEST_BATCH = 1000  # items that are read at once, where most names are in both projects
+
+
+class Position(Struct, frozen=True):
+    """After which item of a list a page begins; the position of a project's own list, or of the personal one."""
+
+    key: Any = None  # None: at the beginning
+    is_personal: bool = False
+
+
+def enter_personal(scope: Scope) -> Scope | None:
+    """The scope of the personal project that lies under that of a call; None where the caller has none to read."""
+    is_open = scope.projects is None or scope.personal in scope.projects
+    if not scope.personal or scope.personal == scope.project or not is_open:
+        return None
+    return replace(scope, project=scope.personal, personal="", makes="")
+
+
+def find_personal(tx: Tx, scope: Scope) -> Scope | None:
+    """As `enter_personal`, where the personal project exists."""
+    lower = enter_personal(scope)
+    return lower if lower is not None and project_rows.by_name(tx, lower.project) is not None else None
+
+
+# -- one item ---------------------------------------------------------------------------------------------------
+
+
+class _Lookup(Struct, frozen=True):
+    """How items of a kind are looked up."""
+
+    kind: LayeredKind
+    find: Callable[[Tx, str, Any, str], Any]  # the row of a project, given by name, with a key in a column
+    find_exactly: Callable[[Tx, Scope, str], Any]
+    find_alike: Callable[[Tx, Scope, str], Any]  # exactly, else in another spelling
+
+
+_PROMPTS = _Lookup("prompt", prompt_rows.find, prompts.find_exactly, prompts.find)
+_RESOURCES = _Lookup("resource", resource_rows.find, resources.find_exactly, resources.find)
+
+
+def find_prompt(tx: Tx, scope: Scope, reference: str) -> Prompt:
+    """The prompt that a reference names, as `prompts.find` does, in the project or else in the personal one.
+
+    A name goes before a title in both, and both before another spelling: whatever a list shows is found by its name.
+
+    Raises:
+        NotFound: neither has such a prompt.
+    """
+    lower = enter_personal(scope)
+    if lower is None:
+        return prompts.find(tx, scope, reference)
+    projects.check_access(scope)
+    text = alike.without_scheme("prompt", reference)
+    id = clock.parse_id(text)
+    names: list[Key] = [*([] if id is None else [("id", id)]), ("name", text)]
+    found = _look(tx, scope, _PROMPTS, names) or _look_below(tx, scope, lower, _PROMPTS, names)
+    if found is None:
+        found = _find(tx, scope, lower, _PROMPTS, reference, [("title", text)])
+    assert isinstance(found, Prompt), "prompts are looked up"
+    return found
+
+
+def find_resource(tx: Tx, scope: Scope, reference: str) -> Resource:
+    """The resource that a reference names, as `resources.find` does, in the project or else in the personal one.
+
+    Raises:
+        NotFound: neither has such a resource.
+    """
+    lower = enter_personal(scope)
+    if lower is None:
+        return resources.find(tx, scope, reference)
+    keys: list[Key] = [("name", alike.without_scheme("resource", reference)), ("uri", reference.strip())]
+    found = _find(tx, scope, lower, _RESOURCES, reference, keys)
+    assert isinstance(found, Resource), "resources are looked up"
+    return found
+
+
+def get_resource_by_uri(tx: Tx, scope: Scope, uri: str) -> Resource:
+    """The resource with a URI, of the project or else of the personal one.
+
+    Raises:
+        NotFound: neither has such a resource.
+    """
+    try:
+        return resources.get_by_uri(tx, scope, uri)
+    except NotFound as missing:
+        lower = enter_personal(scope) if missing.kind == "resource" else None
+        found = None if lower is None else _look_below(tx, scope, lower, _RESOURCES, [("uri", uri)])
+        if not isinstance(found, Resource):
+            raise
+    return found
+
+
+def has_personal(tx: Tx, scope: Scope, kind: str, name: str) -> bool:
+    """Whether the personal project has a prompt or resource of a name, which the project of the call does not hide."""
+    lower, lookup = enter_personal(scope), _PROMPTS if kind == "prompt" else _RESOURCES
+    return lower is not None and _look_below(tx, scope, lower, lookup, [("name", name)]) is not None
+
+
+def _find(tx: Tx, scope: Scope, lower: Scope, lookup: _Lookup, reference: str, keys: list[Key]) -> Any:
+    """What a reference names exactly in one of two projects, else in another spelling; in the upper one first."""
+    text = alike.without_scheme(lookup.kind, reference)
+    try:
+        return lookup.find_exactly(tx, scope, text if lookup.kind == "prompt" else reference)
+    except NotFound as missing:
+        if missing.kind != lookup.kind:
+            raise
+    found = _look_below(tx, scope, lower, lookup, keys)
+    if found is not None:
+        return found
+    try:
+        return lookup.find_alike(tx, scope, reference)
+    except NotFound:
+        numbers = alike.find_alike(tx, lower, lookup.kind, text)
+        found = _look_below(tx, scope, lower, lookup, [("number", str(one)) for one in numbers if not numbers[1:]])
+        if found is None:
+            raise
+    return found
+
+
+def _look(tx: Tx, scope: Scope, lookup: _Lookup, keys: list[Key]) -> Any:
+    """What a project has with the first key that matches; None where it has nothing, or does not exist."""
+    if not rules.is_storable(scope.project):
+        return None
+    pairs = ((column, key) for column, key in keys if rules.is_storable(key))
+    return next((found for column, key in pairs if (found := lookup.find(tx, scope.project, column, key))), None)
+
+
+def _look_below(tx: Tx, scope: Scope, lower: Scope, lookup: _Lookup, keys: list[Key]) -> Any:
+    """As `_look` in the personal project, without what the project of the call shadows; that project must exist."""
+    found = _look(tx, lower, lookup, keys)
+    if found is None or rows.find_shadowed(tx, lookup.kind, projects.current(tx, scope).number, [found.number]):
+        return None
+    return replace(found, layer=lower.project)
+
+
+# -- lists ------------------------------------------------------------------------------------------------------
+
+
+def list_prompts(
+    tx: Tx, scope: Scope, query: PromptQuery, *, limit: int, after: Position
+) -> tuple[tuple[PromptSummary, ...], bool]:
+    """As `prompts.list_page`, and behind them the prompts of the personal project."""
+
+    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[PromptSummary, ...], bool]:
+        return prompts.list_page(tx, where, query, limit=limit, after=key)
+
+    return _list(tx, scope, "prompt", read, limit, after)
+
+
+def list_headers(tx: Tx, scope: Scope, *, limit: int, after: Position) -> tuple[tuple[PromptHeader, ...], bool]:
+    """As `prompts.list_headers`, and behind them the prompts of the personal project."""
+
+    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[PromptHeader, ...], bool]:
+        return prompts.list_headers(tx, where, limit=limit, after=key or 0)
+
+    return _list(tx, scope, "prompt", read, limit, after)
+
+
+def list_resources(
+    tx: Tx, scope: Scope, query: str = "", *, limit: int, after: Position
+) -> tuple[tuple[Resource, ...], bool]:
+    """As `resources.list_page`, and behind them the documents of the personal project."""
+
+    def read(where: Scope, limit: int, key: Any) -> tuple[tuple[Resource, ...], bool]:
+        return resources.list_page(tx, where, query, limit=limit, after=key or 0)
+
+    return _list(tx, scope, "resource", read, limit, after)
+
+
+def position_of(one: PromptHeader | PromptSummary | Resource) -> Position:
+    """The position of an item in its list, for the page after it."""
+    key = prompts.position_of(one) if isinstance(one, PromptSummary) else one.number
+    return Position(key, is_personal=bool(one.layer))
+
+
+def _list(
+    tx: Tx,
+    scope: Scope,
+    kind: LayeredKind,
+    read: Callable[[Scope, int, Any], tuple[tuple[Listed, ...], bool]],
+    limit: int,
+    after: Position,
+) -> tuple[tuple[Listed, ...], bool]:
+    """A page that begins in one project and may end in the other, and whether there are more items after it."""
+    own: tuple[Listed, ...] = ()
+    has_more = False
+    if after.is_personal:
+        projects.current(tx, scope)  # which may have been deleted since the page before
+    else:
+        own, has_more = read(scope, limit, after.key)
+    lower = None if has_more else find_personal(tx, scope)
+    if lower is None:
+        return own, has_more
+    upper = projects.current(tx, scope).number
+    wanted = limit - len(own)
+    kept: list[Listed] = []
+    key, size, is_over = after.key if after.is_personal else None, wanted + 1, False
+    while not is_over and len(kept) <= wanted:
+        batch, goes_on = read(lower, size, key)
+        shadowed = rows.find_shadowed(tx, kind, upper, [one.number for one in batch])
+        kept += [replace(one, layer=lower.project) for one in batch if one.number not in shadowed]
+        key = position_of(batch[-1]).key if batch else key
+        size, is_over = min(4 * size, _LARGEST_BATCH), not goes_on
+    return (*own, *kept[:wanted]), len(kept) > wanted
+
+
+def list_tags(tx: Tx, scope: Scope) -> list[TagCount]:
+    """The tags of the prompts that a project lists, its own and those of the personal one."""
+    own, lower = prompts.list_tags(tx, scope), find_personal(tx, scope)
+    if lower is None:
+        return own
+    counts = {tag.name: tag.prompts for tag in own}
+    for tag in rows.tag_counts(tx, projects.current(tx, scope).number, projects.current(tx, lower).number):
+        counts[tag.name] = counts.get(tag.name, 0) + tag.prompts
+    return [TagCount(name, counts[name]) for name in sorted(counts)]
+
+
+# -- names that nothing has -------------------------------------------------------------------------------------
+
+
+def suggest(tx: Tx, scope: Scope, look: Callable[[Tx, Scope, str], tuple[str, ...]], reference: str) -> tuple[str, ...]:
+    """The names that `look` finds for a mistyped one in the project, then in the personal one; three at most."""
+    own, lower = look(tx, scope, reference), find_personal(tx, scope)
+    more = () if lower is None else look(tx, lower, reference)
+    return tuple(dict.fromkeys((*own, *more)))[:3]

@@ -1,0 +1,229 @@
+"""What attackers do to a server, each until a moment: a table of attacks, which test_quiet_user.py runs one by one."""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from tests.attacks.support import Attacked, Bearer, SmallWire, in_threads
+from tests.support.stdio import NEWEST
+from tests.support.web import HANDSHAKE, JSON, Closed, Wire, call, request, rpc
+
+BATCHES = "2025-03-26"  # the revision that has them
+MIB = 1 << 20
+SLOW_TEMPLATE = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}" * 20
+
+
+class Attack:
+    """Attackers of one server, who have a token and a prompt of 4 MB, and stop at a moment."""
+
+    def __init__(self, server: Attacked, token: Bearer, prompt: str, seconds: float) -> None:
+        self.server = server
+        self.token = token
+        self.prompt = prompt
+        self._ends = time.monotonic() + seconds
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self._ends
+
+    def wait(self) -> None:
+        time.sleep(max(0.0, self._ends - time.monotonic()))
+
+    def repeat(self, clients: int, act: Callable[[], object]) -> None:
+        """Have so many clients do something again and again; what the server does to them is no matter here."""
+
+        def run(_: int) -> None:
+            while not self.is_over:
+                with suppress(OSError, Closed):
+                    act()
+
+        in_threads(run, list(range(clients)))
+
+    def ask(self, raw: bytes, answers: int = 1) -> None:
+        with self.server.connect() as wire:
+            wire.send(raw)
+            for _ in range(answers):
+                wire.read()
+
+    def post(self, method: str, params: dict[str, Any], path: str = "/mcp", revision: str = HANDSHAKE) -> bytes:
+        headers, body = rpc(method, params, revision=revision)
+        return request("POST", path, [self.token, *headers], body)
+
+    def call(self, tool: str, arguments: dict[str, Any] | None = None, path: str = "/mcp") -> bytes:
+        return self.post("tools/call", {"name": tool, "arguments": arguments or {}}, path)
+
+
+def send_heads(attack: Attack) -> None:
+    fields = b"".join(b"%x:\r\n" % number for number in range(10_000))
+    raw = b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n"
+    attack.repeat(4, lambda: attack.ask(raw))
+
+
+def send_bombs(attack: Attack) -> None:
+    bombs = [b"[" + piece * (4 * MIB // len(piece)) + b"1]" for piece in (b"1,", b"[],", b'"",', b'{"a":1},')]
+    raws = [request("POST", "/mcp", [attack.token, JSON, ("MCP-Protocol-Version", BATCHES)], bomb) for bomb in bombs]
+    attack.repeat(4, lambda: attack.ask(secrets.choice(raws)))
+
+
+def send_batches(attack: Attack) -> None:
+    messages = (call("get_prompt", {"id": attack.prompt}, id=id, revision=HANDSHAKE)[1] for id in range(100))
+    body = b"[" + b",".join(messages) + b"]"
+    raw = request("POST", "/mcp", [attack.token, JSON, ("MCP-Protocol-Version", BATCHES)], body)
+
+    def fetch() -> None:  # Wire.read copies what it has for each piece
+        with attack.server.connect() as wire:
+            wire.send(raw)
+            left = int(dict(wire.read_head()[1])["content-length"]) - len(wire._buffer)
+            while left > 0 and (piece := wire.socket.recv(MIB)):
+                left -= len(piece)
+
+    attack.repeat(2, fetch)
+
+
+def begin_bodies(attack: Attack) -> None:
+    headers, _ = call("add_prompt", revision=HANDSHAKE)
+    head = request("POST", "/mcp", [attack.token, *headers, ("Content-Length", str(32 * MIB))])
+
+    def begin() -> None:
+        with attack.server.connect() as wire:
+            wire.send(head)
+            for _ in range(31):
+                wire.send(b" " * MIB)
+            attack.wait()
+
+    attack.repeat(20, begin)
+
+
+def read_nothing(attack: Attack) -> None:
+    wires = [SmallWire(attack.server, 4096) for _ in range(40)]
+    for wire in wires:
+        wire.send(attack.call("get_prompt", {"id": attack.prompt}))
+    attack.wait()
+    for wire in wires:
+        wire.close()
+
+
+def read_large(attack: Attack) -> None:
+    raw = attack.call("get_prompt", {"id": attack.prompt})
+
+    def fetch() -> None:
+        with SmallWire(attack.server, 65536) as wire:
+            wire.send(raw)
+            wire.read_head()
+            time.sleep(0.02)
+
+    attack.repeat(8, fetch)
+
+
+def open_sockets(attack: Attack) -> None:
+    opening = attack.call("list_prompts")
+    wires: list[Wire] = []
+    for number in range(1500):
+        with suppress(OSError):
+            wires.append(attack.server.connect())
+            wires[-1].send((b"", opening[:30], opening[:-5])[number % 3])
+    attack.wait()
+    for wire in wires:
+        wire.close()
+
+
+def guess_tokens(attack: Attack) -> None:
+    name, secret = attack.token
+    headers, body = call("list_tags", revision=HANDSHAKE)
+
+    def make(guess: Sequence[Bearer]) -> bytes:
+        return request("POST", "/mcp", [*guess, *headers], body)
+
+    def guess() -> None:
+        guesses = [make([(name, secret[:-8] + secrets.token_hex(4))]) for _ in range(20)]
+        attack.ask(b"".join([*guesses, make([])]), 21)
+
+    attack.repeat(16, guess)
+
+
+def flood_calls(attack: Attack) -> None:
+    raw = attack.call("list_tags") * 20
+    attack.repeat(16, lambda: attack.ask(raw, 20))
+
+
+def render(attack: Attack) -> None:
+    raw = attack.post("prompts/get", {"name": "a:slow"}, "/mcp/twig")
+    wires = [attack.server.connect() for _ in range(64)]
+    for wire in wires:
+        wire.send(raw)
+    attack.wait()
+    for wire in wires:
+        wire.close()
+
+
+def search(attack: Attack) -> None:
+    raws = [
+        attack.call("search", {"query": " ".join(f"word{number}" for number in range(60))}, "/mcp/satchel"),
+        attack.call("search_prompts", {"query": "x" * 900}),
+    ]
+    attack.repeat(12, lambda: attack.ask(secrets.choice(raws)))
+
+
+def leave(attack: Attack) -> None:
+    raw = attack.call("search", {"query": "word x"}, "/mcp/satchel")
+
+    def ask() -> None:
+        with attack.server.connect() as wire:
+            wire.send(raw * 20)
+            time.sleep(0.05)  # by then the first has begun
+
+    attack.repeat(12, ask)
+
+
+def subscribe(attack: Attack) -> None:
+    uris = [f"satchel://resource/some-name-{number}" for number in range(40_000)]
+    few = {"notifications": {"resourceSubscriptions": uris[:1000], "promptsListChanged": True}}
+    many = {"notifications": {"resourceSubscriptions": uris}}
+    listening, refused = (attack.post("subscriptions/listen", asked, "/mcp/satchel", NEWEST) for asked in (few, many))
+    wires = [attack.server.connect() for _ in range(20)]
+    for wire in wires:
+        wire.send(listening)
+    change = attack.call("add_prompt", {"title": "changed", "content": "x"})
+    attack.repeat(4, lambda: attack.ask(secrets.choice([refused, change])))
+    for wire in wires:
+        wire.close()
+
+
+def write_long_texts(attack: Attack) -> None:
+    raw = attack.call("add_prompt", {"title": "long", "content": "word and " * 300_000})
+    attack.repeat(4, lambda: attack.ask(raw))
+
+
+ATTACKS: dict[str, Callable[[Attack], None]] = {
+    "heads of 10,000 fields": send_heads,
+    "bombs of elements": send_bombs,
+    "batches of large answers": send_batches,
+    "unfinished bodies": begin_bodies,
+    "40 clients that do not read": read_nothing,
+    "large answers": read_large,
+    "silent sockets": open_sockets,
+    "wrong tokens": guess_tokens,
+    "a flood of calls": flood_calls,
+    "64 renders": render,
+    "12 searches": search,
+    "clients that leave": leave,
+    "streams of 40,000 URIs": subscribe,
+    "long texts": write_long_texts,
+}
+
+
+def keep_writing(attack: Attack, clients: int) -> None:
+    """Add tasks on many connections, each with many requests ahead."""
+    headers, body = call("add_task", {"title": "written"}, revision=HANDSHAKE)
+    raw = request("POST", "/mcp/tasks", [attack.token, *headers], body) * 50
+
+    def write() -> None:
+        with attack.server.connect() as wire:
+            wire.send(raw)
+            for _ in range(50):
+                if wire.read().status == 401:
+                    return
+
+    attack.repeat(clients, write)

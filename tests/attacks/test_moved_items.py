@@ -1,0 +1,78 @@
+"""History, undo and restore tell and change nothing outside the projects of a limited token, wherever a task went."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from satchel.errors import Refused
+from satchel.model import ChangeQuery, Scope, TaskDraft, TaskPatch
+from satchel.services import history, overview, projects, restoring, tasks, undo
+from tests.attacks.worlds import ENGINES, World, find_addresses
+
+ANN = "11111111-1111-4111-8111-111111111111"
+EVERYWHERE = Scope(user=ANN)
+LIMITED = Scope(user=ANN, project="pub", projects=("pub",))
+CANARY = "xyzzyplugh"
+
+
+@pytest.fixture(params=ENGINES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(*find_addresses(request, tmp_path))
+    for name in ("pub", "priv"):
+        world.write(EVERYWHERE, partial(projects.add, name=name))
+    yield world
+    world.close()
+
+
+def add_task(world: World, title: str, project: str) -> int:
+    draft = TaskDraft(title=title, project=project)
+    return world.write(EVERYWHERE, lambda tx: tasks.add(tx, EVERYWHERE, draft)).number
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_task_that_left_is_told_without_the_title_that_it_got_elsewhere(world: World, is_deleted: bool) -> None:
+    number = add_task(world, "Plain", "pub")
+    moved = TaskPatch(title=CANARY, project="priv")
+    world.write(EVERYWHERE, lambda tx: tasks.update(tx, EVERYWHERE, number, moved))
+    if is_deleted:
+        world.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, number))
+    feed, _ = world.read(LIMITED, lambda tx: history.list_changes(tx, LIMITED))
+    assert [(one.key, one.title, one.revision.version) for one in feed] == [(f"#{number}", "", 1), ("pub", "pub", 1)]
+    told = str(world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED)))
+    told += str(world.read(LIMITED, lambda tx: overview.list_done(tx, LIMITED, ChangeQuery(), 10)))
+    told += str(world.read(LIMITED, lambda tx: undo.plan(tx, LIMITED, 9)))
+    assert CANARY not in told
+    for act in (undo.undo, partial(undo.take_back, revision=feed[0].revision)):
+        with pytest.raises(Refused) as refused:
+            world.write(LIMITED, lambda tx, act=act: act(tx, LIMITED))  # type: ignore[misc]
+        assert CANARY not in str(refused.value)
+
+
+def test_undo_takes_back_what_was_done_in_its_projects_and_leaves_the_rest(world: World) -> None:
+    own = add_task(world, "Own", "pub")
+    hidden = add_task(world, CANARY, "priv")
+    world.write(LIMITED, lambda tx: tasks.delete(tx, LIMITED, own))
+    world.write(EVERYWHERE, lambda tx: tasks.delete(tx, EVERYWHERE, hidden))
+    world.write(EVERYWHERE, lambda tx: projects.rename(tx, "priv", "secret"))
+    [step] = world.write(LIMITED, lambda tx: undo.undo(tx, LIMITED))
+    assert [(one.key, one.title) for one in step.changes] == [(f"#{own}", "Own")]
+    [step] = world.write(LIMITED, lambda tx: undo.undo(tx, LIMITED))  # that it was added
+    assert [one.key for one in step.changes] == [f"#{own}"]
+    assert world.write(LIMITED, lambda tx: undo.undo(tx, LIMITED)) == []
+    assert world.read(EVERYWHERE, lambda tx: tasks.list_all(tx, EVERYWHERE)) == []
+
+
+def test_a_limited_token_neither_renames_nor_removes_its_project_by_a_restore(world: World) -> None:
+    for old, new in (("pub", "public"), ("public", "pub")):
+        world.write(EVERYWHERE, partial(projects.rename, old=old, new=new))
+    changes, _ = world.read(LIMITED, lambda tx: history.list_visible_changes(tx, LIMITED))
+    with pytest.raises(Refused):
+        world.write(LIMITED, lambda tx: restoring.restore(tx, LIMITED, "satchel://project/pub", 2))
+    for change in changes:
+        with pytest.raises(Refused):
+            world.write(LIMITED, lambda tx, change=change: undo.take_back(tx, LIMITED, change.revision))  # type: ignore[misc]
+    assert len(changes) == 3
+    found = world.read(EVERYWHERE, lambda tx: projects.list_all(tx, EVERYWHERE))
+    assert [project.name for project, _ in found] == ["priv", "pub"]

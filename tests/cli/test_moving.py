@@ -1,0 +1,127 @@
+"""`satchel prompt|resource|task copy` and `move`: from one project to another, all or none; on both engines."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from satchel.errors import NotFound
+from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
+from satchel.services import history, projects, prompts, references, resources, tasks
+from satchel.storage.database import Database, open_database
+from tests.cli.test_commands import Command, done, failed, satchel, value
+
+__all__ = ["satchel"]  # a fixture
+
+ANN = "11111111-1111-4111-8111-111111111111"
+ONE, TWO = Scope(project="one", user=ANN), Scope(project="two", user=ANN)
+CLASH = (
+    "satchel: there is already a {} with the {} '{}' in project 'two'. Nothing was {}. Say --rename to use the next "
+    "free name there, or rename or delete that one first.\n"
+)
+
+
+@pytest.fixture
+def database(store: str) -> Iterator[Database]:
+    """A store with two projects: the first has a prompt, a document and a task, the second a prompt and a document."""
+    database = open_database(store)
+    with database.write() as tx:
+        for name in ("one", "two"):
+            projects.add(tx, name)
+        prompts.add(tx, ONE, PromptDraft(title="A", content="x", tags=["t"], description="d"))
+        prompts.add(tx, ONE, PromptDraft(title="B", content="y"))
+        resources.add(tx, ONE, ResourceDraft(name="doc", uri="satchel://resource/doc", content="x"))
+        prompts.add(tx, TWO, PromptDraft(title="B", content="z"))
+        resources.add(tx, TWO, ResourceDraft(name="other", uri="doc:other", content="x"))
+        tasks.add(tx, ONE, TaskDraft(title="T", description="d", project="one", tags=["t"], due="2030-01-02"))
+    yield database
+    database.close()
+
+
+def names(database: Database, scope: Scope) -> tuple[list[str], list[str]]:
+    with database.read() as tx:
+        found, _ = prompts.list_headers(tx, scope)
+        return [one.name for one in found], [one.name for one in resources.list_all(tx, scope)]
+
+
+def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database: Database) -> None:
+    copied = value(satchel("prompt", "copy", "A", "--to", "two", "-p", "one", "--json"))
+    row = {"kind": "prompt", "name": "a", "title": "A", "version": 1, "tags": ["t"], "project": "two"}
+    assert copied == {"project": "one", "items": [row]}
+    assert done(satchel("resource", "copy", "doc", "--to", "two", "-p", "one")) == "Copied to project 'two':\n  doc\n"
+    assert names(database, ONE) == (["a", "b"], ["doc"])
+    assert names(database, TWO) == (["b", "a"], ["other", "doc"])
+    with database.read() as tx:
+        assert prompts.get_by_name(tx, TWO, "a").description == "d"
+
+
+def test_what_is_moved_is_there_and_in_the_trash_here(satchel: Command, database: Database) -> None:
+    assert done(satchel("prompt", "move", "a", "a", "--to", "two", "-p", "one")) == "Moved to project 'two':\n  a\n"
+    done(satchel("resource", "move", "doc", "--to", "two", "-p", "one"))
+    assert names(database, ONE) == (["b"], [])
+    assert names(database, TWO) == (["b", "a"], ["other", "doc"])
+    with database.read() as tx:
+        found = references.find(tx, ONE, "a")
+        assert found.live is None and found.trashed
+    assert "Name another one with --to" in failed(satchel("prompt", "move", "b", "--to", "one", "-p", "one"), 2)
+
+
+@pytest.mark.parametrize(("verb", "past"), [("copy", "copied"), ("move", "moved")])
+def test_a_clash_says_what_to_do_and_leaves_all_as_it_was(
+    satchel: Command, database: Database, verb: str, past: str
+) -> None:
+    before = names(database, ONE), names(database, TWO)
+    clash = failed(satchel("prompt", verb, "a", "b", "--to", "two", "-p", "one"), 5)
+    assert clash == CLASH.format("prompt", "name", "b", past)
+    assert (names(database, ONE), names(database, TWO)) == before
+    answer = value(satchel("prompt", verb, "a", "b", "--to", "two", "-p", "one", "--rename", "--json"))
+    assert [one["name"] for one in answer["items"]] == ["a", "b-2"]
+    assert answer["notes"] == [
+        "The name b is taken there; the copy has b-2.",
+        "The title B is taken there; the copy has B (2).",
+    ]
+
+
+def test_what_does_not_exist_is_told(satchel: Command, database: Database) -> None:
+    assert "project 'twoo' does not exist. Did you mean 'two'?" in failed(
+        satchel("prompt", "copy", "a", "--to", "twoo", "-p", "one"), 3
+    )
+    failed(satchel("prompt", "copy", "a", "nothing", "--to", "two", "-p", "one"), 3)
+    assert names(database, TWO) == (["b"], ["other"])
+    failed(satchel("prompt", "copy", "a"), 2)
+
+
+def test_a_task_moves_with_its_number_and_its_history(satchel: Command, database: Database) -> None:
+    answer = value(satchel("task", "move", "#1", "--to", "two", "-u", ANN, "--json"))
+    assert [(one["number"], one["title"], one["version"]) for one in answer["items"]] == [(1, "T", 2)]
+    with database.read() as tx:
+        assert tasks.find(tx, ONE, 1).project == "two"
+        _, versions, _ = history.list_versions(tx, ONE, "#1")
+        assert [one.version for one in versions] == [2, 1]
+    again = done(satchel("task", "move", "1", "--to", "two", "-u", ANN))
+    assert again == "Moved to project 'two':\n  #1 T\n#1 was there already.\n"
+
+
+def test_a_copy_of_a_task_is_an_open_one(satchel: Command, database: Database) -> None:
+    with database.write() as tx:
+        tasks.complete(tx, ONE, 1)
+    assert done(satchel("task", "copy", "1", "--to", "two", "-u", ANN)) == "Copied to project 'two':\n  #2 T\n"
+    with database.read() as tx:
+        copy, original = tasks.find(tx, ONE, 2), tasks.find(tx, ONE, 1)
+    assert (copy.project, copy.status, copy.tags, copy.due) == ("two", "pending", ("t",), "2030-01-02")
+    assert (original.project, original.status) == ("one", "completed")
+
+
+def test_a_personal_item_is_copied_from_anywhere_and_moved_only_from_its_project(
+    satchel: Command, database: Database
+) -> None:
+    done(satchel("prompt", "move", "a", "--to", "personal", "-p", "one"))  # which is made by this
+    moved = failed(satchel("prompt", "move", "a", "--to", "two", "-p", "one"), 3)
+    assert moved == (
+        "satchel: prompt 'a' is in project 'personal', not in 'one'. Say -p personal to change it for every project, "
+        "or copy it first: satchel prompt copy a --to one\n"
+    )
+    done(satchel("prompt", "copy", "a", "--to", "one", "-p", "one"))
+    assert names(database, ONE)[0] == ["b", "a"]
+    done(satchel("prompt", "move", "a", "--to", "two", "-p", "personal"))
+    with database.read() as tx, pytest.raises(NotFound):
+        prompts.get_by_name(tx, Scope(project="personal"), "a")

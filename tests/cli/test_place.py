@@ -1,0 +1,125 @@
+"""Which project a command works in: the rule of servers, and `satchel project current` tells it; on both engines."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.model import PromptDraft, Scope
+from satchel.services import projects, prompts
+from satchel.storage.database import open_database
+from tests.support.command import run as run_command
+from tests.support.satchel import ok
+from tests.support.stdio import NEWEST, Server
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def run(store: str, tmp_path: Path) -> Run:
+    """Runs `satchel` in a folder on a store with some projects."""
+    database = open_database(store)
+    with database.write() as tx:
+        for name in ("default", "marked", "told"):
+            projects.add(tx, name)
+    database.close()
+    environment = {"SATCHEL_HOME": str(tmp_path / "home"), "SATCHEL_DATABASE": store}
+
+    def started(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
+        return run_command(*arguments, environment={**environment, **more}, cwd=folder)
+
+    return started
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder in a repository."""
+    folder = tmp_path / "web" / "deep"
+    folder.mkdir(parents=True)
+    (tmp_path / "web" / ".git").mkdir()
+    return folder
+
+
+def current(run: Run, folder: Path, *arguments: str, **environment: str) -> Any:
+    process = run(folder, "project", "current", "--json", *arguments, **environment)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def test_the_order_of_who_decides(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert current(run, tmp_path) == {"project": "default", "why": "the default", "exists": True}
+    web = tmp_path / "web"
+    why = f"the repository {web}, made by the first write"
+    assert current(run, folder) == {"project": "web", "why": why, "exists": False}
+    (web / ".satchel").write_text("marked\n")
+    assert current(run, folder) == {"project": "marked", "why": f"the file {web / '.satchel'}", "exists": True}
+    assert current(run, folder, SATCHEL_PROJECT="told")["why"] == "the environment variable SATCHEL_PROJECT"
+    assert current(run, folder, "-p", "default", SATCHEL_PROJECT="told")["why"] == "the flag --project"
+    told = run(folder, "project", "current").stdout.decode()
+    assert told == f"marked (the file {web / '.satchel'})\n"
+
+
+def test_the_first_write_in_a_repository_makes_its_project(run: Run, folder: Path, store: str) -> None:
+    assert run(folder, "prompt", "list").returncode == 0
+    assert current(run, folder)["exists"] is False
+    assert run(folder, "prompt", "add", "A", "x").returncode == 0
+    assert current(run, folder)["exists"] is True
+    database = open_database(store)
+    with database.read() as tx:
+        assert prompts.get_by_name(tx, Scope(project="web"), "a").content == "x"
+    database.close()
+
+
+def test_a_file_that_names_no_project_is_an_error(run: Run, folder: Path) -> None:
+    mark = folder / ".satchel"
+    mark.write_text("markt\n")
+    expected = (
+        f"project 'markt' does not exist, but the file {mark} names it. Did you mean 'marked'? "
+        "Make it with: satchel project create markt, or correct that file"
+    )
+    for command in (("prompt", "list"), ("prompt", "add", "A", "x"), ("project", "current"), ("resource", "list")):
+        process = run(folder, *command)
+        assert (process.returncode, process.stdout) == (2, b""), command
+        assert expected in " ".join(process.stderr.decode().split()), command
+    assert run(folder, "prompt", "list", "-p", "marked").returncode == 0
+    assert run(folder, "project", "create", "markt").returncode == 0
+    assert current(run, folder)["project"] == "markt"
+
+
+def test_a_command_and_a_server_in_one_folder_work_in_one_project(
+    run: Run, folder: Path, store: str, serve: Callable[..., Server]
+) -> None:
+    before = os.getcwd()
+    for mark in (None, "marked", ""):
+        if mark is not None:
+            (folder / ".satchel").write_text(mark)
+        if mark == "":
+            run(folder, "project", "create", "deep")
+        os.chdir(folder)
+        try:
+            told = ok(serve("satchel", store, NEWEST), "list_projects")
+        finally:
+            os.chdir(before)
+        here = current(run, folder)
+        assert (told["project"], told["why"]) == (here["project"], here["why"])
+
+
+def test_the_personal_project_is_told_unless_it_is_turned_off(run: Run, tmp_path: Path, store: str) -> None:
+    database = open_database(store)
+    with database.write() as tx:
+        projects.add(tx, "personal")
+        prompts.add(tx, Scope(project="personal"), PromptDraft(title="Mine", content="x"))
+    database.close()
+    assert current(run, tmp_path)["personal"] == "personal"
+    told = run(tmp_path, "project", "current").stdout.decode()
+    assert told == "default (the default), and what project 'personal' holds\n"
+    for off in ({"arguments": ("--no-personal",)}, {"SATCHEL_NO_PERSONAL": "yes"}):
+        arguments = off.pop("arguments", ())
+        assert "personal" not in current(run, tmp_path, *arguments, **off)
+    (tmp_path / "home").mkdir(exist_ok=True)
+    (tmp_path / "home" / "satchel.toml").write_text("no_personal = true\n")
+    assert "personal" not in current(run, tmp_path)

@@ -1,0 +1,253 @@
+"""The commands on prompts, documents and tasks print with --json what the matching tool answers; on both engines."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.cli.test_commands import Command, done, failed, satchel, value
+from tests.support.stdio import NEWEST, Server
+
+__all__ = ["satchel"]  # a fixture
+
+ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
+
+# Commands that read, and the calls of tools that answer the same.
+SAME: list[tuple[str, str, dict[str, Any]]] = [
+    ("task list", "list_tasks", {"status": "all"}),
+    ("task list --open --limit 1", "list_tasks", {"status": "pending", "limit": 1}),
+    ("task list --status in-progress", "list_tasks", {"status": "in_progress"}),
+    ("task list --done", "list_tasks", {"status": "completed"}),
+    (
+        "task list --tag docs --tag web --all-tags",
+        "list_tasks",
+        {"status": "all", "tags": ["docs", "web"], "match": "all"},
+    ),
+    ("task list --tag nothing", "list_tasks", {"status": "all", "tags": ["nothing"]}),
+    ("task ready -p default", "list_tasks", {"project": "default"}),
+    ("task search SHIP", "list_tasks", {"status": "all", "query": "SHIP"}),
+    ("task show '#1'", "get_task", {"task": "1"}),
+    ("task show 'ship it'", "get_task", {"task": "ship it"}),
+    ("task show 77", "get_task", {"task": "77"}),
+    ("task show 'Ship itt'", "get_task", {"task": "Ship itt"}),
+    ("task history 1", "history", {"item": "#1"}),
+    ("prompt list", "list_prompts", {}),
+    ("prompt list --tag greeting --search hello", "list_prompts", {"tags": ["greeting"], "query": "hello"}),
+    ("prompt search hello --limit 1", "list_prompts", {"query": "hello", "limit": 1}),
+    ("prompt tags", "list_tags", {}),
+    ("prompt show greet", "get_prompt", {"prompt": "greet", "whole": True}),
+    ("prompt show greet --lines 1", "get_prompt", {"prompt": "greet", "lines": "1"}),
+    ("prompt show gret", "get_prompt", {"prompt": "gret", "whole": True}),
+    ("prompt render greet name=Ada", "render_prompt", {"prompt": "greet", "arguments": {"name": "Ada"}}),
+    ("prompt render greet", "render_prompt", {"prompt": "greet"}),
+    ("prompt render greet nme=Ada", "render_prompt", {"prompt": "greet", "arguments": {"nme": "Ada"}}),
+    ("prompt history greet --version 1", "history", {"item": "greet", "version": 1}),
+    ("prompt list -p nowhere", "list_prompts", {"project": "nowhere"}),
+    ("resource list", "list_resources", {}),
+    ("resource search notes", "list_resources", {"query": "notes"}),
+    ("resource show notes.md", "read_resource", {"resource": "notes.md", "whole": True}),
+    ("resource show notes.md --heading Setup", "read_resource", {"resource": "notes.md", "heading": "Setup"}),
+    ("resource show notes.md --heading Stup", "read_resource", {"resource": "notes.md", "heading": "Stup"}),
+    ("resource show logo", "read_resource", {"resource": "logo"}),
+    ("search hello", "search", {"query": "hello"}),
+    ("project list", "list_projects", {}),
+]
+
+
+def fill(satchel: Command) -> None:
+    for words in (
+        "task add 'Write the docs' -t docs -t web --priority high --due 2026-12-01 --description 'All of them'",
+        "task add 'Ship it' --after 1",
+        "task add 'Buy milk'",
+        "task done 3 --note Bought",
+        "prompt add Greet 'hello {{ name }}' -t greeting --arg 'name:Who is greeted'",
+        "prompt add Plain 'hello you'",
+        "resource add notes.md '# Setup\ndo it\n# More\nlater'",
+        "resource add logo x:logo @/dev/null --mime-type image/png",
+    ):
+        done(satchel(*shlex.split(words), SATCHEL_USER=ADA))
+
+
+def test_json_is_the_answer_of_the_matching_tool(satchel: Command, store: str, serve: Callable[..., Server]) -> None:
+    fill(satchel)
+    agent = serve("satchel", store, NEWEST, "--user", ADA)
+    for words, tool, arguments in SAME:
+        process = satchel(*shlex.split(words), "--json", SATCHEL_USER=ADA)
+        answer = agent.call(tool, arguments)
+        printed = json.loads(process.stderr if process.returncode else process.stdout)
+        wanted = answer["structuredContent"]
+        if "error" in wanted and wanted["error"]["code"] == "not_found" and tool == "list_prompts":
+            wanted["error"]["hint"] = printed["error"]["hint"]  # the command line may use all tools
+        assert printed == wanted, words
+        assert (process.returncode != 0) == bool(answer.get("isError")), words
+
+
+def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
+    done(satchel("project", "create", "web"))
+    assert done(satchel("task", "add", "First", "-p", "web")) == "Added task 1: First\n"
+    added = value(
+        satchel(
+            *("task", "add", "Second", "-t", "Docs", "--priority", "HIGH", "--due", "2026-12-01"),
+            *("--after", "#1", "-p", "web", "--description", "More", "--json"),
+        )
+    )
+    row = {"number": 2, "title": "Second", "priority": "high", "due": "2026-12-01", "tags": ["docs"], "blocked_by": [1]}
+    assert added == {"project": "web", "task": {**row, "version": 1}}
+    cells = done(satchel("task", "list", "--status", "all")).splitlines()[0].split("\t")
+    assert cells == ["2", "", "Second", "high", "2026-12-01", "docs", "#1", "web"]
+    assert done(satchel("task", "ready")).split("\t")[:3] == ["1", "", "First"]
+    assert done(satchel("task", "done", "#1", "--note", "Easy")) == "Done: task 1: First\nReady now: task 2: Second\n"
+    assert done(satchel("task", "reopen", "1")) == "Open again: task 1: First\n"
+    assert done(satchel("task", "cancel", "First")) == "Cancelled: task 1: First\nReady now: task 2: Second\n"
+    edited = satchel(
+        "task", "edit", "2", "--tag", "+web", "--after", "-1", "--due", "", "--priority", "low", "-p", "web"
+    )
+    assert done(edited) == "Changed task 2: Second\n"
+    assert done(satchel("task", "note", "2", "Half done")) == "Noted on task 2: Second\n"
+    shown = value(satchel("task", "show", "2", "--json"))["task"]
+    assert (shown["tags"], shown["priority"], shown["notes"][0]["text"]) == (["docs", "web"], "low", "Half done")
+    assert "due" not in shown and "blocked_by" not in shown
+    text = done(satchel("task", "show", "2"))
+    assert text.startswith("2  Second\nopen, low priority, tags docs, web, project web\n")
+    assert re.search(r"\n\nMore\n\nNotes:\n- \S+ satchel \S+: Half done\n$", text)
+    assert "--note goes to one task" in failed(satchel("task", "done", "1", "2", "--note", "x"), 2)
+    assert "2026-13-01' is no day" in failed(satchel("task", "edit", "2", "--due", "2026-13-01"), 2)
+    assert "cannot wait for itself" in failed(satchel("task", "edit", "2", "--after", "2"), 2)
+    assert "has version 2 by now, not 1" in failed(satchel("task", "edit", "2", "New", "--version", "1"), 1)
+
+
+def test_tasks_are_claimed_and_given_back(satchel: Command) -> None:
+    nothing = failed(satchel("task", "claim"), 3)
+    assert "no task is ready in project 'default': 0 blocked, 0 held by others. See what there is" in nothing
+    done(satchel("task", "add", "One"))
+    assert re.match(
+        r"Claimed until \S+, fence 1:\n1  One\nin progress, ", done(satchel("task", "claim", "--minutes", "5"))
+    )
+    assert done(satchel("task", "list", "--status", "in-progress")).split("\t")[1] == "in progress"
+    assert done(satchel("task", "release", "1")) == "Released task 1: One\n"
+    assert done(satchel("task", "release", "1")) == "Task 1 was not claimed: One\n"
+    done(satchel("task", "done", "1"))
+    assert "Open it again with: satchel task reopen 1" in failed(satchel("task", "claim", "1"), 1)
+
+
+def test_a_task_is_named_by_its_title_and_typos_are_guessed(satchel: Command) -> None:
+    for title in ("Write the docs", "Twice", "Twice"):
+        done(satchel("task", "add", title))
+    assert done(satchel("task", "done", "write the docs")) == "Done: task 1: Write the docs\n"
+    assert "several tasks are called 'Twice': #2, #3. Say which by its number." in failed(
+        satchel("task", "show", "Twice"), 2
+    )
+    assert "Did you mean '#1'?" in failed(satchel("task", "show", "Write the doc"), 3)
+    assert "Did you mean 'default'?" in failed(satchel("task", "list", "-p", "defaut"), 3)
+
+
+def test_prompts_are_filled_in_with_values_and_files(satchel: Command, tmp_path: Any) -> None:
+    (tmp_path / "code.py").write_text("print('ü')\n")
+    added = satchel(
+        "prompt", "add", "Check", "Check {{ code }} {{ tone }}", "--arg", "code", "--arg", "tone?=hard|soft:How"
+    )
+    assert done(added) == "Added prompt 'check' to project 'default'.\n"
+    assert value(satchel("prompt", "show", "check", "--json"))["prompt"]["arguments"] == [
+        {"name": "code", "required": True},
+        {"name": "tone", "description": "How", "values": ["hard", "soft"]},
+    ]
+    assert done(satchel("prompt", "render", "check", "code=@code.py", "tone=soft")) == "Check print('ü')\n soft"
+    assert done(satchel("prompt", "render", "check", "code=-", input=b"in=put")) == "Check in=put "
+    assert "needs a value for code. Give it as NAME=VALUE." in failed(satchel("prompt", "render", "check"), 2)
+    assert "must be one of hard, soft" in failed(satchel("prompt", "render", "check", "code=x", "tone=x"), 2)
+    assert "write NAME=VALUE" in failed(satchel("prompt", "render", "check", "code"), 2)
+    assert "given twice" in failed(satchel("prompt", "render", "check", "code=1", "code=2"), 2)
+    assert "cannot read none.py" in failed(satchel("prompt", "render", "check", "code=@none.py"), 1)
+    found = satchel("prompt", "add", "Found", "Dear {{ who }}")
+    assert "Arguments were declared from the template: who." in found.stderr.decode() and "update_prompt" not in str(
+        found
+    )
+    done(satchel("prompt", "edit", "found", "--plain"))
+    assert done(satchel("prompt", "render", "found")) == "Dear {{ who }}"
+    assert "leave it out" in failed(satchel("prompt", "edit", "found", "--plain", "--arg", "x"), 2)
+    assert "declares no argument" in failed(satchel("prompt", "edit", "found", "--arg", "=x"), 2)
+    assert "cannot be an argument" in failed(satchel("prompt", "edit", "found", "--arg", "2x"), 2)
+
+
+def test_prompts_of_libraries_are_listed_shown_and_filled_in(satchel: Command, tmp_path: Any) -> None:
+    done(satchel("library", "new", "everyday"))
+    assert done(satchel("prompt", "list")).startswith("everyday:review\t")
+    assert "{{ code }}" in done(satchel("prompt", "show", "everyday:review"))
+    assert "print(1)" in done(satchel("prompt", "render", "everyday:review", "code=print(1)"))
+    assert "Did you mean 'everyday:review'?" in failed(satchel("prompt", "render", "everyday:reviw"), 3)
+    assert "is of a library, whose files are changed on disk" in failed(
+        satchel("prompt", "edit", "everyday:review", "x"), 2
+    )
+
+
+def test_what_the_personal_project_holds_is_listed_and_marked(satchel: Command) -> None:
+    done(satchel("project", "create", "personal"))
+    done(satchel("prompt", "add", "Mine", "hello {{ name }}", "-p", "personal"))
+    done(satchel("resource", "add", "notes.md", "What I know", "-p", "personal"))
+    assert done(satchel("prompt", "list")).rstrip("\n").split("\t")[::5] == ["mine", "personal"]
+    assert done(satchel("resource", "list")).rstrip("\n").split("\t")[::5] == ["notes.md", "personal"]
+    assert done(satchel("prompt", "render", "mine", "name=Ada")) == "hello Ada"
+    assert done(satchel("prompt", "list", "--no-personal")) == ""
+
+
+def test_pages_follow_each_other_by_cursor_offset_or_all(satchel: Command) -> None:
+    for number in range(1, 8):
+        done(satchel("task", "add", f"Task {number}"))
+    first = satchel("task", "list", "--limit", "3", "--json")
+    page = value(first)
+    second = value(satchel("task", "list", "--limit", "3", "--cursor", page["next_cursor"], "--json"))
+    assert [one["number"] for one in page["tasks"] + second["tasks"]] == [7, 6, 5, 4, 3, 2]
+    assert value(satchel("task", "list", "--limit", "3", "--offset", "3", "--json")) == second
+    every = value(satchel("task", "list", "--all", "--limit", "1", "--json"))
+    assert [one["number"] for one in every["tasks"]] == [7, 6, 5, 4, 3, 2, 1] and "next_cursor" not in every
+    hint = satchel("task", "list", "--limit", "3").stderr.decode()
+    assert hint == f"There is more: the same with --cursor {page['next_cursor']}, or --all.\n"
+    assert "this cursor is none" in failed(satchel("task", "list", "--cursor", "x"), 2)
+
+
+def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command, tmp_path: Any) -> None:
+    (tmp_path / "todo.txt").write_text("".join(f"Task {number}\n" for number in range(230)))
+    done(satchel("import", "todo.txt"))
+    assert len(value(satchel("task", "list", "--limit", "215", "--json"))["tasks"]) == 215
+    assert len(value(satchel("task", "list", "--offset", "210", "--limit", "300", "--json"))["tasks"]) == 20
+    assert len(done(satchel("task", "list", "--all")).splitlines()) == 230
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("task list", "There are no tasks yet. Add one with: satchel task add "),
+        ("task list --done", "No tasks match. Show all with: satchel task list"),
+        ("prompt list", "No prompts in project 'default' yet. Add one: satchel prompt add "),
+        ("prompt search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p default"),
+        ("resource list", "No resources in project 'default' yet. Add one: satchel resource add "),
+        ("prompt tags", "No prompt has a tag. Tag one with: satchel prompt edit "),
+        ("search nothing", "Nothing is found in project 'default'. Try fewer words"),
+        ("project list", "There are no projects yet. Make one with: satchel project create"),
+    ],
+)
+def test_an_empty_list_says_what_to_do_next(satchel: Command, words: str, hint: str) -> None:
+    done(satchel("database", "migrate"))
+    if words.startswith("search"):
+        done(satchel("project", "create", "default"))
+    listed = satchel(*words.split())
+    assert done(listed) == "" and listed.stderr.decode().startswith(hint)
+
+
+def test_a_resource_needs_no_uri(satchel: Command) -> None:
+    assert done(satchel("resource", "add", "notes.md", "What I know")) == (
+        "Added resource 'notes.md' (text/markdown, 11 bytes) to project 'default'.\n"
+    )
+    assert done(satchel("resource", "list")).split("\t")[:3] == [
+        "notes.md",
+        "satchel://resource/notes.md",
+        "text/markdown",
+    ]
+    assert done(satchel("resource", "show", "satchel://resource/notes.md")) == "What I know"
+    assert "@FILE" in failed(satchel("resource", "add", "other", "file:///only-a-uri"), 2)
+    done(satchel("resource", "add", "third", "--uri", "x:y", "a:b"))
+    assert done(satchel("resource", "show", "x:y")) == "a:b"
+    assert "unexpected extra argument" in failed(satchel("resource", "add", "a", "b:b", "c", "d"), 2)

@@ -1,0 +1,356 @@
+"""The personal layer: what the project `personal` holds is read in every project, and changed only where it is."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from satchel.auth import tokens
+from satchel.model import PERSONAL_PROJECT, Argument, PromptDraft, ResourceDraft, Scope
+from satchel.services import projects, prompts, resources
+from satchel.storage.database import Database, open_database
+from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, name_of
+from tests.support.http import HttpServer
+from tests.support.satchel import answered, ok, refusal, text
+from tests.support.stdio import NEWEST, Server
+
+ANN = "11111111-1111-4111-8111-111111111111"
+FROM = {"from": "personal"}
+Start = Callable[..., Server]
+
+
+def add_prompt(tx: Any, project: str, title: str, content: str = "x", **more: Any) -> None:
+    prompts.add(tx, Scope(project=project), PromptDraft(title=title, content=content, **more))
+
+
+def add_document(tx: Any, project: str, name: str, content: str = "x") -> None:
+    draft = ResourceDraft(name=name, uri=f"satchel://resource/{name}", content=content)
+    resources.add(tx, Scope(project=project), draft)
+
+
+@pytest.fixture
+def database(store: str) -> Iterator[Database]:
+    """A store with the projects web and personal, which both have `review` and `guide`."""
+    database = open_database(store)
+    with database.write() as tx:
+        for name in ("default", "web", "personal"):
+            projects.add(tx, name)
+        add_prompt(tx, "personal", "Review", "My review of {{ x }}", arguments=[Argument("x", None, False)])
+        add_prompt(tx, "personal", "Standup", "My standup about {{ topic }}", arguments=[Argument("topic", None, True)])
+        add_prompt(tx, "personal", "Notes", "How I write", tags=["skill"], description="How notes are written")
+        add_prompt(tx, "web", "Review", "Review of web", tags=["code"])
+        add_document(tx, "personal", "guide", "my guide")
+        add_document(tx, "personal", "voice", "my voice is calm")
+        add_document(tx, "web", "guide", "guide of web")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def client(store: str, database: Database, serve: Start) -> Server:
+    return serve("satchel", store, NEWEST, "--user", ANN, "--project", "web")
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+def test_lists_have_those_of_the_project_first_and_a_name_in_both_once(client: Server) -> None:
+    assert ok(client, "list_prompts") == {
+        "project": "web",
+        "prompts": [
+            {"name": "review", "title": "Review", "tags": ["code"]},
+            {"name": "notes", "title": "Notes", "description": "How notes are written", "tags": ["skill"], **FROM},
+            {"name": "standup", "title": "Standup", "arguments": ["topic"], **FROM},
+        ],
+    }
+    assert text(client, "list_prompts").splitlines()[2] == "- standup (topic) from personal"
+    documents = [{"name": "guide", "size": 12}, {"name": "voice", "size": 16, **FROM}]
+    assert ok(client, "list_resources") == {"project": "web", "resources": documents}
+    assert ok(client, "list_prompts", project="personal")["prompts"][0] == {
+        "name": "notes",
+        "title": "Notes",
+        "description": "How notes are written",
+        "tags": ["skill"],
+    }
+    assert ok(client, "list_tags")["tags"] == [{"name": "code", "prompts": 1}, {"name": "skill", "prompts": 1}]
+    shown = ok(client, "show", what="prompts", query="standup")["prompts"]
+    assert shown == [{"name": "standup", "title": "Standup", "arguments": ["topic"], **FROM}]
+    assert [one["name"] for one in ok(client, "list_prompts", tags=["skill"])["prompts"]] == ["notes"]
+
+
+def test_items_are_read_and_filled_in_from_there(client: Server) -> None:
+    prompt = ok(client, "get_prompt", prompt="standup")
+    assert prompt["project"] == "web"
+    assert {key: prompt["prompt"][key] for key in ("name", "from", "content")} == {
+        "name": "standup",
+        **FROM,
+        "content": "My standup about {{ topic }}",
+    }
+    filled = ok(client, "render_prompt", prompt="Standup", arguments={"topic": "us"})
+    assert filled == {"project": "web", "name": "standup", **FROM, "text": "My standup about us"}
+    assert ok(client, "get_prompt", prompt="review")["prompt"]["content"] == "Review of web"
+    assert ok(client, "read_resource", resource="voice")["resource"]["from"] == "personal"
+    assert ok(client, "read_resource", resource="guide")["resource"]["text"] == "guide of web"
+    assert ok(client, "read_resource", resource="satchel://prompt/standup")["resource"]["text"].startswith("My standup")
+    assert refusal(client, "get_prompt", prompt="standdup")["near"] == ["standup"]
+    assert refusal(client, "read_resource", resource="voise")["near"] == ["voice"]
+
+
+def test_whatever_is_listed_is_found_by_its_name(client: Server, database: Database) -> None:
+    with database.write() as tx:
+        add_prompt(tx, "web", "standup", name="daily")  # the title of this one is the name of the personal one
+        add_prompt(tx, "web", "Other", name="No_Tes")  # which differs from `notes` in case and separators only
+    for name, content in (("standup", "My standup about {{ topic }}"), ("notes", "How I write"), ("daily", "x")):
+        assert ok(client, "get_prompt", prompt=name)["prompt"]["content"] == content
+
+
+def test_the_methods_of_mcp_have_them_too(client: Server) -> None:
+    listed = client.request("prompts/list")["result"]["prompts"]
+    assert [(one["name"], one["description"]) for one in listed if one["name"] != "start-task"] == [
+        ("review", "Review"),
+        ("standup", "Standup (personal)"),
+        ("notes", "How notes are written (personal)"),
+    ]
+    told = client.request("prompts/get", {"name": "standup", "arguments": {"topic": "us"}})["result"]
+    assert told["messages"][0]["content"]["text"] == "My standup about us"
+    entries = client.request("resources/list")["result"]["resources"]
+    assert [(one["uri"], one.get("description")) for one in entries] == [
+        ("satchel://resource/guide", None),
+        ("satchel://resource/voice", "personal"),
+    ]
+    for uri, content in (("voice", "my voice is calm"), ("guide", "guide of web")):
+        read = client.request("resources/read", {"uri": f"satchel://resource/{uri}"})["result"]
+        assert read["contents"][0]["text"] == content
+    ref = {"type": "ref/resource", "uri": "satchel://prompt/{name}"}
+    asked = {"ref": ref, "argument": {"name": "name", "value": "st"}}
+    assert client.request("completion/complete", asked)["result"]["completion"]["values"] == ["standup"]
+    skills = [one["uri"] for one in client.request("skills/list")["result"]["skills"]]
+    uri = "skill://project/personal/notes/SKILL.md"
+    assert skills[1:] == [uri]
+    assert client.request("skills/get", {"uri": uri})["result"]["skill"]["uri"] == uri
+    assert "How I write" in client.request("resources/read", {"uri": uri})["result"]["contents"][0]["text"]
+
+
+def test_a_link_to_a_personal_item_is_found(client: Server) -> None:
+    content = "See satchel://prompt/standup, satchel://resource/voice and satchel://prompt/nothing"
+    ok(client, "add_resource", name="plan", content=content)
+    assert ok(client, "read_resource", resource="plan")["resource"]["links"] == [
+        "satchel://prompt/standup",
+        "satchel://resource/voice",
+        "satchel://prompt/nothing (not found)",
+    ]
+
+
+def test_values_given_to_a_personal_prompt_are_remembered_in_all_projects(
+    client: Server, store: str, serve: Start
+) -> None:
+    ok(client, "render_prompt", prompt="standup", arguments={"topic": "us"})
+    other = serve("satchel", store, NEWEST, "--user", ANN)
+    asked = {"ref": {"type": "ref/prompt", "name": "standup"}, "argument": {"name": "topic", "value": ""}}
+    assert other.request("completion/complete", asked)["result"]["completion"]["values"] == ["us"]
+
+
+# -- searching --------------------------------------------------------------------------------------------------
+
+
+def hits(client: Server, query: str, **more: Any) -> list[tuple[str, str]]:
+    found = ok(client, "search", query=query, **more)["hits"]
+    return [(one["reference"], one.get("from", "web")) for one in found]
+
+
+def test_search_finds_both_the_project_first_among_equals(client: Server, database: Database) -> None:
+    with database.write() as tx:
+        for name in ("a", "b"):
+            add_prompt(tx, "web", f"Web {name}", "colour of leaves", name=f"web-{name}")
+        for name in ("a", "b"):
+            add_prompt(tx, "personal", f"Own {name}", "colour of leaves", name=f"own-{name}")
+    expected = [("web-b", "web"), ("web-a", "web"), ("own-b", "personal"), ("own-a", "personal")]
+    assert hits(client, "colour leaves") == expected
+    assert hits(client, '"colour of leaves"') == expected
+    assert hits(client, "my voice") == [("voice", "personal")] == hits(client, '"my voice"')
+    assert ("review", "web") in hits(client, "review") and ("review", "personal") not in hits(client, "review")
+    assert hits(client, '"my guide"') == []
+    pages = [ok(client, "search", query="colour leaves", limit=1)]
+    while "next_cursor" in pages[-1]:
+        pages.append(ok(client, "search", query="colour leaves", limit=1, cursor=pages[-1]["next_cursor"]))
+    assert [one["reference"] for page in pages for one in page["hits"]] == [name for name, _ in expected]
+
+
+def test_a_common_word_of_many_personal_items_hides_none_of_the_project(client: Server, database: Database) -> None:
+    with database.write() as tx:
+        add_prompt(tx, "web", "Ours", "green leaves", name="ours")
+        for number in range(700):
+            add_prompt(tx, "personal", f"Mine {number}", "green leaves", name=f"mine-{number}")
+    assert hits(client, "leaves", limit=1) == hits(client, "green leaves", limit=1) == [("ours", "web")]
+
+
+# -- pages ------------------------------------------------------------------------------------------------------
+
+
+def walk(client: Server, tool: str, key: str, limit: int, between: Callable[[], None] = lambda: None) -> list[str]:
+    """The names on all pages of a list."""
+    page = ok(client, tool, limit=limit)
+    names = [one["name"] for one in page[key]]
+    while "next_cursor" in page:
+        between()
+        page = ok(client, tool, limit=limit, cursor=page["next_cursor"])
+        names += [one["name"] for one in page[key]]
+    return names
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7])
+def test_pages_go_on_from_one_project_to_the_other(client: Server, database: Database, limit: int) -> None:
+    with database.write() as tx:
+        for number in range(4):
+            add_prompt(tx, "web", f"Both {number}", name=f"both-{number}")
+            add_document(tx, "web", f"doc-{number}")
+        for number in range(8):  # the first four of which are hidden
+            add_prompt(tx, "personal", f"Both {number}", name=f"both-{number}")
+            add_document(tx, "personal", f"doc-{number}")
+    own = ["both-3", "both-2", "both-1", "both-0", "review"]
+    personal = ["both-7", "both-6", "both-5", "both-4", "notes", "standup"]
+    libraries: list[str] = []
+    added = iter(range(100))
+
+    def add_more() -> None:
+        with database.write() as tx:  # a page is not moved by what is added at the beginning
+            add_prompt(tx, "web", f"New {next(added)}")
+
+    assert walk(client, "list_prompts", "prompts", limit, add_more) == [*own, *personal, *libraries]
+    documents = ["guide", "doc-0", "doc-1", "doc-2", "doc-3", "voice", "doc-4", "doc-5", "doc-6", "doc-7"]
+    assert walk(client, "list_resources", "resources", limit) == documents
+
+
+def test_the_lists_of_mcp_have_pages_across_both(
+    client: Server, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from satchel.contracts.satchel import prompt_methods
+    from satchel.contracts.satchel import resources as resource_methods
+
+    monkeypatch.setattr(prompt_methods, "PAGE", 1)
+    monkeypatch.setattr(resource_methods, "PAGE", 1)
+    for method, key, names in (
+        ("prompts/list", "prompts", ["start-task", "review", "standup", "notes"]),
+        ("resources/list", "resources", ["guide", "voice"]),
+    ):
+        result = client.request(method)["result"]
+        found = [one["name"] for one in result[key]]
+        while "nextCursor" in result:
+            result = client.request(method, {"cursor": result["nextCursor"]})["result"]
+            found += [one["name"] for one in result[key]]
+        assert found == names, method
+
+
+# -- writing ----------------------------------------------------------------------------------------------------
+
+
+WRITES: list[tuple[str, dict[str, Any], str]] = [
+    ("update_prompt", {"prompt": "standup", "title": "B"}, "Prompt 'standup' does not exist in project 'web'."),
+    ("delete_prompt", {"prompt": "standup"}, "Prompt 'standup' does not exist in project 'web'."),
+    ("update_resource", {"resource": "voice", "content": "y"}, "Resource 'voice' does not exist in project 'web'."),
+    ("delete_resource", {"resource": "voice"}, "Resource 'voice' does not exist in project 'web'."),
+    ("edit_text", {"item": "voice", "append": "y"}, "Item 'voice' does not exist."),
+    ("delete", {"items": ["standup"]}, "items[0]: Item 'standup' does not exist."),
+    ("update_items", {"items": ["standup"], "tags": ["+x"]}, "items[0]: Item 'standup' does not exist."),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "message"), WRITES)
+def test_a_change_says_where_the_item_is_and_changes_nothing(
+    client: Server, database: Database, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    error = refusal(client, tool, arguments)
+    assert error["code"] == "not_found"
+    assert error["message"] == message
+    assert error["hint"] == (
+        "It is in project 'personal', for every project: pass project: \"personal\" to work on it there, or first copy "
+        'it here with update_items (project: "personal", to: "web", copy: true).'
+    )
+    answer = ok(client, tool, {**arguments, "project": "personal"})
+    assert answer["project"] == "personal"
+
+
+def test_the_copy_that_an_error_advises_goes_before_the_personal_one(client: Server) -> None:
+    ok(client, "update_items", items=["standup"], project="personal", to="web", copy=True)
+    ok(client, "update_prompt", prompt="standup", title="Ours")
+    assert ok(client, "get_prompt", prompt="standup")["prompt"]["title"] == "Ours"
+    assert ok(client, "get_prompt", prompt="standup", project="personal")["prompt"]["title"] == "Standup"
+
+
+def test_what_is_added_under_a_personal_name_is_of_the_project(client: Server) -> None:
+    added = ok(client, "add_prompts", prompts=[{"title": "Standup", "content": "Ours"}])
+    assert added["project"] == "web"
+    assert ok(client, "get_prompt", prompt="standup")["prompt"]["content"] == "Ours"
+    assert ok(client, "get_prompt", prompt="standup", project="personal")["prompt"]["version"] == 1
+
+
+def test_the_personal_project_is_made_by_the_first_write(store: str, serve: Start) -> None:
+    client = serve("satchel", store, NEWEST, "--user", ANN)
+    empty = "Project 'personal' is empty. What is saved in it is read in every project."
+    assert ok(client, "list_prompts", project="personal")["notes"] == [empty]
+    made = "Project 'personal' was made: its prompts and documents are read in every project."
+    assert ok(client, "add_prompt", title="Mine", content="x", project="personal")["notes"] == [made]
+    assert ok(client, "list_prompts")["prompts"] == [{"name": "mine", "title": "Mine", **FROM}]
+    assert "personal (1 prompt; read here too)" in text(client, "catch_up")
+
+
+# -- who sees it ------------------------------------------------------------------------------------------------
+
+
+def test_it_can_be_turned_off(store: str, database: Database, serve: Start) -> None:
+    client = serve("satchel", store, NEWEST, "--user", ANN, "--project", "web", "--no-personal")
+    assert [one["name"] for one in ok(client, "list_prompts")["prompts"]] == ["review"]
+    assert refusal(client, "get_prompt", prompt="standup")["code"] == "not_found"
+    assert hits(client, "voice") == []
+    assert ok(client, "list_tags")["tags"] == [{"name": "code", "prompts": 1}]
+
+
+def test_the_other_contracts_do_not_know_it(store: str, database: Database, serve: Start) -> None:
+    client = serve("mcpkg", store, NEWEST, "--project", "web")
+    assert [one["name"] for one in client.request("prompts/list")["result"]["prompts"]] == ["review"]
+    assert [one["name"] for one in client.request("resources/list")["result"]["resources"]] == ["guide"]
+
+
+@pytest.mark.process
+def test_a_limited_token_sees_it_only_where_it_opens_it(store: str, database: Database) -> None:
+    with database.write() as tx:
+        _, web = tokens.create(tx, user=ANN, projects=["web"])
+        _, both = tokens.create(tx, user=ANN, projects=["web", PERSONAL_PROJECT])
+        _, every = tokens.create(tx, user=ANN)
+    with HttpServer("--database", store, "--auth", "token") as server:
+        for token, sees in ((web, False), (both, True), (every, True)):
+            server.token = token
+            path = "/mcp?project=web"
+            listed = server.ask("prompts/list", path=path).result["prompts"]
+            assert ("standup" in [one["name"] for one in listed]) is sees
+            for tool, arguments in (
+                ("list_prompts", {}),
+                ("list_resources", {}),
+                ("search", {"query": "voice standup"}),
+                ("list_tags", {}),
+            ):
+                answer = server.call(tool, arguments, path=path)["structuredContent"]
+                assert ("personal" in str(answer) or "skill" in str(answer)) is sees, (tool, answer)
+            for tool, arguments in (("get_prompt", {"prompt": "standup"}), ("read_resource", {"resource": "voice"})):
+                assert server.call(tool, arguments, path=path)["isError"] is not sees, tool
+            refused = server.call("update_prompt", {"prompt": "standup", "title": "B"}, path=path)
+            assert refused["isError"] and ("personal" in str(refused)) is sees
+            uri = {"uri": "satchel://resource/voice"}
+            assert (b'"contents"' in server.ask("resources/read", uri, path=path).body) is sees
+
+
+@pytest.mark.process
+def test_listeners_in_a_project_are_told_when_a_personal_item_changes(
+    store: str, database: Database, serve: Start
+) -> None:
+    client = serve("satchel", store, "2025-11-25", "--user", ANN, "--project", "web")
+    answered(client, "prompts/list")
+    assert answered(client, "resources/subscribe", {"uri": "satchel://resource/voice"})["result"] == {}
+    with database.write() as tx:
+        add_prompt(tx, "default", "Of no interest")
+    with database.write() as tx:
+        add_prompt(tx, "personal", "New")
+    assert name_of(client.read()) == PROMPTS
+    with database.write() as tx:
+        resources.delete(tx, Scope(project="personal"), "voice")
+    assert sorted(name_of(client.read()) for _ in range(2)) == sorted([RESOURCES, "satchel://resource/voice"])

@@ -1,0 +1,101 @@
+"""Lists that are bounded whatever the store holds: counts, tags, pins, the feed, the search, the clients."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from satchel.clients.table import CLIENTS
+from satchel.model import Author, ChangeQuery, PromptDraft, Scope, TaskDraft
+from satchel.page.connect import describe
+from satchel.page.markup import describe_count
+from satchel.services import history, projects, prompts, tasks
+from satchel.storage.database import open_database
+from tests.page.visitor import Visitor, text_of
+
+ADA = Scope(user="550e8400-e29b-41d4-a716-446655440000")
+
+
+def test_tags_are_counted_up_to_a_bound_and_many_are_those_in_use_lately(store: str) -> None:
+    database = open_database(store)
+    projects.require(database, ADA)
+    with database.write(ADA) as tx:
+        for number in range(12):
+            tags = ["all", f"t{number:02}"]
+            prompts.add(tx, ADA, PromptDraft(title=f"P{number}", content="x", tags=tags))
+    with database.read(ADA) as tx:
+        few = prompts.list_some_tags(tx, ADA, limit=20, most=5)
+        many = prompts.list_some_tags(tx, ADA, limit=3, most=5)
+        counts = [counts for _, counts in projects.list_all(tx, ADA, 5)]
+    assert [(one.name, one.prompts) for one in few] == [("all", 5), *((f"t{number:02}", 1) for number in range(12))]
+    assert [(one.name, one.prompts) for one in many] == [("all", 5), ("t00", 1), ("t01", 1)]
+    assert [one.prompts for one in counts] == [5]
+    assert (describe_count(1000), describe_count(1001)) == ("1,000", "1,000+")
+    database.close()
+
+
+def test_the_feed_of_some_authors_or_projects_is_that_of_all_filtered(store: str) -> None:
+    database = open_database(store)
+    projects.require(database, ADA)
+    for round in range(3):
+        for client in ("codex", "claude"):
+            author = Author(user=ADA.user or "", client=client, contract="satchel", caller="model")
+            scope = Scope(user=ADA.user, author=author)
+            with database.write(scope) as tx:
+                if round == 0:
+                    projects.add(tx, client)
+                inside = projects.enter(scope, client)
+                prompts.add(tx, inside, PromptDraft(title=f"{client} {round}", content="x"))
+                tasks.add(tx, scope, TaskDraft(title=f"Loose {client} {round}"))
+                tasks.add(tx, scope, TaskDraft(title=f"Of {client} {round}", project=client))
+
+    def read(scope: Scope, query: ChangeQuery, limit: int = 50) -> list[str]:
+        with database.read(scope) as tx:
+            return [entry.title for entry in history.list_visible_changes(tx, scope, query, limit=limit)[0]]
+
+    everything = read(ADA, ChangeQuery())
+    assert len(everything) == 21 and everything[0] == "Of claude 2"
+    assert read(ADA, ChangeQuery(by="codex")) == [title for title in everything if "codex" in title]
+    assert read(ADA, ChangeQuery(by="model"))[:20] == everything[:20]
+    assert read(ADA, ChangeQuery(by="model"), 5) == everything[:5]
+    assert read(ADA, ChangeQuery(by="nobody")) == []
+    limited = Scope(user=ADA.user, project="codex", projects=("codex",))
+    within = [title for title in everything if "codex" in title and "Loose" not in title]
+    assert read(limited, ChangeQuery()) == within
+    assert read(limited, ChangeQuery(by="claude")) == []
+    database.close()
+
+
+def test_a_search_finds_tasks_of_no_project_once_and_narrows_to_a_project(ada: Visitor) -> None:
+    ada.post("/projects", name="web")
+    ada.post("/p/web/prompts/new", title="Harbour guide", content="x")
+    ada.post("/tasks", lines="Harbour dues", project="")
+    everywhere = text_of(ada.get("/?q=harbour"))
+    assert everywhere.count("Harbour guide") == everywhere.count("Harbour dues") == 1
+    inside = text_of(ada.get("/?q=harbour&project=default"))
+    assert "Harbour guide" not in inside and "Harbour dues" not in inside
+
+
+def test_a_prompt_is_pinned_and_unpinned(ada: Visitor) -> None:
+    ada.post("/p/default/prompts/new", title="At hand", content="x", tags="code")
+    assert "“At hand” is on the first page." in text_of(ada.post("/p/default/prompts/at-hand/pin"))
+    assert "Pinned At hand" in text_of(ada.get("/"))
+    assert "no longer on the first page" in text_of(ada.post("/p/default/prompts/at-hand/pin"))
+    assert "Pinned" not in text_of(ada.get("/"))
+
+
+def test_the_lines_for_each_client_are_those_that_satchel_install_writes(ada: Visitor) -> None:
+    page = text_of(ada.get("/connect"))
+    url = f"http://127.0.0.1:{ada.server.port}/mcp"
+    for client in CLIENTS:
+        assert client.title in page
+        found = describe(client, url, "")
+        assert not found.command or found.command in page
+
+
+def test_what_the_page_shows_is_what_the_command_prints(tmp_path: Path) -> None:
+    url = "https://satchel.example/mcp"
+    for client in (one for one in CLIENTS if one.remote is not None):
+        found = describe(client, url, "SATCHEL_TOKEN")
+        command = [sys.executable, "-m", *found.command.split(), "--print"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+        assert found.lines in said, client.name

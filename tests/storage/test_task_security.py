@@ -1,0 +1,223 @@
+"""Tasks in raw SQL, as a role that owns nothing, for a caller limited to one project: no row of others is reached."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from satchel.model import Holder, Scope, StoreChange, TaskDetails, TaskDraft, TaskPatch
+from satchel.services import argument_history, claims, history, projects, restoring, task_notes, tasks
+from satchel.storage.database import Database, open_database
+from tests.support.postgres import PostgresServer
+from tests.support.roles import two_roles
+
+ANN = "550e8400-e29b-41d4-a716-446655440000"
+EVERYWHERE = Scope(user=ANN)
+LIMITED = Scope(user=ANN, project="pub", projects=("pub",))
+
+# The number of the task that a row is of, in each table with rows of tasks.
+OF_TASKS = {
+    "tasks": "number",
+    "task_tags": "task",
+    "task_texts": "task",
+    "task_blocks": "task",
+    "task_claims": "task",
+    "task_notes": "task",
+    "links": "task",
+    "search_items": "task",
+    "revisions": "item",
+    "revision_states": "(select item from revisions where number = revision)",
+    "trash": "item",
+    "open_blockers": "task",
+}
+WRITTEN = ("tasks", "task_tags", "task_texts", "task_blocks", "task_claims", "links", "search_items", "trash")
+
+
+class Store:
+    """Ann's tasks: one each in `pub`, in `priv`, in no project and in a deleted one, and deleted ones of all."""
+
+    def __init__(self, owner: str, app: str) -> None:
+        self.owner, self.app = owner, app
+        self.database = open_database(app)
+        with self.database.write(EVERYWHERE) as tx:
+            for name in ("pub", "priv", "gone"):
+                projects.add(tx, name)
+        self.seen = self.add_all("pub")
+        self.hidden = [number for where in ("priv", None, "gone") for number in self.add_all(where)]
+        with self.database.write(EVERYWHERE) as tx:
+            projects.delete(tx, "gone")
+            argument_history.remember(tx, EVERYWHERE, "pub/p", {"a": "seen"})
+            argument_history.remember(tx, EVERYWHERE, "priv/p", {"a": "hidden"})
+            argument_history.remember(tx, EVERYWHERE, "library:p", {"a": "seen"})
+
+    def add_all(self, project: str | None) -> list[int]:
+        """A task, one that blocks it, and a deleted one, with everything that a task may have."""
+        numbers = []
+        with self.database.write(EVERYWHERE) as tx:
+            for place in range(3):
+                text = "see satchel://task/1"
+                draft = TaskDraft(title=f"In {project}", description=text, project=project, tags=["tag"])
+                task = tasks.add(tx, EVERYWHERE, draft)
+                task_notes.add(tx, EVERYWHERE, task.number, "A note")
+                claims.take(tx, EVERYWHERE, task.number, Holder("h", "h", True), 5)
+                blockers = numbers[:1] if place == 1 else ()
+                tasks.update(tx, EVERYWHERE, task.number, TaskPatch(title=f"Still in {project}", blocked_by=blockers))
+                numbers.append(task.number)
+            tasks.delete(tx, EVERYWHERE, numbers[2])
+        return numbers
+
+
+@pytest.fixture(scope="module")
+def store(postgres: PostgresServer) -> Iterator[Store]:
+    store = Store(*two_roles(postgres))
+    yield store
+    store.database.close()
+
+
+@pytest.fixture
+def limited(store: Store) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of the application role for a caller limited to `pub`; what a test does is undone."""
+    with psycopg.connect(store.app) as connection:
+        become(connection, "pub")
+        yield connection
+        connection.rollback()
+
+
+def become(connection: psycopg.Connection[Any], projects: str) -> None:
+    sql = "select set_config('satchel.user', %s, true), set_config('satchel.projects', %s, true)"
+    connection.execute(sql, [ANN, projects])
+
+
+def read(connection: psycopg.Connection[Any], table: str) -> set[int]:
+    """The tasks whose rows a connection sees in a table."""
+    kind = " where kind = 'task'" if table in ("revisions", "trash") else ""
+    found = connection.execute(f"select {OF_TASKS[table]} from {table}{kind}".encode()).fetchall()
+    return {number for (number,) in found if number is not None}
+
+
+@pytest.mark.parametrize("table", OF_TASKS)
+def test_a_limited_caller_reads_no_row_of_a_task_in_another_project(
+    store: Store, limited: psycopg.Connection[Any], table: str
+) -> None:
+    own = read(limited, table)
+    assert own and own <= {*store.seen}
+    become(limited, "*")
+    everything = read(limited, table)
+    assert own < everything and everything & {*store.hidden}
+    for nothing in ("", "gone", "pub2"):
+        become(limited, nothing)
+        assert read(limited, table) == set()
+    limited.rollback()
+    assert read(limited, table) == set()
+
+
+@pytest.mark.parametrize("table", WRITTEN)
+def test_a_limited_caller_changes_and_deletes_no_row_of_a_task_in_another_project(
+    store: Store, limited: psycopg.Connection[Any], table: str
+) -> None:
+    kind = " where kind = 'task'" if table == "trash" else ""
+    column = OF_TASKS[table]
+    become(limited, "*")
+    before = limited.execute(f"select * from {table} where {column} = any(%s)".encode(), [store.hidden]).fetchall()
+    become(limited, "pub")
+    changed = limited.execute(f"update {table} set {column} = {column}{kind} returning {column}".encode()).fetchall()
+    deleted = limited.execute(f"delete from {table}{kind} returning {column}".encode()).fetchall()
+    touched = {number for (number,) in (*changed, *deleted) if number is not None}
+    assert touched and touched <= {*store.seen}
+    become(limited, "*")
+    after = limited.execute(f"select * from {table} where {column} = any(%s)".encode(), [store.hidden]).fetchall()
+    assert sorted(map(str, after)) == sorted(map(str, before)) and before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "insert into tasks (id, owner, title, created_at, updated_at) values ('x', :ann, 'T', '', '')",
+        "insert into tasks (id, owner, title, created_at, updated_at, project) values ('x', :ann, 'T', '', '', :priv)",
+        "update tasks set project = :priv",
+        "update tasks set project = null",
+        "insert into task_tags values (:hidden, :ann, 'x')",
+        "update task_tags set task = :hidden, tag = 'y'",
+        "insert into task_texts values (:hidden, :ann, 'x', '')",
+        "insert into task_texts values (:hidden, :ann, 'x', '') on conflict (task) do update set title = 'x'",
+        "insert into task_blocks values (:hidden, :seen, :ann)",
+        "insert into task_blocks values (:seen, :hidden, :ann)",
+        "insert into task_claims values (:hidden, :ann, 'h', 'k', '', 1) on conflict (task) do update set fence = 9",
+        "insert into task_notes (task, owner, author, at, text) values (:hidden, :ann, 1, '', 'x')",
+        "insert into links (task, owner, part, to_kind, to_key) values (:hidden, :ann, 'text', 'task', '1')",
+        "insert into revisions (kind, item, version, action, at, owner) values ('task', 1, 99, 'add', '', :ann)",
+        "insert into revisions (kind, item, version, action, at, owner, project) "
+        "values ('task', 1, 99, 'add', '', :ann, :priv)",
+        "update trash set project = :priv",
+        "insert into argument_values values (:ann, 'priv/p', 'a', 'x', '')",
+    ],
+)
+def test_a_limited_caller_puts_nothing_on_a_task_in_another_project(
+    store: Store, limited: psycopg.Connection[Any], sql: str
+) -> None:
+    with psycopg.connect(store.owner) as owner:
+        [[priv]] = owner.execute("select number from projects where name = 'priv'").fetchall()
+    values = {":ann": f"'{ANN}'", ":priv": priv, ":hidden": store.hidden[0], ":seen": store.seen[0]}
+    for name, value in values.items():
+        sql = sql.replace(name, str(value))
+    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+        limited.execute(sql.encode())
+
+
+def test_a_limited_caller_reads_the_values_of_its_projects_and_of_libraries(limited: psycopg.Connection[Any]) -> None:
+    assert limited.execute("select distinct value from argument_values").fetchall() == [("seen",)]
+
+
+# -- what a change does to tasks that its caller may not see ----------------------------------------------------
+
+
+def add(database: Database, title: str, project: str | None, *blockers: int) -> TaskDetails:
+    with database.write(EVERYWHERE) as tx:
+        return tasks.add(tx, EVERYWHERE, TaskDraft(title=title, project=project, blocked_by=blockers))
+
+
+def find(database: Database, scope: Scope, number: int) -> TaskDetails:
+    with database.read(scope) as tx:
+        return tasks.find(tx, scope, number)
+
+
+def test_blockers_across_projects_hold_for_a_limited_caller_who_does_not_see_them(store: Store) -> None:
+    database = store.database
+    hidden = add(database, "Hidden", "priv")
+    waiting = add(database, "Waiting", "pub", hidden.number)
+    told = find(database, LIMITED, waiting.number)
+    assert (told.blocked_by, told.open_blockers, told.waits_elsewhere) == ((), (), True)
+    other = add(database, "Other", "pub")
+    for blockers in ([other.number], []):
+        with database.write(LIMITED) as tx:
+            tasks.update(tx, LIMITED, waiting.number, TaskPatch(blocked_by=blockers))
+        assert find(database, EVERYWHERE, waiting.number).blocked_by == (hidden.number, *blockers)
+
+
+def test_a_limited_caller_frees_and_blocks_again_the_tasks_of_other_projects(store: Store) -> None:
+    database = store.database
+    blocker = add(database, "Blocker", "pub")
+    waiting = add(database, "Waiting elsewhere", "priv", blocker.number)
+    with database.write(LIMITED) as tx:
+        tasks.delete(tx, LIMITED, blocker.number)
+        assert StoreChange("task", "priv", ANN, str(waiting.number)) in tx.changes
+        assert tx.all("select title from tasks where number = :number", number=waiting.number) == []  # limited again
+    freed = find(database, EVERYWHERE, waiting.number)
+    assert (freed.blocked_by, freed.version) == ((), waiting.version + 1)
+    with database.write(LIMITED) as tx:
+        restoring.restore(tx, LIMITED, f"#{blocker.number}")
+    again = find(database, EVERYWHERE, waiting.number)
+    assert (again.blocked_by, again.version) == ((blocker.number,), waiting.version + 2)
+
+
+def test_a_limited_caller_reads_versions_from_before_and_after_a_time_in_another_project(store: Store) -> None:
+    database = store.database
+    task = add(database, "First", "pub")
+    for project, title in (("priv", "Second"), ("pub", "Third")):
+        with database.write(EVERYWHERE) as tx:
+            tasks.update(tx, EVERYWHERE, task.number, TaskPatch(title=title, project=project))
+    with database.read(LIMITED) as tx:
+        assert [one.version for one in history.list_versions(tx, LIMITED, f"#{task.number}")[1]] == [3, 1]
+        assert history.read_version(tx, LIMITED, f"#{task.number}", 1).state.title == "First"
