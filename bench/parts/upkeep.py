@@ -40,7 +40,7 @@ def measure(run: Run) -> Result:
         rows.append([f"{name} of {count:,} prompts and tasks", f"{show(time_ms(act) / 1000)} s"])
         run.step()
     many = count * 5
-    taken, removed = prune(store, many)
+    taken, removed = prune(str(place / "old.db"), many)
     rows.append([f"longest of {len(taken):,} steps that pruned {removed:,} rows", f"{show(max(taken) * 1000)} ms"])
     run.step()
     return Result("upkeep", tables=[Table("Upkeep on SQLite", ["what", "took"], rows)])
@@ -59,14 +59,15 @@ def read_dump(store: str, file: Path) -> None:
 
 
 def prune(path: str, many: int) -> tuple[list[float], int]:
-    """Fill history with old revisions, and time every step that removes some of them."""
+    """Fill the history of a new store with old revisions, and time every step that removes some of them."""
+    stores.open_new(path).close()
     connection = apsw.Connection(path)
     connection.execute(
         """
         begin;
         with recursive n(i) as (select 0 union all select i + 1 from n where i < :many)
         insert into revisions (kind, item, version, action, at, project)
-        select 'prompt', i % 100 + 1, i / 100 + 1000, 'update', :old, 1 from n;
+        select 'prompt', i % 100 + 1, i / 100 + 1, 'update', :old, 1 from n;
         insert into revision_states (revision, state) select number, randomblob(150) from revisions;
         commit
         """,
