@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench import report, results
 from bench.parts import COUNTED, PARTS
 from bench.results import Result, render_table
-from bench.surroundings import Run, tell_time
+from bench.surroundings import Run, name_sources, tell_time
 
 
 def main() -> int:
@@ -87,7 +87,7 @@ def measure_part(name: str, options: argparse.Namespace, progress: Progress) -> 
         run.step = lambda: progress.advance(task)
         run.expect = lambda rounds: progress.update(task, total=rounds)
         result: Result = importlib.import_module(f"bench.parts.{name}").measure(run)
-    result.taken_at = tell_time()
+    result.taken_at, result.sources = tell_time(), name_sources()
     result.seconds = round(time.perf_counter() - started, 1)
     result.load = (round(load, 1), round(os.getloadavg()[0], 1))
     result.share = 1.0 if name in COUNTED else options.share

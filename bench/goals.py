@@ -74,6 +74,6 @@ def tabulate(found: dict[str, Result]) -> Table:
         if verdict != "met" and goal.why:
             verdict += f" ({goal.why})"
         if result.share < 1:
-            verdict += f"; measured at {result.share:.0%} of the full size"
+            verdict += f"; at {result.share:.0%} of the size"
         rows.append([goal.name, bound, f"{show(value)}{goal.unit}", verdict])
     return Table("Goals", ["figure", "goal", "now", ""], rows)

@@ -71,6 +71,6 @@ def time_ms(work: Callable[[], object]) -> float:
 
 def show(value: float) -> str:
     """A figure with three digits that count."""
-    if value >= 100:
+    if value >= 100 or value == 0:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"

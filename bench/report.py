@@ -45,10 +45,15 @@ def describe(ordered: list[Result]) -> str:
             f"**The machine was busy with other work** during {len(busy)} of {len(ordered)} parts, with a load of up "
             f"to {worst:.0f}: their milliseconds are too long, and their ratios less exact.\n"
         )
-    lines += ["| part | measured | took | load before and after | share of full size |", "|---|---|---:|---:|---:|"]
+    lines += [
+        "| part | measured | sources | took | load before and after | share of full size |",
+        "|---|---|---|---:|---:|---:|",
+    ]
     for result in ordered:
         load = f"{result.load[0]} → {result.load[1]}"
-        lines.append(f"| {result.part} | {result.taken_at} | {show(result.seconds)} s | {load} | {result.share:.0%} |")
+        lines.append(
+            f"| {result.part} | {result.taken_at} | {result.sources} | {show(result.seconds)} s | {load} | {result.share:.0%} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -33,6 +33,7 @@ class Result(msgspec.Struct):
 
     part: str
     taken_at: str = ""
+    sources: str = ""  # the commit that last changed Satchel's sources
     seconds: float = 0
     load: tuple[float, float] = (0, 0)  # the machine's load average before and after
     share: float = 1.0  # of the full sizes

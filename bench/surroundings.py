@@ -64,8 +64,12 @@ def describe_machine() -> list[tuple[str, str]]:
         ("system", f"{platform.system()} {platform.release().split('-')[0]}"),
         ("Python", platform.python_version()),
         ("SQLite", f"{_read_version('apsw')} (apsw), {sqlite3.sqlite_version} (rivals)"),
-        ("commit", _ask("git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs")),
     ]
+
+
+def name_sources() -> str:
+    """The commit that last changed Satchel's sources."""
+    return _ask("git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", "src")
 
 
 def tell_time() -> str:

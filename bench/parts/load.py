@@ -111,7 +111,7 @@ def tabulate(targets: list[Target], rates: dict[str, dict[int, float]], result: 
         latency = [show(taken[int(share * (len(taken) - 1))] * 1000) for share in (0.5, 0.95, 0.99)]
         cost = show(load.cpu / load.calls * 1e6) if load.calls else "–"
         rows.append([target.name, *cells, " / ".join(latency), cost])
-    head = ["get_prompt over HTTP", *(f"{count} clients" for count in CLIENTS), "ms of 8 clients", "processor µs"]
+    head = ["get_prompt over HTTP", *(f"clients: {count}" for count in CLIENTS), "ms of 8 clients", "processor µs"]
     note = (
         "Calls a second. Milliseconds: median / 95 % / 99 % with eight clients, and the processor time of the server "
         "for one of these calls. The load generator shares the machine's cores with the server. "
