@@ -45,15 +45,12 @@ def describe(ordered: list[Result]) -> str:
             f"**The machine was busy with other work** during {len(busy)} of {len(ordered)} parts, with a load of up "
             f"to {worst:.0f}: their milliseconds are too long, and their ratios less exact.\n"
         )
-    lines += [
-        "| part | measured | sources | took | load before and after | share of full size |",
-        "|---|---|---|---:|---:|---:|",
-    ]
+    lines.append("| part | measured | sources | took | load before and after | share of full size |")
+    lines.append("|---|---|---|---:|---:|---:|")
     for result in ordered:
-        load = f"{result.load[0]} → {result.load[1]}"
-        lines.append(
-            f"| {result.part} | {result.taken_at} | {result.sources} | {show(result.seconds)} s | {load} | {result.share:.0%} |"
-        )
+        load, took = f"{result.load[0]} → {result.load[1]}", f"{show(result.seconds)} s"
+        cells = [result.part, result.taken_at, result.sources, took, load, f"{result.share:.0%}"]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
