@@ -1,5 +1,5 @@
 # A newcomer needs `make run`, `make quick` and `make test`; each sets up what it needs in .venv.
-.PHONY: help run quick test soak judges browser screenshots check format lint types docs docs-check bench dist bundle lock clean
+.PHONY: help run quick test soak judges browser screenshots check format lint types docs docs-check bench bench-smoke dist bundle lock clean
 
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -n auto --dist worksteal
@@ -43,7 +43,7 @@ screenshots: ## the pictures in docs/screenshots, from example data
 	@tools/setup browser
 	SATCHEL_CHROMIUM=$$(tools/browser) $(PY) tools/screenshots.py
 
-check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/list, the walks, tests, judges, browser
+check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/list, the walks, bench-smoke, tests, judges, browser
 	@tools/setup dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
@@ -52,6 +52,7 @@ check: ## what CI runs: format, lint, types, bandit, docs, the budget of tools/l
 	$(PY) tools/docs.py --check
 	$(PY) tools/budget.py
 	$(PY) tools/walks.py
+	$(MAKE) bench-smoke
 	$(MAKE) test
 	$(MAKE) judges
 	$(MAKE) browser
@@ -65,18 +66,13 @@ docs: ## renew the pages that are made from the code
 	@tools/setup dev
 	$(PY) tools/docs.py
 
-bench: ## cold start, memory and latency, beside a bare loop in the same run
+bench: ## Satchel beside its rivals, and docs/benchmarks.md; some parts: make bench PARTS="start calls"
+	@tools/setup judges
+	$(PY) -m bench $(PARTS) $(FLAGS)
+
+bench-smoke: ## in half a minute: has a figure become much worse? (bench/smoke.json; FLAGS=--renew keeps the new ones)
 	@tools/setup dev
-	$(PY) bench/cold_start.py
-	$(PY) bench/prompts.py
-	$(PY) bench/tasks.py
-	$(PY) bench/libraries.py
-	$(PY) bench/web_calls.py
-	$(PY) bench/satchel_contract.py
-	$(PY) bench/page.py
-	$(PY) bench/history.py
-	$(PY) bench/history_upkeep.py
-	$(PY) bench/backup.py
+	$(PY) -m bench smoke $(FLAGS)
 
 dist: ## build the wheel and the source distribution into dist/
 	@tools/setup dev
@@ -90,4 +86,4 @@ lock: ## renew locks/ from pyproject.toml
 	tools/lock
 
 clean: ## forget the set-up
-	rm -rf .venv tests/oracles/*/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/oracles/*/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench

@@ -1,46 +1,101 @@
-"""A PostgreSQL server for one benchmark: in a temporary folder, on a Unix socket, with its commits on the disk."""
+"""A PostgreSQL server for one part: in a temporary folder, on a Unix socket, with its commits on the disk."""
 
 import os
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import psycopg
 
-
-@contextmanager
-def temporary_server() -> Iterator[str]:
-    """The address of an empty database, which is gone afterwards. As root the server runs as `nobody`."""
-    user = "nobody" if os.geteuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="satchel-bench-pg-", dir="/tmp"))  # short: sockets have short names
-    if user:
-        shutil.chown(folder, user)
-    programs = binaries()
-    make = [programs / "initdb", "-D", folder / "data", "-U", "satchel", "--auth=trust", "-E", "UTF8", "--locale=C"]
-    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder)
-    serve = [programs / "postgres", "-D", folder / "data", "-c", "listen_addresses=", "-k", folder]
-    with open(folder / "log", "wb") as log:
-        server = subprocess.Popen(serve, stdout=log, stderr=log, user=user, cwd=folder)
-    address = f"postgresql://satchel@/postgres?host={folder}"
-    try:
-        _wait(address, server)
-        yield address
-    finally:
-        server.terminate()
-        server.wait(30)
-        shutil.rmtree(folder, ignore_errors=True)
+from bench.surroundings import PYTHON
 
 
-def binaries() -> Path:
+class Server:
+    """A server as a context; as root it runs as `nobody`."""
+
+    def __init__(self) -> None:
+        self._user = "nobody" if os.geteuid() == 0 else None
+        self.folder = Path(tempfile.mkdtemp(prefix="satchel-bench-pg-", dir="/tmp"))  # short: sockets have short names
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        programs = find_binaries()
+        data = self.folder / "data"
+        make: list[str | Path] = [
+            programs / "initdb",
+            "-D",
+            data,
+            "-U",
+            "satchel",
+            "--auth=trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL, user=self._user, cwd=self.folder)
+        options: list[str | Path] = ["-c", "listen_addresses=", "-c", "max_connections=200", "-k", self.folder]
+        with open(self.folder / "log", "wb") as log:
+            command: list[str | Path] = [programs / "postgres", "-D", data, *options]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, user=self._user, cwd=self.folder)
+        self._wait()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._process.terminate()
+        self._process.wait(30)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def make_database(self, name: str) -> str:
+        """The address of a new database."""
+        self._execute(f"create database {name}")
+        return self.address(name)
+
+    def make_store(self, name: str, source: Path | None = None) -> str:
+        """The address of a new store, with the schema of this Satchel or of another's sources."""
+        address = self.make_database(name)
+        _satchel(["database", "migrate", "--database", address], source)
+        return address
+
+    def make_guarded_store(self, name: str, source: Path | None = None) -> tuple[str, str, str]:
+        """A new store for two roles: the addresses of the owner and of the application role, and a token."""
+        owner = self.make_database(name)
+        role = f"{name}_app"
+        self._execute(f"create role {role} login")
+        _satchel(["database", "migrate", "--role", role, "--database", owner], source)
+        user = "550e8400-e29b-41d4-a716-446655440000"
+        said = _satchel(["token", "create", "--json", "--user", user, "--database", owner], source)
+        return owner, self.address(name, role), str(msgspec.json.decode(said)["token"])
+
+    def address(self, name: str = "postgres", role: str = "satchel") -> str:
+        """The address of a database for a role."""
+        return f"postgresql://{role}@/{name}?host={self.folder}"
+
+    def _execute(self, sql: str) -> None:
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            connection.execute(sql.encode())
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.address()).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    raise RuntimeError((self.folder / "log").read_text()[-300:]) from None
+                time.sleep(0.05)
+
+
+def find_binaries() -> Path:
     """The folder of `postgres` and `initdb`: the newest of the system's, or what is on the path."""
     on_path = shutil.which("postgres")
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
     if not found and not on_path:
-        raise SystemExit("no PostgreSQL here; name one with --database postgresql://…")
+        raise RuntimeError("there is no PostgreSQL on this machine")
     return found[-1] if found else Path(str(on_path)).resolve().parent
 
 
@@ -50,13 +105,9 @@ def settle(address: str) -> None:
         connection.execute("vacuum (analyze)")
 
 
-def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            psycopg.connect(address).close()
-            return
-        except psycopg.OperationalError:
-            if time.monotonic() > deadline or server.poll() is not None:
-                raise
-            time.sleep(0.05)
+def _satchel(words: list[str], source: Path | None) -> bytes:
+    environment = {**os.environ, **({"PYTHONPATH": str(source)} if source else {})}
+    done = subprocess.run([PYTHON, "-m", "satchel", *words], capture_output=True, env=environment, check=False)
+    if done.returncode:
+        raise RuntimeError(f"satchel {' '.join(words[:2])}: {done.stderr.decode()[-300:]}")
+    return done.stdout

@@ -89,8 +89,7 @@ def loaded(code: str) -> set[str]:
     return set(done.stderr.decode().splitlines()[-1].split())
 
 
-# Modules that take 3 ms or more to import and that a start does not need. All together may cost no more than keeps
-# `bench/cold_start.py --check` green.
+# Modules that take 3 ms or more to import and that a start does not need; `make bench PARTS=start` measures a start.
 HEAVY = {
     *("click", "platformdirs", "asyncio", "logging", "pathlib", "psycopg", "starlette", "uvicorn"),
     *("httptools", "uvloop", "rich", "jinja2", "markupsafe", "watchfiles", "tempfile", "anyio", "mcp", "mcp_types"),

@@ -1,0 +1,79 @@
+"""The goals, as ratios in one run, and whether the results meet them."""
+
+from dataclasses import dataclass
+
+from bench.measuring import show
+from bench.results import Result, Table
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a figure of a part should be at most, or at least."""
+
+    name: str
+    part: str
+    figure: str
+    bound: float
+    is_least: bool = False  # the figure must be at least the bound
+    unit: str = " ×"
+    why: str = ""  # what stands in the way, where it is missed
+
+    def judge(self, value: float) -> str:
+        """Met, or by how much it is missed."""
+        if value >= self.bound if self.is_least else value <= self.bound:
+            return "met"
+        share = abs(1 - value / self.bound) if self.bound else 1.0
+        return f"missed: {share:.0%} too {'little' if self.is_least else 'much'}"
+
+
+IMPORTS = "the definitions of 23 tools import what they do"
+THREADS = "uvicorn, and handing a call to a worker thread and back"
+ROUNDS = "round trips of a call to the server, and thread hops"
+GOALS = (
+    Goal("cold start against the bare loop", "start", "start/bare", 1.5, why=IMPORTS),
+    Goal("cold start against the fastest peer", "start", "start/fastest peer", 0.3),
+    Goal("memory after 10,000 calls against the bare loop", "memory", "memory/bare", 1.8),
+    Goal("memory after 10,000 calls against the leanest peer", "memory", "memory/leanest peer", 0.5),
+    Goal("processor time of the same get against the bare loop", "memory", "get cpu/bare", 3),
+    Goal("processor time of the same get: the SDK against Satchel", "memory", "get cpu SDK/satchel", 5, is_least=True),
+    Goal("first page of prompts, 100,000 against 100", "growth", "growth of list prompts", 1.5),
+    Goal("first page of tasks, 100,000 against 100", "growth", "growth of list tasks", 1.5),
+    Goal("a scan against substring search, rare word", "growth", "scan/search, rare word", 20, is_least=True),
+    Goal("HTTP get, SQLite, against the SDK", "load", "http/SDK", 5, is_least=True, why=THREADS),
+    Goal("HTTP get, PostgreSQL, against before", "load", "postgres/before", 2, is_least=True, why=ROUNDS),
+    Goal(
+        "the same with token and row-level security", "load", "guarded postgres/before", 2.5, is_least=True, why=ROUNDS
+    ),
+    Goal("list_tasks of 10,000 behind row-level security", "security", "guarded list_tasks ms", 10, unit=" ms"),
+    Goal(
+        "add of a task, durable, against the fastest peer",
+        "calls",
+        "add/fastest peer",
+        0.3,
+        why="each commit waits for the disk",
+    ),
+    Goal("render with ten arguments", "libraries", "render ms", 0.2, unit=" ms", why="two process switches a render"),
+    Goal("first render of a process", "libraries", "first render ms", 80, unit=" ms", why="the start of the worker"),
+    Goal("3,000 library prompts listed, warm", "libraries", "listing ms", 40, unit=" ms"),
+    Goal("lost writes", "writers", "lost writes", 0, unit=""),
+)
+
+
+def tabulate(found: dict[str, Result]) -> Table:
+    """All goals beside their figures."""
+    rows = []
+    for goal in GOALS:
+        result = found.get(goal.part)
+        sign = "≥" if goal.is_least else "≤"
+        bound = f"{sign} {goal.bound:g}{goal.unit}"
+        if result is None or goal.figure not in result.figures:
+            rows.append([goal.name, bound, "–", "not measured"])
+            continue
+        value = result.figures[goal.figure]
+        verdict = goal.judge(value)
+        if verdict != "met" and goal.why:
+            verdict += f" ({goal.why})"
+        if result.share < 1:
+            verdict += f"; at {result.share:.0%} of the size"
+        rows.append([goal.name, bound, f"{show(value)}{goal.unit}", verdict])
+    return Table("Goals", ["figure", "goal", "now", ""], rows)

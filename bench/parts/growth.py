@@ -1,0 +1,179 @@
+"""What a call costs as the store grows from 100 to 100,000 prompts and as many tasks; and search against a scan.
+
+Satchel's stores are filled through its services, and a copy of the file is kept at each size, so that all sizes are
+asked in rotation. Peers are filled through their own tools for a bounded time, and asked where they have arrived.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from bench import stores, texts
+from bench.drivers import Driver
+from bench.measuring import Case, interleave, show, time_ms
+from bench.results import Plot, Result, Table
+from bench.rivals import gather
+from bench.stdio import Client
+from bench.surroundings import SATCHEL, SCRATCH, Run, environment
+
+CALLS: dict[str, tuple[str, Callable[[int], dict[str, Any]]]] = {
+    "list prompts": ("list_prompts", lambda _: {}),
+    "list tasks": ("list_tasks", lambda _: {}),
+    "get a task": ("get_task", lambda round: {"task": f"#{round % 100 + 1}"}),
+    "add a task": ("add_task", lambda round: {"title": f"Another {round}", "description": texts.sentence(round)}),
+    "complete a task": ("complete_task", lambda round: {"task": f"#{round + 1}"}),
+    "search a rare word": ("search", lambda _: {"query": texts.RARE_WORD}),
+    "search a common word": ("search", lambda _: {"query": texts.COMMON_WORD}),
+}
+SEARCHES = {
+    "rare word": texts.RARE_WORD,
+    "common word": texts.COMMON_WORD,
+    "absent word": texts.ABSENT_WORD,
+    "two letters": "qu",
+}
+PEER_SIZES = (100, 1000)
+
+
+def measure(run: Run) -> Result:
+    """Satchel at all sizes, peers as far as they come, and the scan of the largest store."""
+    sizes = [10, 100] if run.is_quick else [100, 1000, 10_000, 100_000]
+    sizes = [size for size in sizes if run.is_quick or size <= max(1000, 100_000 * run.share)]
+    rounds = run.amount(3, 40)
+    run.expect(len(sizes) + (rounds + 1) * (len(CALLS) + 1))
+    files = fill(run, sizes)
+    result = Result("growth")
+    measure_calls(run, files, rounds, result)
+    measure_search(run, files[sizes[-1]], sizes[-1], rounds, result)
+    measure_peers(run, result)
+    return result
+
+
+def fill(run: Run, sizes: list[int]) -> dict[int, Path]:
+    """One growing store, of which a copy is kept at each size."""
+    place = run.make_folder("growth")
+    growing = place / "growing.db"
+    before, files = 0, {}
+    for size in sizes:
+        database = stores.open_new(str(growing))
+        stores.grow(database, before, size)
+        database.close()
+        files[size] = place / f"{size}.db"
+        shutil.copy(growing, files[size])
+        before = size
+        run.step()
+    return files
+
+
+def serve(run: Run, file: Path, contract: str) -> Client:
+    """Satchel on a store."""
+    command = [SATCHEL, "serve", "--contract", contract, "--database", str(file), "--user", stores.USER]
+    client = Client([*command, "--project", "default"], environment(SCRATCH / "bytecode" / "satchel-bytecode"))
+    run.stack.callback(client.close)
+    return client
+
+
+def measure_calls(run: Run, files: dict[int, Path], rounds: int, result: Result) -> None:
+    """Each call at all sizes, in rotation."""
+    clients = {size: serve(run, file, "satchel") for size, file in files.items()}
+    rows, lines = [], {}
+    for name, (tool, arguments) in CALLS.items():
+        cases = [Case(f"{size:,}", make_call(client, tool, arguments)) for size, client in clients.items()]
+        interleave(cases, rounds, step=run.step)
+        ratio = cases[-1].median / cases[0].median
+        rows.append([name, *(show(case.median) for case in cases), f"{ratio:.2f}"])
+        lines[name] = [(float(size), case.median) for size, case in zip(files, cases, strict=True)]
+        result.figures[f"growth of {name}"] = ratio
+    head = ["call over stdio, ms", *(f"{size:,}" for size in files), "last / first"]
+    note = "Medians with so many prompts and as many tasks in the store."
+    result.tables.append(Table("Growth", head, rows, note))
+    result.plots.append(Plot("growth", "Calls as the store grows", "ms", lines=lines, across="items", is_log=True))
+
+
+def make_call(client: Client, tool: str, arguments: Callable[[int], dict[str, Any]]) -> Callable[[int], float]:
+    """A call of a tool; the milliseconds."""
+    return lambda round: client.call(tool, arguments(round))[0]
+
+
+def measure_search(run: Run, file: Path, size: int, rounds: int, result: Result) -> None:
+    """Substring search of the contract prompt-store beside `like '%…%'` over the same rows."""
+    client = serve(run, file, "prompt-store")
+    connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    run.stack.callback(connection.close)
+    rows = []
+    for name, word in SEARCHES.items():
+        found = Case("index", make_call(client, "search_prompts", partial(make_query, word)))
+        scanned = Case("scan", make_scan(connection, word))
+        interleave([found, scanned], max(2, rounds // 4), budget=20)
+        ratio = scanned.median / found.median
+        rows.append([f"{name} `{word}`", show(found.median), found.spread, show(scanned.median), f"{ratio:.1f}"])
+        result.figures[f"scan/search, {name}"] = ratio
+    head = [f"search in {size:,} prompts", "satchel, ms", "quartiles", "scan, ms", "scan / satchel"]
+    note = "The scan is `like` over titles and texts of the same file, with a total and the first page, in process."
+    result.tables.append(Table("Search against a scan", head, rows, note))
+
+
+def make_query(word: str, _: int) -> dict[str, Any]:
+    """The arguments of a search."""
+    return {"query": word}
+
+
+def make_scan(connection: apsw.Connection, word: str) -> Callable[[int], float]:
+    """A scan; the milliseconds."""
+    return lambda _: time_ms(lambda: scan(connection, word))
+
+
+def scan(connection: apsw.Connection, word: str) -> None:
+    """What a server without an index does: a total, and the first page."""
+    match = "from prompts where title like :word or content like :word"
+    values = {"word": f"%{word}%"}
+    connection.execute(f"select count(*) {match}", values).fetchall()
+    connection.execute(f"select id, title, content {match} order by created_at desc limit 20", values).fetchall()
+
+
+def measure_peers(run: Run, result: Result) -> None:
+    """`list`, `get` and `add` of the peers, with as many items as they could be given in the time."""
+    field = gather(run, "growth-peers")
+    seconds = run.amount(2, 8)
+    rows = []
+    lines: dict[str, dict[str, list[tuple[float, float]]]] = {"add": {}, "list": {}}
+    for rival in [one for one in field.rivals if one.kind == "peer" or one.name == "satchel"]:
+        try:
+            driver = rival.drive()
+            assert isinstance(driver.client, Client)
+            run.stack.callback(driver.client.close)
+            for size in PEER_SIZES if not run.is_quick else (10,):
+                add_for(driver, size, seconds)
+                taken = {verb: time_verb(driver, verb) for verb in ("add", "list", "get")}
+                reached = len(driver.ids)
+                rows.append([rival.name, f"{reached:,}", *(show(taken[verb]) for verb in ("add", "list", "get"))])
+                for verb, kept in lines.items():
+                    kept.setdefault(rival.name, []).append((float(reached), taken[verb]))
+        except (RuntimeError, OSError) as error:
+            result.notes.append(f"{rival.name} failed: {str(error)[:200]}")
+    head = ["rival", "items", "add, ms", "list, ms", "get, ms"]
+    note = f"Each was filled by its own tool for at most {seconds} seconds a step, and got no further than this."
+    result.tables.append(Table("Growth of peers", head, rows, note))
+    for verb, kept in lines.items():
+        plot = Plot(f"growth-{verb}", f"{verb} as the store grows", "ms", lines=kept, across="items", is_log=True)
+        result.plots.append(plot)
+
+
+def add_for(driver: Driver, size: int, seconds: float) -> None:
+    """Add until there are so many, or the time is over."""
+    until = time.perf_counter() + seconds
+    while len(driver.ids) < size and time.perf_counter() < until:
+        driver.add()
+
+
+def time_verb(driver: Driver, verb: str) -> float:
+    """The median of a few calls."""
+    case = Case(verb, lambda round: driver.do(verb, round + 1))
+    interleave([case], 7, budget=5)
+    if not case.values:
+        raise RuntimeError(case.failure)
+    return case.median
