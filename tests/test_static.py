@@ -69,6 +69,7 @@ EXCEPTIONS = {
     "storage/search.py:put_many": "the kind of an item, which is a Literal",
     "storage/search.py:find_alike": "the kind of an item, which is a Literal",
     "storage/task_pages.py:_few": "one of two constants of its own, with their values",
+    "storage/revisions.py:feed": "chooses among constants of its module",
     "storage/tables.py:list_tables": "steps of the schema",
     "storage/backup.py:count_rows": "names of tables of the file itself, quoted",
     "storage/backup.py:compute_seal": "names of tables of the file itself, quoted",

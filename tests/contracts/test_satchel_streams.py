@@ -14,7 +14,6 @@ import pytest
 from satchel.auth import tokens
 from satchel.contracts import load
 from satchel.model import PromptDraft, PromptPatch, ResourceDraft, Scope, StoreChange, TaskDraft, TaskPatch
-from satchel.protocol import ClientChange
 from satchel.services import projects, prompts, resources, tasks
 from satchel.storage.database import Database, open_database
 from tests.contracts.test_satchel_changes import PROMPTS, RESOURCES, command_line, name_of
@@ -242,14 +241,16 @@ def test_a_token_hears_of_its_own_projects_only(store: str, database: Database) 
             assert ear.next() == [WORK]
 
 
-def test_behind_row_level_security_a_task_in_a_hidden_project_is_anything_of_its_user(postgres: PostgresServer) -> None:
+def test_behind_row_level_security_a_task_in_a_hidden_project_is_told_to_those_who_see_it(
+    postgres: PostgresServer,
+) -> None:
     owner, application = two_roles(postgres)
     database = open_database(owner)
     with database.write() as tx:
         for name in ("work", "garden"):
             projects.add(tx, name)
     first = add_task(database, "work")
-    add_task(database, "garden", blocked_by=[first])
+    second = add_task(database, "garden", blocked_by=[first])
     database.close()
     database = open_database(application)
     confined = Scope(user=ANN, project="work", projects=("work",))
@@ -257,9 +258,14 @@ def test_behind_row_level_security_a_task_in_a_hidden_project_is_anything_of_its
         tasks.complete(tx, confined, first)
         told = list(tx.changes)
     database.close()
-    assert told == [StoreChange("task", "work", ANN, str(first)), StoreChange("everything", owner=ANN)]
+    assert told == [
+        StoreChange("task", project, ANN, str(one)) for project, one in (("work", first), ("garden", second))
+    ]
     contract = load("satchel")
-    assert contract.client_changes(told, Scope(user=ANN)) == [ClientChange("everything")]
+    of_both, of_first = ({f"satchel://task/{one}" for one in some} for some in ((first, second), (first,)))
+    for scope, expected in ((Scope(user=ANN), of_both), (confined, of_first)):
+        uris = {change.uri or "" for change in contract.client_changes(told, scope)}
+        assert {uri for uri in uris if uri.startswith("satchel://task/")} == expected
     assert contract.client_changes(told, Scope(user=BEN)) == []
 
 

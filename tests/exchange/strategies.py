@@ -6,6 +6,7 @@ from hypothesis.strategies import SearchStrategy
 from satchel.exchange.entries import DocumentEntry, NoteEntry, PromptEntry, TaskEntry
 from satchel.model import PRIORITIES, Argument, can_be_argument
 from satchel.services import rules
+from satchel.services.hidden_characters import find_hidden
 
 # Letters, and what files, YAML, JSON and Markdown treat in special ways.
 _ODD = "\n\r\t \"'\\:#-{}[]%>|&*!,=~`@$()\u00e9\u2028\x85\x7f\ufeff\U0001f600\u0130ẞ"
@@ -27,7 +28,8 @@ moments = st.datetimes().map(lambda moment: moment.isoformat(timespec="microseco
 
 
 def is_title(title: str, longest: int = rules.MAX_TITLE) -> bool:
-    return bool(title.strip()) and title == title.strip() and len(title) <= longest
+    """Whether an import takes a title as it is; characters that do not show are left out of it."""
+    return bool(title.strip()) and title == title.strip() and len(title) <= longest and find_hidden(title) is None
 
 
 @st.composite

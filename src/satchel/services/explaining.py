@@ -132,7 +132,7 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
         ("arguments", "pattern"): f"{value} cannot be an argument: use letters, digits and '_', no digit first",
         ("arguments", "uniqueItems"): "two arguments have the same name",
         ("", "signs"): f"give every entry of {field} a + or a -, or none",
-        ("", "hidden"): f"{what} has a character that does not show: {error.value}",
+        ("", "hidden"): f"{what} has a character that does not show: {error.value}. Leave it out",
         ("", "minLength"): f"{what} must not be empty",
         ("", "maxLength"): f"{what} has at most {error.limit} characters",
         ("", "maxBytes"): f"{what} has at most {error.limit} bytes",
