@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
+from msgspec.structs import replace
 
 from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import AccessDenied, Callers
@@ -90,7 +91,8 @@ class Guard:
                 raise ConnectionAbortedError("the response had begun") from error  # the server closes the connection
             refusal = self._make_refusal(request, error, started)
             error.__traceback__ = None  # its frames hold the body, and here they would hold themselves
-            await request.respond(self._refuse(request.path, refusal))
+            # A refusal is not refused itself, even where it is for what is in flight.
+            await request.respond(replace(self._refuse(request.path, refusal), is_refusable=False))
         finally:
             account.close()
             request.connection.response_sent()
