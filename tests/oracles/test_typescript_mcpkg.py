@@ -97,7 +97,17 @@ def fill(satchel: str, folder: Path) -> None:
     notes, blob = (entry["uri"] for entry in FOUND["resources"])
     for command in (
         ["project", "create", PROJECT],
-        ["prompt", "add", "École {{ braces }}", "@prompt", "--description", "With {{ braces }}", "-p", PROJECT],
+        [
+            "prompt",
+            "add",
+            "École {{ braces }}",
+            "@prompt",
+            "--plain",
+            "--description",
+            "With {{ braces }}",
+            "-p",
+            PROJECT,
+        ],
         ["resource", "add", "notes", notes, "@notes.md", "--description", "Some notes", "-p", PROJECT],
         ["resource", "add", "blob", blob, "@blob.bin", "-p", PROJECT],
     ):
