@@ -243,3 +243,4 @@ def test_hostile_texts_run_nothing_on_any_screen(
             with page.expect_download() as waiting, pytest.raises(Error, match="Download is starting"):
                 page.goto(f"{server.url}/p/default/documents/{name}/raw")
             assert waiting.value.suggested_filename == name
+        page.close()  # before the server, which it would miss

@@ -45,3 +45,4 @@ def test_a_newcomer_finds_their_way_without_reading_anything(tmp_path: Path, ope
         expect(page.get_by_role("status").first).to_contain_text("Took back: Second.")
         page.get_by_role("link", name="Board").click()
         expect(page.get_by_role("region", name="Ready")).to_contain_text("Second")
+        page.close()  # before the server, which it would miss
