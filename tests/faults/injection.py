@@ -1,9 +1,10 @@
 """Faults of a database, raised at the nth call of its driver: what a full disk, a bad one or a lost server does."""
 
 import os
+import select
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,8 +12,11 @@ import apsw
 import psycopg
 import pytest
 
-# What a call of the driver does instead: it gets the connection, and raises.
-Fault = Callable[[Any], None]
+from satchel.storage.postgres_statements import COMMIT, Sent, Statement, Statements
+
+# What a call of the driver does instead: it gets the connection, and raises. On PostgreSQL it may also return a
+# statement to send in place of the one, or what to do after that was sent.
+Fault = Callable[[Any], Any]
 
 
 class Injector:
@@ -35,15 +39,16 @@ class Injector:
         finally:
             self._fault = None
 
-    def count(self, connection: Any, *, is_commit: bool = False) -> None:
+    def count(self, connection: Any, *, is_commit: bool = False) -> Any:
         """Note one call, and fail if it is the one."""
         if self._fault is None or threading.get_ident() != self._thread or (self._only_commits and not is_commit):
-            return
+            return None
         self._remaining -= 1
-        if self._remaining == 0:
-            fault, self._fault = self._fault, None
-            self.has_fired = True
-            fault(connection)
+        if self._remaining:
+            return None
+        fault, self._fault = self._fault, None
+        self.has_fired = True
+        return fault(connection)
 
 
 # -- SQLite ------------------------------------------------------------------------------------------------------
@@ -137,12 +142,7 @@ def inject_files(monkeypatch: pytest.MonkeyPatch, *, checkpoints: bool = False) 
 
 def _fail_with(state: str) -> Fault:
     """An error that the server itself raises, so that the transaction is aborted there too."""
-
-    def fail(connection: psycopg.Connection[Any]) -> None:
-        text = f"do $$ begin raise exception 'injected' using errcode = '{state}'; end $$"
-        connection.cursor().execute(text.encode())
-
-    return fail
+    return lambda _: f"do $$ begin raise exception 'injected' using errcode = '{state}'; end $$"
 
 
 def _lose_connection(connection: psycopg.Connection[Any]) -> None:
@@ -164,29 +164,36 @@ POSTGRES_FAULTS: dict[str, Fault] = {
 
 
 def inject_postgres(monkeypatch: pytest.MonkeyPatch) -> Injector:
-    """Make the statements and commits of psycopg count."""
+    """Make every statement count that is sent to PostgreSQL, alone or with others."""
     injector = Injector()
-    execute, execute_many, commit = psycopg.Cursor.execute, psycopg.Cursor.executemany, psycopg.Connection.commit
+    send = Statements.send
 
-    def counted_execute(self: Any, *arguments: Any, **more: Any) -> Any:
-        injector.count(self.connection)
-        return execute(self, *arguments, **more)
+    def counted_send(self: Statements, statements: Sequence[Statement]) -> Sent:
+        given, after = [], []
+        for one in statements:
+            found = injector.count(self.connection, is_commit=one == COMMIT)
+            given.append((found, {}, False) if isinstance(found, str) else one)
+            after += [found] if callable(found) else []
+        sent = send(self, given)
+        for act in after:
+            act()
+        return sent
 
-    def counted_many(self: Any, *arguments: Any, **more: Any) -> Any:
-        injector.count(self.connection)
-        return execute_many(self, *arguments, **more)
-
-    def counted_commit(self: Any) -> None:
-        injector.count(self, is_commit=True)
-        commit(self)
-
-    monkeypatch.setattr(psycopg.Cursor, "execute", counted_execute)
-    monkeypatch.setattr(psycopg.Cursor, "executemany", counted_many)
-    monkeypatch.setattr(psycopg.Connection, "commit", counted_commit)
+    monkeypatch.setattr(Statements, "send", counted_send)
     return injector
 
 
-def lose_answer_of_commit(connection: psycopg.Connection[Any]) -> None:
-    """Commit, and lose the connection before the answer is read: the caller cannot know."""
-    connection.cursor().execute("commit")
-    _lose_connection(connection)
+def lose_answer_of_commit(connection: psycopg.Connection[Any]) -> Callable[[], None]:
+    """Lose the connection after a commit was carried out, and before its answer is read: the caller cannot know."""
+
+    def lose() -> None:
+        while connection.pgconn.flush():
+            pass
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            answer = b""
+            while b"COMMIT" not in answer:
+                select.select([line], [], [], 10.0)
+                answer += line.recv(1 << 16, socket.MSG_DONTWAIT)
+        _lose_connection(connection)
+
+    return lose

@@ -165,14 +165,25 @@ def test_however_long_it_was_away_the_first_call_after_its_return_succeeds(own_p
 # -- workers that cannot start ----------------------------------------------------------------------------------
 
 
+def count_writers(postgres: PostgresServer) -> int:
+    """The processes that have served a write: each has a connection by which it notifies the others."""
+    sql = "select count(*) from pg_stat_activity where query like '%pg_notify%' and pid <> pg_backend_pid()"
+    [[count]] = postgres.execute(sql)
+    return int(count)
+
+
 def test_workers_that_die_while_the_database_is_away_are_replaced_when_it_is_back(
     own_postgres: PostgresServer,
 ) -> None:
     with WebServer("-c", "tasks", "-d", own_postgres.fresh(), "--workers", "2") as server:
-        assert eventually(lambda: len(server.children()) == 2)
-        assert ask(server, "add_task", title="before").status == 200
-        own_postgres.stop()
+
+        def write(_: int) -> bool:
+            return ask(server, "add_task", title="before").status == 200
+
+        with ThreadPoolExecutor(8) as threads:  # so that both have something to do
+            assert eventually(lambda: all(threads.map(write, range(8))) and count_writers(own_postgres) == 2)
         first = server.children()
+        own_postgres.stop()
         os.kill(first[0], signal.SIGKILL)
         server.said(r"worker \d+ could not start; the others go on")
         assert server.process.poll() is None and first[1] in server.children()

@@ -151,7 +151,7 @@ def test_a_server_that_is_not_there_is_tried_until_the_deadline(address: str, mo
         tries.append(time.monotonic())
         if len(tries) < 4:
             raise psycopg.OperationalError("connection refused")
-        return psycopg.connect(address)
+        return Address(address).connect()
 
     pool = Pool(connect, 1, "tests")
     with pool.lend(soon()) as connection:

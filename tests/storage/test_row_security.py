@@ -22,7 +22,7 @@ ADA, BOB = "550e8400-e29b-41d4-a716-446655440000", "11111111-2222-4333-8444-5555
 NOW = "2026-01-01T00:00:00.000000Z"
 OWNED = ("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "task_claims", "retry_keys", "sessions")
 SHARED = ("projects", "prompts", "prompt_tags", "prompt_texts", "resources", "links")
-SAME_FOR_ALL = {"settings", "tokens", "authors", "satchel_schema"}  # the role does not change or delete them
+SAME_FOR_ALL = {"settings", "tokens", "authors", "changes", "satchel_schema"}  # the role does not change or delete them
 
 
 @pytest.fixture(scope="module")

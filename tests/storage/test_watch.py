@@ -16,6 +16,8 @@ import pytest
 from satchel.errors import StoreFailed
 from satchel.model import PromptDraft, Scope, StoreChange
 from satchel.services import projects, prompts
+from satchel.storage import postgres_notify, postgres_watch
+from satchel.storage.changes import decode, encode
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
@@ -291,8 +293,11 @@ def test_on_postgres_a_lost_connection_is_made_again_and_everything_told(postgre
     database.watch(ear)
     for name in ("a", "b"):
         with psycopg.connect(store, autocommit=True) as operator:
-            sql = "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen satchel_changes'"
-            assert operator.execute(f"{sql} and datname = current_database()".encode()).fetchall() == [(True,)]
+            sql = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
+            which = "(query like '%join changes%' or query = 'select pg_current_snapshot()::text')"
+            assert operator.execute(f"{sql} and {which} and datname = current_database()".encode()).fetchall() == [
+                (True,)
+            ]
         assert ear.next(1) == [EVERYTHING]
         with database.write() as tx:
             projects.add(tx, name)
@@ -325,6 +330,109 @@ def add_when_it_answers(database: Database) -> None:
             return
         except StoreFailed:
             assert time.monotonic() < deadline
+
+
+def test_on_postgres_a_writer_that_died_after_its_commit_is_heard(postgres: PostgresServer) -> None:
+    database, ear = open_database(postgres.fresh()), Ear()
+    database.watch(ear)
+    for key in ("a", "b"):
+        change = StoreChange("prompt", "p", key=key)
+        with database.write() as tx:  # which nothing is notified of
+            tx.run("insert into changes (what) values (:what)", what=encode([change]))
+        assert ear.next(1) == [change]
+    database.close()
+
+
+def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    database, ear = open_database(store), Ear()
+    database.watch(ear)
+    add = "insert into changes (what) values (%s)"
+    changes = [StoreChange("prompt", "p", key=str(number)) for number in range(4)]
+    writers = [psycopg.connect(store) for _ in changes]
+    for writer, change in zip(writers, changes, strict=True):
+        writer.execute(add, [encode([change])])
+    for place in (2, 0, 3, 1):
+        writers[place].commit()
+        writers[place].close()
+        assert ear.next(1) == [changes[place]]
+    assert ear.is_empty
+    database.close()
+
+
+def test_on_postgres_servers_of_older_versions_are_heard_and_hear_us(postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    database, ear = open_database(store), Ear()
+    database.watch(ear)
+    told = StoreChange("prompt", "p", key="of an older server")
+    with psycopg.connect(store, autocommit=True) as older:
+        older.execute("listen satchel_changes")
+        older.execute("select pg_notify('satchel_changes', %s)", [encode([told])])
+        assert ear.next(1) == [told]
+        with database.write() as tx:
+            projects.add(tx, "p")
+        payloads = [one.payload for one in older.notifies(timeout=PATIENCE, stop_after=2)]
+    assert [decode(payload) for payload in payloads] == [[told], [EVERYTHING]]
+    assert ear.next(3) == all_of("p")
+    database.close()
+
+
+def test_on_postgres_a_write_that_waits_for_an_absent_standby_holds_up_no_news() -> None:
+    postgres = PostgresServer()
+    try:
+        store = postgres.fresh()
+        database, ear = open_database(f"{store}&options=-c%20synchronous_commit%3Dlocal"), Ear()
+        database.watch(ear)
+        waiting = open_database(store)
+        with database.write() as tx:
+            projects.add(tx, "first")  # and its author, whom the others would wait for
+        assert ear.next(3) == all_of("first")
+        postgres.execute("alter system set synchronous_standby_names = 'absent'")
+        postgres.execute("select pg_reload_conf()")
+        writer = threading.Thread(target=add_when_it_answers, args=(waiting,))
+        writer.start()
+        is_waiting = "select 1 from pg_stat_activity where wait_event = 'SyncRep'"
+        assert eventually(lambda: bool(postgres.execute(is_waiting)))
+        for name in ("a", "b"):
+            with database.write() as tx:
+                projects.add(tx, name)
+            assert ear.next(3) == all_of(name)
+        postgres.execute("alter system reset synchronous_standby_names")
+        postgres.execute("select pg_reload_conf()")
+        writer.join(PATIENCE)
+        assert ear.next(3) == all_of("p")
+        database.close()
+        waiting.close()
+    finally:
+        postgres.close()
+
+
+def test_on_postgres_old_changes_are_removed_and_who_may_have_missed_some_is_told_everything(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_notify, "KEPT", 0.0)
+    database, ear = open_database(postgres.fresh()), Ear()
+
+    def add_and_count() -> int:
+        with database.write() as tx:
+            tx.changed(StoreChange("prompts", "p"))
+        with database.read() as tx:
+            [[count]] = tx.all("select count(*) from changes")
+        return int(count)
+
+    assert add_and_count() == 1
+    assert eventually(lambda: add_and_count() > 3)
+
+    def add_slowly_and_count() -> int:
+        time.sleep(0.2)  # in which the last one was announced
+        return add_and_count()
+
+    assert eventually(lambda: add_slowly_and_count() <= 3)
+    monkeypatch.setattr(postgres_watch, "KEPT", -1.0)  # every look is late
+    database.watch(ear)
+    add_and_count()
+    assert ear.next(1) == [EVERYTHING]
+    database.close()
 
 
 def test_on_postgres_the_application_role_tells_and_hears(postgres: PostgresServer) -> None:

@@ -32,7 +32,7 @@ create table task_marks (
     indexes=("create index tasks_by_estimate on tasks (owner, estimate)",),
     fills=(Fill("tasks", _mark),),
 )
-migrations.MIGRATIONS = (*migrations.MIGRATIONS, STEP)  # type: ignore[assignment]
+migrations.MIGRATIONS = (*migrations.MIGRATIONS, STEP)
 
 if __name__ == "__main__":
     from satchel.__main__ import main

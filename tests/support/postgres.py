@@ -26,7 +26,7 @@ class PostgresServer:
         self._user = "nobody" if os.geteuid() == 0 else None
         if self._user:
             shutil.chown(self.folder, self._user)
-        self._bin = self._runnable(find_binaries())
+        self._bin = find_runnable(self.folder, self._user)
         if standby_of is not None:
             self.follow(standby_of)
             return
@@ -145,17 +145,6 @@ class PostgresServer:
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
 
-    def _runnable(self, binaries: Path) -> Path:
-        """The binaries, or a copy where the other user cannot reach them (a checkout below /root)."""
-        try:
-            command = [str(binaries / "postgres"), "--version"]
-            subprocess.run(command, capture_output=True, check=True, user=self._user, cwd=self.folder)
-            return binaries
-        except (OSError, subprocess.CalledProcessError):
-            copy = self.folder / "install"
-            shutil.copytree(binaries.parent, copy)
-            return copy / binaries.name
-
 
 class ReusedDatabase:
     """A database that is emptied for each test, which takes 5 ms where creating another and dropping it take 100.
@@ -227,6 +216,19 @@ def find_folder() -> str:
     memory = "/dev/shm"
     has_room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 * 1024**3
     return memory if has_room else "/tmp"
+
+
+def find_runnable(folder: Path, user: str | None) -> Path:
+    """The binaries, or a copy of them in a folder where a user cannot reach them (a checkout below /root)."""
+    binaries = find_binaries()
+    try:
+        command = [str(binaries / "postgres"), "--version"]
+        subprocess.run(command, capture_output=True, check=True, user=user, cwd=folder)
+        return binaries
+    except (OSError, subprocess.CalledProcessError):
+        copy = folder / "install"
+        shutil.copytree(binaries.parent, copy)
+        return copy / binaries.name
 
 
 def find_binaries() -> Path:

@@ -26,8 +26,8 @@ class Runners:
     def __init__(self, database: Database, libraries: catalog.Libraries | None = None) -> None:
         self.database = database
         self._libraries = libraries or catalog.Libraries(())
-        self._runners = {name: Runner(load(name), database, self._libraries) for name in STORED}
-        self._runners["twig"] = Runner(load("twig"), None, self._libraries)
+        self._runners = {name: Runner(load(name), database, lambda: self._libraries) for name in STORED}
+        self._runners["twig"] = Runner(load("twig"), None, lambda: self._libraries)
 
     def call(self, contract: str, name: str, given: dict[str, Any], scope: Scope) -> dict[str, Any]:
         """The result of a tool, or of a method where the name has a slash; an error of JSON-RPC as `{"code": …}`."""

@@ -3,6 +3,7 @@
 rules               what each value may be; every service applies them before it writes
 hidden_characters   characters that do not show, which titles of our own contract do not have
 projects            create, find, rename and delete projects
+project_names       which projects there are, by name
 prompts             add, find, list, search, update and delete prompts
 resources           add, find, list, update and delete resources
 tasks               add, find, list, update, complete and delete tasks

@@ -18,8 +18,6 @@ from satchel.storage import task_pages as pages
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
 
-MAX_MINUTES = 1440
-
 _LONGEST_NAME = 60  # characters of a client's name
 
 
@@ -121,8 +119,8 @@ def fill_in(tx: Tx, user: str, found: list[TaskDetails]) -> list[TaskDetails]:
 def _check_minutes(minutes: int) -> None:
     if minutes < 1:
         raise WrongArgument("minutes", "minimum", limit=1, value=minutes, kind="task")
-    if minutes > MAX_MINUTES:
-        raise WrongArgument("minutes", "maximum", limit=MAX_MINUTES, value=minutes, kind="task")
+    if minutes > rules.MAX_CLAIM_MINUTES:
+        raise WrongArgument("minutes", "maximum", limit=rules.MAX_CLAIM_MINUTES, value=minutes, kind="task")
 
 
 def _lock(tx: Tx, scope: Scope, number: int) -> TaskDetails:

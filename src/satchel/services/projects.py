@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from satchel.errors import Forbidden, NotFound, Taken
 from satchel.model import DEFAULT_PROJECT, Project, ProjectCounts, Scope, StoreChange, TrashedItem
 from satchel.services import rules
+from satchel.services.project_names import exists, find
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import of_project
-from satchel.services.suggestions import closest_name
 from satchel.storage import projects as rows
 from satchel.storage.database import Database, Tx, Violation
 
@@ -27,7 +27,7 @@ def current(tx: Tx, scope: Scope) -> Project:
         NotFound: it does not exist.
     """
     check_access(scope)
-    project = _find(tx, scope.project)
+    project = find(tx, scope.project)
     if project is not None:
         return project
     if not scope.project or scope.project not in (scope.makes, scope.personal):
@@ -121,18 +121,6 @@ def require(database: Database, scope: Scope) -> None:
     with database.write() as tx:
         if rows.add(tx, DEFAULT_PROJECT):
             _record_new(tx, DEFAULT_PROJECT)
-
-
-def exists(database: Database, name: str) -> bool:
-    """Whether there is a project of this name."""
-    with database.read() as tx:
-        return _find(tx, name) is not None
-
-
-def suggest(database: Database, name: str) -> str | None:
-    """The existing project whose name is most like a mistyped one."""
-    with database.read() as tx:
-        return closest_name(name, [project.name for project, _ in rows.list_all(tx)])
 
 
 def add(tx: Tx, name: str) -> Project:
@@ -250,10 +238,6 @@ def _record_new(tx: Tx, name: str) -> Project:
     record_add(tx, of_project(project))
     _announce(tx, name)
     return project
-
-
-def _find(tx: Tx, name: str) -> Project | None:
-    return rows.by_name(tx, name) if rules.is_storable(name) else None
 
 
 def _announce(tx: Tx, name: str) -> None:

@@ -64,7 +64,7 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
             number = _add_titled(tx, scope, project, id, draft, avoiding)
     except Violation as violation:
         raise _explain(violation, scope, str(draft.title)) from violation
-    rows.set_tags(tx, project, number, draft.tags)
+    rows.add_tags(tx, project, number, draft.tags)
     _announce_list(tx, scope)
     prompt = get(tx, scope, id)
     _index(tx, scope, prompt)

@@ -3,6 +3,7 @@
 database            opening a store, transactions, and what the engines do differently
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
+sqlite_file         the file of a SQLite store before it is opened
 sqlite_read_only    a SQLite file that this process cannot write
 sqlite_watch        announces changes in a SQLite file
 backup              copies a SQLite file while it is in use, and seals the copy
@@ -13,11 +14,16 @@ loading             reads a dump into an empty store
 dump_postgres       dumps and loads on a PostgreSQL server
 private_files       new files that only their owner may read; who owns a store, and who else may use it
 postgres            the shared engine
+postgres_tx         a transaction on a PostgreSQL server
+postgres_statements statements on one connection: prepared, several in one round trip
+postgres_errors     what PostgreSQL refuses, and what is known when a connection is lost
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
+postgres_look_ups   reads of one statement in an event loop, without a thread
 postgres_schema     migration and grants on a PostgreSQL server
 postgres_steps      one step of the schema while others work
 postgres_watch      announces changes on a PostgreSQL server
+postgres_notify     records changes there, and wakes those who watch after the commit
 changes             the encoding of changes between processes
 migrations          the schema, one numbered step after another
 status              the facts that `satchel database status` shows
@@ -35,8 +41,10 @@ task_notes          queries about the notes of tasks
 search              the index of words: what it keeps of items, and which items have a word
 search_text         how texts become words
 search_words        the words of an item, each with how much the item is about it
+prompts_sqlite      prompts with a text in title or content, on SQLite
 search_sqlite       the index of words on SQLite
 search_postgres     the index of words on PostgreSQL
+prompts_postgres    the literal search for prompts on PostgreSQL
 search_texts        the texts of items that a search found
 search_filling      indexes every item of a store
 revisions           queries about changes: who made them, and the states that they replaced

@@ -5,7 +5,7 @@ must do differently is a method here that each of them fills in.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel import clock
-from satchel.errors import StoreFailed, StoreUnusable
+from satchel.errors import StoreFailed, StoreUnusable, Unanswered
 from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, StoreChange
 
 Row = tuple[Any, ...]
@@ -272,6 +272,10 @@ class Database:
         with self.read() as tx:
             return find(tx)
 
+    def look_ahead(self) -> "LookAhead | None":
+        """A store for one look-up in an event loop; None where the engine has no such thing."""
+        return None
+
     def watch(self, listen: Listener) -> None:
         """From now on, pass every change that any process commits to `listen`, within a second, in another thread."""
         raise NotImplementedError
@@ -306,6 +310,33 @@ class Database:
         raise NotImplementedError
 
 
+class LookAhead(Database):
+    """A store for one look-up: code that reads rows is `Unanswered` until they are fetched, and is then run again."""
+
+    async def fetch(self) -> None:
+        """Fetch the rows that were asked for.
+
+        Raises:
+            Unanswered: they cannot be had in a moment.
+        """
+        raise NotImplementedError
+
+
+async def look_ahead(database: Database, find: Callable[[Database], Found]) -> Found:
+    """What a look-up finds, in an event loop and without a thread. It is called twice.
+
+    Raises:
+        Unanswered: it is to be run in a thread.
+    """
+    ahead = database.look_ahead()
+    if ahead is None:
+        raise Unanswered
+    with suppress(Unanswered):
+        return find(ahead)
+    await ahead.fetch()
+    return find(ahead)
+
+
 def explain_damage(what: str, error: Exception) -> StoreFailed:
     """The error for a row that is not of the form we write: another program, or the disk, changed it."""
     return StoreFailed(f"{what} in the store cannot be read: {error}. Restore a backup of it")
@@ -333,11 +364,11 @@ def open_database(where: str, direct: str | None = None, *, must_exist: bool = F
         if must_exist:
             check_existence(where, direct)
         return PostgresDatabase(where, direct)
-    from satchel.storage.sqlite import SqliteDatabase, check_file
+    from satchel.storage.sqlite import SqliteDatabase
+    from satchel.storage.sqlite_file import check_file
 
     if must_exist:
         check_file(where)
-
     return SqliteDatabase(where)
 
 

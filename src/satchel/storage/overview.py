@@ -8,8 +8,21 @@ from satchel.storage.tasks import Allowed, confine, within
 _LAST_CHANGE = """
     select at from revisions where number = (
         select max(newest) from (
-            select (select max(number) from revisions where author = a.number {}) as newest
+            select (select max(number) from revisions where author = a.number) as newest
             from authors a where user_id = :user and client = :client
+        ) as by_author
+    )
+"""
+# Project by project, so that the changes in others are not read.
+_LAST_CHANGE_WITHIN = """
+    select at from revisions where number = (
+        select max(newest) from (
+            select (
+                select number from revisions r where r.author = a.number and r.project = p.number
+                order by r.number desc limit 1
+            ) as newest
+            from authors a cross join projects p
+            where a.user_id = :user and a.client = :client and p.number in :projects
         ) as by_author
     )
 """
@@ -17,7 +30,7 @@ _LAST_CHANGE = """
 
 def last_change_by(tx: Tx, user: str, client: str, projects: Sequence[int] | None = None) -> str | None:
     """When a client of a user last changed something, in some projects or anywhere; None where that is not known."""
-    sql = _LAST_CHANGE.format("" if projects is None else "and project in :projects")
+    sql = _LAST_CHANGE if projects is None else _LAST_CHANGE_WITHIN
     row = tx.one(sql, user=user, client=client, projects=list(projects or ()))
     return row[0] if row else None
 

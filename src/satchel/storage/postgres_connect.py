@@ -11,8 +11,7 @@ import psycopg
 
 from satchel.errors import StoreUnusable
 from satchel.storage.database import ALTERED
-
-Connection = psycopg.Connection[Any]
+from satchel.storage.postgres_statements import Connection as Connection
 
 # A host that vanishes without closing its connections is noticed within 12 seconds: the first where something was sent
 # that it does not acknowledge, the others where nothing was. What the address names itself counts instead.
@@ -59,8 +58,10 @@ class Address:
     def connect(self, *, autocommit: bool = False) -> Connection:
         """A connection for calls. Behind a pooler it has no state: no prepared statements, and no timeouts yet."""
         if self.is_pooled:
-            return psycopg.connect(self._conninfo, autocommit=autocommit, prepare_threshold=None)
-        connection = psycopg.connect(self._conninfo, autocommit=True)
+            pooled = _connect(self._conninfo, autocommit=autocommit)
+            pooled.statements.may_prepare = False
+            return pooled
+        connection = _connect(self._conninfo, autocommit=True)
         try:
             # Not by startup options, which poolers refuse.
             if self.timeouts:
@@ -73,7 +74,7 @@ class Address:
 
     def connect_directly(self) -> Connection:
         """A connection with a session of its own and without timeouts, for listening and migrations."""
-        return psycopg.connect(self._direct, autocommit=True)
+        return _connect(self._direct, autocommit=True)
 
     def check_pooler(self, direct: Connection) -> None:
         """Check that nothing shares sessions between transactions, except a pooler that we know of.
@@ -154,6 +155,11 @@ def operators_connection(address: str | Address) -> Iterator[tuple[Connection, s
             f"cannot open the store {name}: {str(error).strip()}. Check that the server runs, and that the database is "
             "there."
         ) from error
+
+
+def _connect(conninfo: str, *, autocommit: bool) -> Connection:
+    # psycopg prepares nothing itself: it would deallocate our statements together with its own.
+    return Connection.connect(conninfo, autocommit=autocommit, prepare_threshold=None)
 
 
 def _is_behind_pooler(connection: Connection) -> bool:

@@ -4,20 +4,16 @@ There is no thread in the background. A caller that finds no connection makes on
 deadline: so a server that was away is found again at once, however long it was away.
 """
 
-import select
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
 from satchel.errors import StoreFailed
-
-Connection = psycopg.Connection[Any]
+from satchel.storage.postgres_statements import Connection as Connection
 
 _PAUSE = 0.2  # seconds between two attempts to connect
 _LONGEST_IDLE = 600.0  # seconds; a connection that was not needed for so long is closed
@@ -90,7 +86,7 @@ class Pool:
     def _take(self, deadline: float) -> Connection:
         """A connection that works: an idle one, or else a new one."""
         while (connection := self._pop_idle()) is not None:
-            if not is_readable(connection):
+            if not connection.statements.is_unusable() and connection.statements.is_idle:
                 return connection
             connection.close()
         while True:
@@ -102,10 +98,11 @@ class Pool:
                 time.sleep(_PAUSE)
 
     def _put(self, connection: Connection) -> None:
-        if not connection.closed and connection.pgconn.transaction_status != TransactionStatus.IDLE:
+        connection.statements.pending = []
+        if not connection.closed and not connection.statements.is_idle:
             with suppress(psycopg.Error):
                 connection.rollback()
-        if connection.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+        if connection.closed or not connection.statements.is_idle:
             # Lost, and so perhaps are the others: a host that vanished closes none of them.
             connection.close()
             self._drop_idle()
@@ -127,15 +124,3 @@ class Pool:
     def _drop_idle(self) -> None:
         while (connection := self._pop_idle()) is not None:
             connection.close()
-
-
-def is_readable(connection: Connection) -> bool:
-    """Whether a connection is closed, or the server sent something unasked, which nearly always means the same.
-
-    This costs no query. A mere notice is not told apart: the price is one new connection.
-    """
-    if connection.closed:
-        return True
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    return bool(poll.poll(0))

@@ -2,9 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
-import psycopg
 from psycopg import sql
 
 from satchel.errors import StoreUnusable
@@ -12,9 +10,8 @@ from satchel.log import log
 from satchel.storage.database import Tx
 from satchel.storage.migrations import MIGRATIONS, for_postgres
 from satchel.storage.migrations.migration import fill_all
+from satchel.storage.postgres_statements import Connection
 from satchel.storage.postgres_steps import apply_step
-
-Connection = psycopg.Connection[Any]
 
 # What an application role reads and writes, adds to, and only reads. New tables and views of a migration belong in one
 # of them.
@@ -24,7 +21,7 @@ DATA = (
     *("task_claims", "retry_keys", "links", "sessions"),
     *("search_spaces", "search_items", "search_words"),
 )
-APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes")  # read and inserted, never changed
+APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes", "changes")  # read and inserted, never changed
 READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage", "open_blockers")
 
 # What only an application role may call: these functions run as the owner, past row-level security.
@@ -37,6 +34,7 @@ FUNCTIONS = (
     "satchel_words_of_none(bigint, text[], text[])",
     "satchel_prune(text, bigint, text, bigint, bigint)",
     "satchel_forget_values(text[], text)",
+    "satchel_forget_changes(text)",
 )
 
 _MIGRATION_LOCK = 0x53415443

@@ -15,8 +15,8 @@ from satchel.errors import StoreError, StoreUnusable
 from satchel.log import log
 from satchel.storage.database import Tx, Violation
 from satchel.storage.migrations.migration import Migration
+from satchel.storage.postgres_statements import Connection
 
-Connection = psycopg.Connection[Any]
 Result = TypeVar("Result")
 
 # For a lock, since calls queue behind us while we wait for it. Every fourth time it is longer than a second, after
@@ -110,7 +110,7 @@ def _fill(connection: Connection, number: int, migration: Migration, as_tx: Call
                     log(f"migrating the store to schema {number}: {fill.table}, {reached[place]} of {last}")
 
 
-def _read_last(connection: Connection, table: str) -> int:
+def _read_last(connection: psycopg.Connection[Any], table: str) -> int:
     """The largest number of a table. All rows up to it are there, because who adds them has finished."""
     query = psycopg.sql.SQL("select coalesce(max(number), 0) from {}").format(psycopg.sql.Identifier(table))
     row = connection.execute(query).fetchone()
@@ -118,7 +118,7 @@ def _read_last(connection: Connection, table: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _wait_for_writers(connection: Connection) -> None:
+def _wait_for_writers(connection: psycopg.Connection[Any]) -> None:
     """Wait for all transactions that write now: one of them may have taken a smaller number than we saw."""
     [[begun]] = connection.execute(_NEXT_TRANSACTION).fetchall()
     deadline = time.monotonic() + _WRITERS_WAIT
@@ -126,7 +126,7 @@ def _wait_for_writers(connection: Connection) -> None:
         time.sleep(_WRITERS_PAUSE)
 
 
-def _build_index(connection: Connection, statement: str, _: int) -> None:
+def _build_index(connection: psycopg.Connection[Any], statement: str, _: int) -> None:
     words = statement.split()
     name = words[2]
     found = connection.execute(_INDEX, [name]).fetchone()

@@ -7,7 +7,7 @@ from satchel.storage.database import NEWEST, Tx
 from satchel.storage.prompts import decode_arguments
 
 _FEW = 300  # sorting so many prompts is faster than walking the index
-_NEWEST = 200  # so many of the newest are scanned for a text before the index of texts is used
+_NEWEST = 200  # so many of the newest are scanned for a text or tags before an index of these is used
 _MOST = 3000  # so many at most, where the first scan predicts that they fill the page
 
 _NAMES = "select name, title from prompts where project = :project"
@@ -21,7 +21,25 @@ _PAGE = f"select number from prompts where project = :project {_ORDER} limit :li
 _PAGE_TAGGED = f"""
     select number from prompts where project = :project and number in ({{}}) {_ORDER} limit :limit offset :offset
 """
+# The times come from a scalar sub-select, so that both engines begin with the tags: a plan for any tag would read all
+# prompts to join them, or walk along all of them.
+_COLLECT_TAGGED = """
+    with tagged as materialized (
+        select prompt, (select updated_at from prompts where number = prompt and project = :project) as updated_at
+        from (select distinct prompt from ({}) as found) as once
+    )
+    select prompt from tagged where (updated_at, prompt) < (:moment, :last)
+    order by updated_at desc, prompt desc limit :limit offset :offset
+"""
+_COLLECT_WITH_ONE_TAG = _COLLECT_TAGGED.format(_WITH_ONE_TAG)
+_COLLECT_WITH_ALL_TAGS = _COLLECT_TAGGED.format(_WITH_ALL_TAGS)
 _CONTAINING = "(instr(t.title, :text) > 0 or instr(t.content, :text) > 0)"
+_RECENT = f"select number, updated_at from prompts where project = :project and {_AFTER} {_ORDER} limit :newest"
+_TAGGED_AMONG_NEWEST = f"select number from ({_RECENT}) as newest where {_TAGGED} {_ORDER} limit :limit"
+_CONTAINING_AMONG_NEWEST = f"""
+    select number from ({_RECENT}) as newest join prompt_texts t on t.prompt = number
+    where {_CONTAINING} and {_TAGGED} {_ORDER} limit :limit
+"""
 # `project + 0` keeps SQLite off the index of the project, which it would walk whole to find these few numbers.
 _AMONG_FEW = f"project + 0 = :project and number in :few and {_AFTER} and {_TAGGED}"
 
@@ -40,8 +58,11 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
     }
     few = _few(tx, project, query) if query.tags else None
     if query.text and few is None:
-        return _scan_newest(tx, limit, values) or tx.prompts_containing(project, query, limit, after=after)[0]
-    sql = f"select number from prompts where project = :project and {_AFTER} and {_TAGGED} {_ORDER} limit :limit"
+        found = _scan_newest(tx, _CONTAINING_AMONG_NEWEST, values, limit)
+        return found or tx.prompts_containing(project, query, limit, after=after)[0]
+    if query.tags and few is None:
+        return _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, limit) or _collect_tagged(tx, query, values)
+    sql = f"select number from prompts where project = :project and {_AFTER} {_ORDER} limit :limit"
     if query.text:
         sql = f"""
             select number from prompts join prompt_texts t on t.prompt = number
@@ -49,8 +70,6 @@ def numbers(tx: Tx, project: int, query: PromptQuery, limit: int, after: PromptP
         """
     elif few is not None:
         sql = f"select number from prompts where {_AMONG_FEW} {_ORDER} limit :limit"
-    elif not query.tags:
-        sql = f"select number from prompts where project = :project and {_AFTER} {_ORDER} limit :limit"
     return [number for (number,) in tx.all(sql, **values, few=few or [])]
 
 
@@ -63,34 +82,42 @@ def numbers_and_total(tx: Tx, project: int, query: PromptQuery, *, limit: int, o
     if query.tags:
         tagged = _WITH_ALL_TAGS if query.needs_all_tags else _WITH_ONE_TAG
         count, sql = _COUNT_TAGGED.format(tagged), _PAGE_TAGGED.format(tagged)
+    moment, last = NEWEST
     values = {"project": project, "tags": list(query.tags), "needed": query.needed_tags}
     [total] = tx.one(count, **values) or (0,)
     if offset >= total:
         return [], total
-    return [number for (number,) in tx.all(sql, **values, limit=limit, offset=offset)], total
+    values |= {"moment": moment, "last": last, "limit": limit, "offset": offset}
+    if query.tags and total <= _MOST:
+        return _collect_tagged(tx, query, values), total
+    if query.tags and offset + limit <= _FEW:
+        found = _scan_newest(tx, _TAGGED_AMONG_NEWEST, values, offset + limit)
+        if found is not None:
+            return found[offset:], total
+    return [number for (number,) in tx.all(sql, **values)], total
 
 
-def _scan_newest(tx: Tx, limit: int, values: dict[str, object]) -> list[int] | None:
-    """A page found by scanning only the newest prompts; None where they do not fill it.
+def _scan_newest(tx: Tx, sql: str, values: dict[str, object], wanted: int) -> list[int] | None:
+    """The first prompts of a list, found by scanning only the newest prompts; None where they are not enough.
 
-    A common word is in many of the newest, so there is no need to collect every prompt that has it. How many hits the
-    first scan has predicts how many prompts the second must read.
-    """
-    sql = f"""
-        select number from (
-            select number, updated_at from prompts where project = :project and {_AFTER} {_ORDER} limit :newest
-        ) as newest join prompt_texts t on t.prompt = number
-        where {_CONTAINING} and {_TAGGED} {_ORDER} limit :limit
+    A common word or tag is in many of the newest, so there is no need to collect every prompt that has it. How many
+    hits the first scan has predicts how many prompts the second must read.
     """
     newest = _NEWEST
     while newest <= _MOST:
-        found = [number for (number,) in tx.all(sql, **values, newest=newest)]
-        if len(found) == limit:
+        found = [number for (number,) in tx.all(sql, **values | {"limit": wanted, "newest": newest})]
+        if len(found) == wanted:
             return found
         if newest > _NEWEST or not found:
             break
-        newest = max(_NEWEST + 1, _NEWEST * limit * 3 // (2 * len(found)))
+        newest = max(_NEWEST + 1, _NEWEST * wanted * 3 // (2 * len(found)))
     return None
+
+
+def _collect_tagged(tx: Tx, query: PromptQuery, values: dict[str, object]) -> list[int]:
+    """A page of the prompts with the tags, all of which are read and sorted."""
+    sql = _COLLECT_WITH_ALL_TAGS if query.needs_all_tags else _COLLECT_WITH_ONE_TAG
+    return [number for (number,) in tx.all(sql, **{"offset": 0, **values})]
 
 
 def _few(tx: Tx, project: int, query: PromptQuery) -> list[int] | None:

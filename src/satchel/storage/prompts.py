@@ -125,6 +125,11 @@ def delete(tx: Tx, seen: Prompt) -> None:
 def set_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
     """Replace the tags of a prompt."""
     tx.run("delete from prompt_tags where prompt = :prompt", prompt=number)
+    add_tags(tx, project, number, tags)
+
+
+def add_tags(tx: Tx, project: int, number: int, tags: Sequence[str]) -> None:
+    """Insert the tags of a prompt that has none."""
     sql = "insert into prompt_tags (prompt, project, tag) values (:prompt, :project, :tag)"
     tx.many(sql, [{"prompt": number, "project": project, "tag": tag} for tag in tags])
 

@@ -26,17 +26,21 @@ _IS_BY = """
         or :is_id and (substr(user_id, 1, :size) = :id or substr(token, 1, :size) = :id))
 """
 _IS_WANTED = f"r.at >= :since and (:by = '' or {_IS_BY})"
-# The braces take what a walk along an index begins with: all changes, those of an author or those of a project.
+# The braces take what a walk along an index begins with, and its order, in which only the number differs. All columns
+# of the index stand there, because PostgreSQL does not see that a column which `is null` has one value.
 _FEED = f"""
     {_SELECT} where {{}} {_IS_IN_FEED} and {_IS_WANTED}
         and (:all_projects or r.project in :projects or (:has_loose and r.kind = 'task' and r.project is null))
         and (:all_owners or r.owner is null or r.owner = :owner)
-    order by r.number desc limit :limit
+    order by {{}} r.number desc limit :limit
 """
-_FEED_OF_ALL = _FEED.format("")
-_FEED_OF_AUTHOR = _FEED.format("r.author = :walked and")
-_FEED_OF_PROJECT = _FEED.format("r.project = :walked and")
-_FEED_OF_NO_PROJECT = _FEED.format("r.project is null and")
+_FEED_OF_ALL = _FEED.format("", "")
+_FEED_OF_AUTHOR = _FEED.format("r.author = :walked and", "")
+# Neither others' tasks in a project nor other projects are read, so that the time does not tell of them.
+_BY_OWNER = "r.project desc, r.owner desc,"
+_FEED_OF_PROJECT = _FEED.format("r.project = :walked and r.owner is null and", _BY_OWNER)
+_FEED_OF_TASKS = _FEED.format("r.project = :walked and r.owner = :owner and", _BY_OWNER)
+_FEED_OF_LOOSE_TASKS = _FEED.format("r.project is null and r.owner = :owner and", _BY_OWNER)
 _MOST_WALKS = 16  # along an index one after the other; beyond, one walk over all changes finds enough soon
 _ACTIONS = frozenset(get_args(Action))
 SHORTEST_ID = 8  # characters by which a user or a token is found
@@ -159,16 +163,22 @@ def feed(
 def _choose_walks(
     tx: Tx, query: ChangeQuery, projects: Sequence[int] | None, *, has_loose: bool
 ) -> list[tuple[str, int | None]]:
-    """The statements that find a feed together, and what each walks along, so that none reads what others did."""
-    if query.by:
+    """The statements that find a feed together, and what each walks along, so that none reads what others did.
+
+    A caller who may enter only some projects (without `has_loose`) has these walked, however many they are.
+    """
+    is_confined = projects is not None and not has_loose
+    if query.by and not is_confined:
         sql = f"select number from authors where {_IS_BY} limit :most"
         authors = [number for (number,) in tx.all(sql, **_author_filter(query.by), most=_MOST_WALKS + 1)]
         if len(authors) <= _MOST_WALKS:
             return [(_FEED_OF_AUTHOR, number) for number in authors]
-    if projects is None or len(projects) > _MOST_WALKS:
+    if projects is None or (len(projects) > _MOST_WALKS and not is_confined):
         return [(_FEED_OF_ALL, None)]
-    walks: list[tuple[str, int | None]] = [(_FEED_OF_PROJECT, number) for number in projects]
-    return [*walks, (_FEED_OF_NO_PROJECT, None)] if has_loose else walks
+    walks: list[tuple[str, int | None]] = [
+        (sql, number) for number in projects for sql in (_FEED_OF_PROJECT, _FEED_OF_TASKS)
+    ]
+    return [*walks, (_FEED_OF_LOOSE_TASKS, None)] if has_loose else walks
 
 
 def list_oldest(tx: Tx, query: ChangeQuery, limit: int) -> list[Revision]:

@@ -1,6 +1,6 @@
 """The index of words on SQLite: FTS5 without positions, whose every word begins with the number of its space."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from satchel.storage.search_words import LEVELS, MOST_COUNTED
@@ -20,6 +20,14 @@ _ADD = """
     on conflict do nothing
 """
 _COMMON_FIRST = "ghfedcba"  # levels, in the order of how many words of a text have them
+_MOST_ASKED = 1000  # words in one statement, which holds up other writers meanwhile
+_AT_LEVEL = """
+    exists (select 1 from search_index where search_index match '"' || :space || '.{}.' || value || '"')
+"""
+_IS_USED = " or ".join(_AT_LEVEL.format(level) for level in _COMMON_FIRST)
+_OF_NONE = f"""
+    select value from json_each('["' || replace(:words, ' ', '","') || '"]') where not ({_IS_USED})
+"""
 
 
 def find_list(tx: "Tx", spaces: Sequence[int], wanted: "WordList", most: int) -> tuple[list[int], int]:
@@ -48,13 +56,13 @@ def add_words(tx: "Tx", space: int, words: Sequence[str]) -> None:
     tx.run(_ADD, space=space, words=" ".join(words))
 
 
-def words_of_none(tx: "Tx", space: int, words: Iterable[str]) -> list[str]:
+def words_of_none(tx: "Tx", space: int, words: Sequence[str]) -> list[str]:
     """Those of some words that no item of a space has."""
-    return [word for word in words if not _is_used(tx, space, word)]
-
-
-def _is_used(tx: "Tx", space: int, word: str) -> bool:
-    return any(tx.all(_FIND, words=_write([space], level, word, is_prefix=False), most=1) for level in _COMMON_FIRST)
+    gone: list[str] = []
+    for start in range(0, len(words), _MOST_ASKED):
+        part = " ".join(words[start : start + _MOST_ASKED])
+        gone += [word for (word,) in tx.all(_OF_NONE, space=space, words=part)]
+    return gone
 
 
 def _write(spaces: Sequence[int], levels: str, word: str, is_prefix: bool) -> str:

@@ -9,14 +9,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 import apsw
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes, search_sqlite, sqlite_read_only
+from satchel.storage import changes, search_sqlite, sqlite_file, sqlite_read_only
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.migrations import MIGRATIONS, for_sqlite
 from satchel.storage.migrations.migration import fill_all
@@ -25,15 +24,7 @@ from satchel.storage.write_lock import WriteLock
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
-# With fewer hits than this, sorting the hits is cheaper than walking through all prompts in order.
-_FEW = 300
-
-_SHORT = 8  # characters of a text that `glob` looks for
-
 _CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
-
-_AFTER = "(updated_at, number) < (:moment, :last) order by updated_at desc, number desc"
-
 
 _ROWS = 500  # of one insert
 
@@ -43,7 +34,7 @@ class SqliteTx(Tx):
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
+        self.hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         with _translate_errors():
@@ -88,21 +79,9 @@ class SqliteTx(Tx):
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        is_confined = self.scope.projects is not None
-        hits = self._scan_texts(query.text, project) if is_confined else self._recall_texts(query.text)
-        if hits and query.tags:
-            tagged = self._find_tagged(project, query.tags, needs_all=query.needs_all_tags)
-            hits = [number for number in hits if number in tagged]
-        elif hits and not is_confined and self._has_other_projects(project):
-            sql = "select number from prompts where project = :project"
-            own = {number for (number,) in self.all(sql, project=project)}
-            hits = [number for number in hits if number in own]
-        if len(hits) > _FEW:
-            return self._walk(project, set(hits), limit, offset, after or NEWEST), len(hits)
-        sql = f"select number from prompts where number in :numbers and {_AFTER}"
-        moment, last = after or NEWEST
-        numbers = [number for (number,) in self.all(sql, numbers=hits, moment=moment, last=last)]
-        return numbers[offset : offset + limit], len(hits)
+        from satchel.storage import prompts_sqlite  # a cold start searches nothing
+
+        return prompts_sqlite.find_prompts(self, project, query, limit, offset=offset, after=after or NEWEST)
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
         return [search_sqlite.find_list(self, spaces, one, most) for one in lists]
@@ -125,61 +104,10 @@ class SqliteTx(Tx):
         """)
         super().clear_search()
 
-    def _recall_texts(self, folded: str) -> list[int]:
-        """As `_search_texts`, which searches all projects, once for those of them that a list reads."""
-        if self.writes or self._hits is None or self._hits[0] != folded:
-            self._hits = (folded, self._search_texts(folded))
-        return self._hits[1]
-
-    def _search_texts(self, folded: str) -> list[int]:
-        """The numbers of prompts with a text in title or content, of all projects, in no particular order."""
-        if len(folded) < 3 or any("\ufffd" <= character <= "\uffff" for character in folded):
-            # Too short for trigrams, or with one of three characters that FTS5 does not tell apart.
-            sql = f"select prompt from prompt_texts where {_contains(folded)}"
-            rows = self.all(sql, text=folded, pattern=_to_glob(folded))
-        else:
-            # In double quotes the query is literal, even where it looks like operators of FTS5.
-            sql = """
-                select rowid from prompt_index where prompt_index match :phrase
-                union
-                select prompt from prompt_texts where is_indexed = 0 and instr(content, :text) > 0
-            """
-            rows = self.all(sql, phrase='"' + folded.replace('"', '""') + '"', text=folded)
-        return [number for (number,) in rows]
-
-    def _scan_texts(self, folded: str, project: int) -> list[int]:
-        """The numbers of a project's prompts with a text in title or content.
-
-        For callers who may not enter all projects: the index has the texts of all, so that the time it takes would tell
-        them what is in the others.
-        """
-        sql = f"""
-            select prompt from prompt_texts where prompt in (select number from prompts where project = :project)
-            and ({_contains(folded)})
-        """
-        return [number for (number,) in self.all(sql, project=project, text=folded, pattern=_to_glob(folded))]
-
-    def _find_tagged(self, project: int, tags: Sequence[str], *, needs_all: bool) -> set[int]:
-        """The numbers of a project's prompts with one of some tags, or with all."""
-        sql = "select prompt from prompt_tags where project = :project and tag = :tag"
-        sets = [{number for (number,) in self.all(sql, project=project, tag=tag)} for tag in tags]
-        return set.intersection(*sets) if needs_all else set.union(*sets)
-
-    def _has_other_projects(self, project: int) -> bool:
-        sql = """
-            select exists (select 1 from prompts where project < :project)
-                or exists (select 1 from prompts where project > :project)
-        """
-        return self.one(sql, project=project) == (1,)
-
-    def _walk(self, project: int, wanted: set[int], limit: int, offset: int, after: PromptPosition) -> list[int]:
-        """Read a project's prompts after a position, last updated first, until the page is full."""
-        sql = f"select number from prompts where project = :project and {_AFTER}"
-        moment, last = after
+    def walk(self, sql: str, **values: object) -> Iterator[Row]:
+        """The rows of a query one by one, for a caller who may have enough before the end."""
         with _translate_errors():
-            rows = self._connection.execute(sql, {"project": project, "moment": moment, "last": last})
-            found = (number for (number,) in rows if number in wanted)
-            return list(islice(found, offset, offset + limit)) if offset < len(wanted) else []
+            yield from self._connection.execute(sql, values)
 
 
 class SqliteDatabase(Database):
@@ -193,9 +121,9 @@ class SqliteDatabase(Database):
         self._is_writer_lost = False  # its transaction could not be ended
         self._watchers: list[changes.Watcher] = []
         try:
-            _make_private_file(self._path)
+            sqlite_file.make_private(self._path)
             check_owner(self._path)
-            _check_header(self._path)
+            sqlite_file.check_header(self._path)
             self.why_read_only = sqlite_read_only.find_obstacle(self._path)
             self._is_at_rest = bool(self.why_read_only) and sqlite_read_only.is_at_rest(self._path)
             self._file = self._identify()
@@ -335,7 +263,7 @@ class SqliteDatabase(Database):
         return nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
 
     def _identify(self) -> tuple[int, ...] | None:
-        return sqlite_read_only.describe(self._path) if self._is_at_rest else _identity(self._path)
+        return sqlite_read_only.describe(self._path) if self._is_at_rest else sqlite_file.identify(self._path)
 
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
@@ -404,29 +332,12 @@ def _roll_back(connection: apsw.Connection) -> bool:
     return True
 
 
-def _contains(text: str) -> str:
-    """The condition for rows of prompt_texts with a text.
-
-    `glob` takes half the time of `instr` on a short text, and the product of both lengths on a long one: on 4 MiB of
-    the same letter that was 5 s, in which SQLite cannot be interrupted.
-    """
-    if len(text) <= _SHORT:
-        return "title glob :pattern or content glob :pattern"
-    return "instr(title, :text) > 0 or instr(content, :text) > 0"
-
-
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
     """An `insert … values (…)` for several rows, whose parameters have the place of the row behind their names."""
     before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"
-
-
-def _to_glob(text: str) -> str:
-    """A pattern for a literal text."""
-    literal = "".join(f"[{character}]" if character in "*?[" else character for character in text)
-    return f"*{literal}*"
 
 
 @contextmanager
@@ -439,51 +350,6 @@ def _translate_errors() -> Iterator[None]:
         raise StoreFailed(f"a text in the store is damaged: {error}. Restore a backup of it") from error
     except apsw.Error as error:
         raise StoreFailed(str(error)) from error
-
-
-def check_file(path: str) -> None:
-    """Check that there is a store, of whatever kind.
-
-    Raises:
-        StoreUnusable: there is not.
-    """
-    if not os.path.exists(path):
-        raise StoreUnusable(
-            f"there is no store {os.path.realpath(path)}. Name the right one with --database or SATCHEL_DATABASE. A "
-            "new one is made by the first command that adds something, by `satchel serve` and by `satchel database "
-            "migrate`."
-        )
-
-
-def _make_private_file(path: str) -> None:
-    # Created with mode 0600, never widened later; SQLite gives its log files the same mode.
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise StoreUnusable(f"{path} is no file. Name one with --database or SATCHEL_DATABASE.")
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _check_header(path: str) -> None:
-    # SQLite takes a file of a few bytes for an empty database and overwrites it: data of another program.
-    with open(path, "rb") as file:
-        start = file.read(512)
-    if start and (len(start) < 512 or not start.startswith(b"SQLite format 3\0")):
-        raise apsw.NotADBError("file is not a database")
-    # The header tells the size where its two counters agree; with a log, the end of the file may still be in there.
-    if start[24:28] == start[92:96] and not any(os.path.exists(f"{path}{log}") for log in ("-wal", "-journal")):
-        size = int.from_bytes(start[16:18], "big")
-        expected = int.from_bytes(start[28:32], "big") * (65536 if size == 1 else size)
-        if (found := os.path.getsize(path)) < expected:
-            raise apsw.CorruptError(f"it has {found} bytes, and should have {expected}")
 
 
 def _constraint(error: apsw.ConstraintError) -> str:

@@ -5,6 +5,9 @@ a few tasks, these are sorted instead.
 """
 
 from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from satchel.model import TaskFilter, TaskPosition, TaskQuery
 from satchel.storage.database import Tx
@@ -13,6 +16,8 @@ from satchel.storage.tasks import Allowed, confine, within
 Range = tuple[str, str]  # a part of a list: the condition of its tasks, and their order
 
 _FEW = 300  # sorting so many tasks is faster than walking the index
+_MOST_WALKS = 16  # along the index of open tasks in a project, one after the other
+_MOST_MERGED = 3000  # tasks that these walks may find together
 
 _BY_URGENCY = "t.priority desc, (t.due is null), t.due, t.created_at, t.number"
 _ORDER: dict[TaskFilter, str] = {
@@ -53,6 +58,7 @@ _STATUS: dict[TaskFilter, str] = {
     "cancelled": "and t.completed_at is not null and t.is_cancelled = 1",
     "all": "",
 }
+_ALONG_PROJECTS = ("ready", "pending")  # filters whose order is that of the index of a project's open tasks
 _NOT_HELD_BY_OTHERS = """
     and not exists (
         select 1 from task_claims c where c.task = t.number and c.until > :now and c.holder_key <> :holder_key
@@ -75,6 +81,8 @@ _COUNT_BLOCKED = f"""
     select count(*) from tasks t where t.owner = :owner and t.completed_at is null and {_HAS_OPEN_BLOCKER}
 """
 _OF_OWNER = "select t.number from tasks t where t.owner = :owner"
+# Of a caller who may enter only some projects: one walk along the index of open tasks for each of them.
+_OF_PROJECT = f"{_OF_OWNER} and t.project = :walked"
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers.
 _AMONG_FEW = "select t.number from tasks t where t.owner || '' = :owner and t.number in :few"
 
@@ -83,23 +91,40 @@ def numbers(
     tx: Tx, owner: str, query: TaskQuery, allowed: Allowed, limit: int, after: TaskPosition | None = None
 ) -> list[int]:
     """The numbers of the tasks that a query with folded text and tags asks for, from the start or after a position."""
-    few = _few(tx, owner, query, allowed)
+    few, are_of_text = _few(tx, owner, query, allowed)
     if few == []:
         return []
     values = _values(tx, owner, query, allowed) | {"few": few or []}
     if after is not None:
         values |= {"moment": after.moment, "last": after.number, "priority": after.priority, "due": after.due}
-    conditions = (
-        _AMONG_FEW if few is not None else within(_OF_OWNER, allowed),
-        _STATUS[query.filter],
-        _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
-        *_conditions(query),
+    conditions = " ".join(
+        (
+            _STATUS[query.filter],
+            _NOT_HELD_BY_OTHERS if query.filter == "ready" and query.holder_key is not None else "",
+            *_conditions(replace(query, text="") if are_of_text else query),
+        )
     )
+    ranges = _ranges(query.filter, after)
+    if few is not None:
+        return _walk(tx, f"{_AMONG_FEW} {conditions}", ranges, limit, values)
+    walked: Sequence[int] = values["allowed"]  # none for a caller who may enter all
+    is_short = len(walked) == 1 or (0 < len(walked) <= _MOST_WALKS and len(walked) * limit <= _MOST_MERGED)
+    if query.filter not in _ALONG_PROJECTS or not is_short:
+        return _walk(tx, f"{within(_OF_OWNER, allowed)} {conditions}", ranges, limit, values)
+    sql = f"{_OF_PROJECT} {conditions}"
+    found = [number for one in walked for number in _walk(tx, sql, ranges, limit, values | {"walked": one})]
+    if len(walked) == 1:
+        return found
+    return _walk(tx, _AMONG_FEW, _ranges(query.filter, None), limit, values | {"few": found})
+
+
+def _walk(tx: Tx, sql: str, ranges: Sequence[Range], limit: int, values: dict[str, object]) -> list[int]:
+    """The numbers of the first tasks in some ranges, one range after the other."""
     found: list[int] = []
     # Only with the conditions that are asked for, so that the engine plans for no others.
-    for condition, order in _ranges(query.filter, after):
-        sql = " ".join([*conditions, condition, "order by", order, "limit :limit"])
-        found += [number for (number,) in tx.all(sql, **values, limit=limit - len(found))]
+    for condition, order in ranges:
+        text = f"{sql} {condition} order by {order} limit :limit"
+        found += [number for (number,) in tx.all(text, **values, limit=limit - len(found))]
         if len(found) == limit:
             break
     return found
@@ -135,7 +160,7 @@ def _conditions(query: TaskQuery) -> tuple[str, ...]:
     )
 
 
-def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str, object]:
+def _values(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> dict[str, Any]:
     return {
         **confine(tx, allowed),
         "owner": owner,
@@ -160,13 +185,14 @@ def _ranges(filter: TaskFilter, after: TaskPosition | None) -> Sequence[Range]:
     return [_SAME_PRIORITY_LATER, _SAME_PRIORITY_NO_DAY, _LOWER_PRIORITY]
 
 
-def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> list[int] | None:
+def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> tuple[list[int] | None, bool]:
     """The tasks with one of the tags, with a rare one of them, or with the text; None where they are many.
 
-    For a caller who may not see all tasks of the owner it is always None: these look-ups read all of them.
+    Also whether they are those with the text. For a caller who may not see all tasks of the owner it is always None:
+    these look-ups read all of them.
     """
     if allowed is not None:
-        return None
+        return None, False
     by_tag = "select task from task_tags where owner = :owner and tag in :tags limit :limit"
     by_text = """
         select task from task_texts
@@ -179,5 +205,5 @@ def _few(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> list[int] | 
     for sql, values in searches:
         rows = tx.all(sql, owner=owner, limit=_FEW + 1, **values)
         if len(rows) <= _FEW:
-            return [task for (task,) in rows]
-    return None
+            return [task for (task,) in rows], sql == by_text
+    return None, False
