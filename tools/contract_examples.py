@@ -54,7 +54,7 @@ def _serve(contract: str) -> Iterator[Runner]:
         database = open_database(str(Path(folder) / "store.db"))
         try:
             projects.require(database, Scope())
-            yield Runner(load(contract), database, libraries)
+            yield Runner(load(contract), database, lambda: libraries)
         finally:
             database.close()
             libraries.renderer.close()

@@ -295,6 +295,10 @@ class StoreUnusable(StoreError):
     """The database cannot be opened; the message says what, why and what next."""
 
 
+class Unanswered(BaseException):
+    """A look-up in an event loop asked for rows that are not there yet. No failure: nothing on the way handles it."""
+
+
 class Abandoned(Exception):
     """The answer of a call is not awaited any more: its client left, or cancelled it."""
 

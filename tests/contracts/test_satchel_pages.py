@@ -13,6 +13,9 @@ from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel import prompts as prompt_tools
 from satchel.contracts.satchel import resources as resource_tools
 from satchel.contracts.satchel import tasks as task_tools
+from satchel.contracts.satchel.tools.prompts import ListPrompts
+from satchel.contracts.satchel.tools.resources import ListResources
+from satchel.contracts.satchel.tools.tasks import ListTasks
 from satchel.library.catalog import Catalog, Libraries
 from satchel.library.contents import Library
 from satchel.library.manifest import LibraryPrompt
@@ -28,16 +31,16 @@ from satchel.model import (
     TaskPatch,
 )
 from satchel.services import projects, prompts, resources, tasks
-from satchel.storage import prompt_pages, sqlite, task_pages
+from satchel.storage import prompt_pages, prompts_sqlite, task_pages
 from satchel.storage.database import Database, Tx
 from tests.support.satchel import make_library
 from tests.support.soak import amount
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 TOOLS: dict[str, tuple[Any, Any]] = {
-    "prompts": (prompt_tools.list_prompts, prompt_tools.ListPrompts),
-    "resources": (resource_tools.list_resources, resource_tools.ListResources),
-    "tasks": (task_tools.list_tasks, task_tools.ListTasks),
+    "prompts": (prompt_tools.list_prompts, ListPrompts),
+    "resources": (resource_tools.list_resources, ListResources),
+    "tasks": (task_tools.list_tasks, ListTasks),
 }
 
 
@@ -60,7 +63,7 @@ class Reader:
         assert self._left, "pages without end"
         tool, takes = TOOLS[self._what]
         with self._database.read(ADA) as tx:
-            reply = tool(Context(ADA, tx, self._libraries), takes(**self._wanted))
+            reply = tool(Context(ADA, tx, lambda: self._libraries), takes(**self._wanted))
             assert isinstance(reply, Reply) and isinstance(reply.structured, dict)
             found = reply.structured[self._what]
             if self._what == "tasks":  # rows of tasks have no version
@@ -223,7 +226,7 @@ def test_stored_prompts_are_listed_with_their_arguments(filled: Database, librar
 def ways(few: int, newest: int) -> Iterator[None]:
     """Let the store go other ways than those of so small a one."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (prompt_pages, task_pages, sqlite):
+        for module in (prompt_pages, task_pages, prompts_sqlite):
             patch.setattr(module, "_FEW", few)
         patch.setattr(prompt_pages, "_NEWEST", newest)
         yield

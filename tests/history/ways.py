@@ -24,7 +24,7 @@ class Ways:
     def __init__(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         self.database = database
         libraries = catalog.Libraries(())
-        self._runners = {name: Runner(load(name), database, libraries) for name in CONTRACTS}
+        self._runners = {name: Runner(load(name), database, lambda: libraries) for name in CONTRACTS}
         monkeypatch.setattr("satchel.contracts.runner.log_surprise", self._fail)
 
     def act(self, scope: Scope, act: Callable[[Tx], object]) -> bool:

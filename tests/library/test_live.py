@@ -16,7 +16,7 @@ from satchel.library import watch
 from satchel.library.catalog import Catalog, Libraries
 from satchel.model import StoreChange
 from tests.contracts.test_twig import get, text, write
-from tests.support.process import count_watches, eventually
+from tests.support.process import children, count_watches, eventually
 from tests.support.soak import amount
 from tests.support.stdio import META, NEWEST, Server
 
@@ -244,7 +244,7 @@ def test_a_change_without_an_event_is_found_by_the_periodic_scan(root: Path, mon
     libraries = Libraries([str(root)])
     assert len(libraries.catalog.view) == 1
     changed = threading.Event()
-    stop = watch.start(libraries, lambda _changes: changed.set(), scan_interval=0.2)
+    stop = watch.start(lambda: libraries, lambda _changes: changed.set(), scan_interval=0.2)
     time.sleep(0.1)
     (root / "lib" / "prompts" / "one.md").unlink()
     assert changed.wait(TIMEOUT) and libraries.catalog.view == []
@@ -275,12 +275,17 @@ def test_two_threads_that_need_the_first_scan_share_it(root: Path, monkeypatch: 
     assert libraries.rescan()
 
 
-def test_the_start_answers_before_it_watches_or_renders(root: Path) -> None:
+def test_a_server_of_templates_starts_its_one_worker_with_the_first_answer(root: Path) -> None:
     with Server("--contract", "twig", "--libraries", str(root)) as server:
         server.initialize("2025-11-25")
-        tasks = Path(f"/proc/{server.process.pid}/task")
-        children = [(task / "children").read_text() for task in tasks.iterdir()]
-        assert "".join(children) == ""  # no worker before anything needs one
+        assert len(children(server.process.pid)) == 1
         assert text(server, "lib:one") == "first"
-        children = [(task / "children").read_text() for task in tasks.iterdir()]
-        assert 1 <= len("".join(children).split()) <= 2
+        assert len(children(server.process.pid)) == 1
+
+
+@pytest.mark.parametrize("contract", ["twig", "satchel"])
+def test_a_server_without_libraries_starts_no_worker(tmp_path: Path, contract: str) -> None:
+    with Server("--contract", contract, "--libraries", str(tmp_path / "absent")) as server:
+        server.initialize("2025-11-25")
+        assert names(server) == (["start-task"] if contract == "satchel" else [])
+        assert len(children(server.process.pid)) == 0

@@ -142,7 +142,7 @@ def test_a_changed_part_is_rendered_and_announced_at_once(tmp_path: Path) -> Non
     found = libraries.find("lib:p")
     assert found is not None and filling.render(libraries, *found, {}) == "one"
     changes: list[StoreChange] = []
-    stop = watch.start(libraries, changes.extend)
+    stop = watch.start(lambda: libraries, changes.extend)
     try:
         assert eventually(lambda: libraries.rescan() == [])
         add(library, parts__a="two")

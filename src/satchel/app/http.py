@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from satchel.app import upkeep
-from satchel.app.startup import CannotStart, open_store, print_message
+from satchel.app.startup import CannotStart, end_start, open_store, print_message
 from satchel.auth import tokens
 from satchel.auth.allowed_names import allow
 from satchel.auth.callers import Callers
@@ -96,6 +96,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     url = (
         http.public_url or f"{'http' if tls is None else 'https'}://{_written(http.host)}:{listening.getsockname()[1]}"
     )
+    end_start()
     return run(
         partial(make_app, settings, http, url, heartbeat),
         listening,
@@ -131,6 +132,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         personal=settings.personal,
         identify=_identifier(http, database, url),
         is_lookup=http.auth == "none" or (http.auth == "token" and not database.is_shared),
+        store=database if http.auth == "token" else None,
         has_scopes=http.auth == "oauth",
         quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
     )
@@ -149,7 +151,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
             Runner(
                 contract,
                 database if contract.reads_store else None,
-                libraries if contract.reads_libraries else None,
+                (lambda: libraries) if contract.reads_libraries else None,
                 lambda: callers.default_user or "",
             ),
             callers=callers,
@@ -165,7 +167,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     contracts["satchel"] = contracts["satchel"].narrow(settings.toolsets, is_read_only=settings.is_read_only)
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
-    stop_watching = watch.start(libraries, listeners.publish)
+    stop_watching = watch.start(lambda: libraries, listeners.publish)
     is_read_only = settings.is_read_only or database.why_read_only
     stop_upkeep = None if is_read_only else upkeep.start(database, libraries.list_names)
 

@@ -1,13 +1,14 @@
 """A contract with its store and its libraries, open for clients that all act for the owner of this process."""
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from satchel.app import project_discovery, upkeep
+from satchel.app import project_discovery
 from satchel.app.startup import CannotStart, explain_missing_project, open_store, print_message
 from satchel.config import Settings
 from satchel.contracts import load
@@ -17,7 +18,7 @@ from satchel.errors import StoreError
 from satchel.log import log
 from satchel.model import Scope, StoreChange
 from satchel.protocol import Call, ClientChange, Offer
-from satchel.services import projects, users
+from satchel.services import project_names, users
 from satchel.storage.database import Database
 
 if TYPE_CHECKING:
@@ -48,25 +49,30 @@ class OpenContract:
             is_read_only=settings.is_read_only,
         )
         self._database: Database | None = None
-        self._libraries: Libraries | None = None
         with ExitStack() as opened:
             if self.contract.reads_store:
                 self._database = open_store(settings, self._scope, needs_project=self.contract.uses_project)
                 opened.callback(self._database.close)
                 self._scope = _complete_scope(self._scope, self.contract, self._database, settings)
-            if self.contract.reads_libraries:
-                from satchel.library import catalog  # 8 ms, and most contracts read no libraries
-
-                self._libraries = catalog.Libraries(settings.libraries)
-                opened.callback(self._libraries.renderer.close)
             self._closing = opened.pop_all()
 
         @cache
         def local_user() -> str:
             return "" if self._database is None else users.local(self._database, settings.home)
 
-        self._runner = Runner(self.contract, self._database, self._libraries, local_user)
+        self._runner = Runner(self.contract, self._database, lambda: self._libraries, local_user)
         self._is_read_only = settings.is_read_only
+        self._library_folders = settings.libraries
+        if not self.contract.reads_store and any(map(os.path.isdir, settings.libraries)):
+            self._libraries.renderer.warm_up()  # all that this server does needs a worker
+
+    @cached_property
+    def _libraries(self) -> "Libraries":
+        from satchel.library import catalog  # 8 ms, and not every client asks for something of libraries
+
+        libraries = catalog.Libraries(self._library_folders)
+        self._closing.callback(libraries.renderer.close)
+        return libraries
 
     @property
     def offer(self) -> Offer:
@@ -88,8 +94,12 @@ class OpenContract:
     def prune(self) -> None:
         """Keep history and trash within their retention from now on, in a thread of its own."""
         if self._database is not None and not self._is_read_only and not self._database.why_read_only:
-            list_templates = (lambda: None) if self._libraries is None else self._libraries.list_names
-            self._closing.callback(upkeep.start(self._database, list_templates))
+            from satchel.app import upkeep  # after the first answer
+
+            self._closing.callback(upkeep.start(self._database, self._list_templates))
+
+    def _list_templates(self) -> list[str] | None:
+        return self._libraries.list_names() if self.contract.reads_libraries else None
 
     def watch(self, announce: Callable[[ClientChange], None]) -> None:
         """Watch the store and the libraries, and announce changes, where the contract announces any."""
@@ -105,10 +115,10 @@ class OpenContract:
                 self._database.watch(announce_all)
         except StoreError as error:  # calls are still answered
             log(f"changes of the store will not be announced: {error}")
-        if self._libraries is not None:
-            from satchel.library import watch  # 8 ms with the catalog, which most contracts do not read
+        if self.contract.reads_libraries:
+            from satchel.library import watch  # after the first answer
 
-            self._closing.callback(watch.start(self._libraries, announce_all).set)
+            self._closing.callback(watch.start(lambda: self._libraries, announce_all).set)
 
     def close(self) -> None:
         """Close the store, and end the watchers and the workers."""
@@ -121,8 +131,8 @@ def _complete_scope(scope: Scope, contract: Contract, database: Database, settin
         scope = structs.replace(scope, personal=settings.personal)
     try:
         if contract.finds_project and settings.why_project is None:
-            scope = project_discovery.find_current(scope, partial(projects.exists, database))
-            if scope.is_named_by_file and not projects.exists(database, scope.project):
+            scope = project_discovery.find_current(scope, partial(project_names.exists, database))
+            if scope.is_named_by_file and not project_names.exists(database, scope.project):
                 # Clients show little of a server that ends at once; calls that need the project tell the same.
                 print_message(explain_missing_project(database, scope))
         if contract.acts_as_user and scope.user is None:

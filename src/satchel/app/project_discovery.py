@@ -94,6 +94,6 @@ def _read_start(path: str, size: int) -> str:
     """The first line of a file, as far as it is in the first bytes; empty where it cannot be read."""
     try:
         with open(path, "rb") as file:
-            return file.read(size).split(b"\n")[0].decode("utf-8-sig", "replace").strip()
+            return file.read(size).split(b"\n")[0].decode("utf-8", "replace").removeprefix("\ufeff").strip()
     except OSError:
         return ""

@@ -1,5 +1,6 @@
 """What both transports need to start: an open store, and a way to report why it cannot be opened."""
 
+import gc
 import os
 from contextlib import ExitStack, suppress
 
@@ -7,7 +8,7 @@ from satchel.config import Settings
 from satchel.errors import NotFound, StoreError, StoreUnusable
 from satchel.log import escape
 from satchel.model import Scope
-from satchel.services import projects
+from satchel.services import project_names
 from satchel.storage.database import Database, open_database
 
 
@@ -34,7 +35,9 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
     with ExitStack() as failing:
         failing.callback(database.close)
         try:
-            if needs_project:
+            if needs_project and not project_names.exists(database, scope.project):
+                from satchel.services import projects  # 5 ms with history and search, and most starts find the project
+
                 projects.require(database, scope)
         except NotFound as error:
             raise CannotStart(explain_missing_project(database, scope), 3) from error
@@ -48,11 +51,17 @@ def open_store(settings: Settings, scope: Scope, *, needs_project: bool) -> Data
 
 def explain_missing_project(database: Database, scope: Scope) -> str:
     """That the project of a scope does not exist, who names it, and what to do."""
-    near = projects.suggest(database, scope.project)
+    near = project_names.suggest(database, scope.project)
     who, also = (f", but {scope.why} names it", ", or correct that file") if scope.is_named_by_file else ("", "")
     hint = f"Did you mean '{near}'? " if near else ""
     make = f"Make it with: satchel project create {scope.project}{also}"
     return f"project '{scope.project}' does not exist{who}. {hint}{make}"
+
+
+def end_start() -> None:
+    """Have garbage collected from now on, without a look at what the start made, which stays."""
+    gc.freeze()
+    gc.enable()
 
 
 def print_message(text: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from satchel.app.open_contract import OpenContract
-from satchel.app.startup import print_message
+from satchel.app.startup import end_start, print_message
 from satchel.config import Settings
 from satchel.protocol import ClientChange
 from satchel.transports.stdio import StdioServer, Streams
@@ -22,5 +22,7 @@ def serve(settings: Settings, streams: Streams | None = None) -> int:
             opened.watch(announce)
             opened.prune()
 
-        StdioServer(streams, opened.offer, opened.answer, work_beside, opened.needs_store).run()
+        server = StdioServer(streams, opened.offer, opened.answer, work_beside, opened.needs_store)
+        end_start()
+        server.run()
     return 0

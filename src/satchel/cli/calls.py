@@ -38,7 +38,7 @@ class Tools:
 
     def __init__(self, database: Database, libraries: Sequence[str]) -> None:
         self._libraries = Libraries(libraries, is_quiet=True)
-        self._runner = Runner(CONTRACT, database, self._libraries)
+        self._runner = Runner(CONTRACT, database, lambda: self._libraries)
 
     def call(self, scope: Scope, name: str, arguments: dict[str, Any]) -> Answer:
         """The answer of a tool; arguments that are None are not given.

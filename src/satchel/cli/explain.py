@@ -28,7 +28,7 @@ from satchel.errors import (
     WrongArgument,
 )
 from satchel.model import Scope
-from satchel.services import projects, prompts, references, resources, tasks
+from satchel.services import project_names, prompts, references, resources, tasks
 from satchel.services.explaining import Voice, describe
 from satchel.storage.database import Database, Tx
 
@@ -137,7 +137,7 @@ def _explain_missing(error: NotFound, database: Database, scope: Scope) -> str:
     if error.kind == "token":
         near = None
     elif error.kind == "project":
-        near = projects.suggest(database, key)
+        near = project_names.suggest(database, key)
     else:
         near = _suggest(error, key, database, scope)
     hint = f"Did you mean '{near}'? " if near else ""

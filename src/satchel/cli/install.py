@@ -152,7 +152,7 @@ def _warn_of_missing_project(settings: "Settings", project: str | None) -> None:
     if project is None or ("://" not in database and not os.path.exists(database)):
         return
     from satchel.errors import SatchelError
-    from satchel.services import projects
+    from satchel.services import project_names
     from satchel.storage.database import open_database
 
     try:
@@ -160,7 +160,7 @@ def _warn_of_missing_project(settings: "Settings", project: str | None) -> None:
     except SatchelError:
         return  # `satchel doctor` says more about it
     try:
-        if not projects.exists(opened, project):
+        if not project_names.exists(opened, project):
             hint = f"satchel project create {project}"
             click.echo(f"Note: project '{project}' does not exist yet. Make it with: {hint}", err=True)
     finally:

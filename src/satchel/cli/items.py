@@ -1,18 +1,41 @@
 """What the commands on prompts, resources and tasks share: several references at once, deletions, history."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from satchel.cli.changes import ACTIONS
 from satchel.cli.lists import show_notes
 from satchel.cli.printing import print_table
-from satchel.cli.store import VERSION, Session, say_deleted
+from satchel.cli.store import VERSION, Session, command, say_deleted
 from satchel.model import ItemKind
 
 if TYPE_CHECKING:
     from satchel.cli.calls import Answer
+
+
+def add_commands(group: click.Group, kind: Literal["prompt", "resource"]) -> None:
+    """Add `delete` and `history` to the commands about a kind of items."""
+
+    @group.command(help=f"Delete {kind}s: all that are named, or none. `satchel restore` brings them back.")
+    @click.argument("refs", metavar="REF...", nargs=-1, required=True)
+    @command(needs_project=False)
+    def delete(session: Session, refs: tuple[str, ...]) -> None:
+        if len(refs) == 1:
+            answer = session.call(f"delete_{kind}", **{kind: refs[0]})
+            names = [answer.value["deleted"]]
+        else:
+            answer = session.call("delete", items=name_several(session, kind, refs))
+            names = [one["item"] for one in answer.value["deleted"]]
+        show_deleted(session, kind, names, answer)
+
+    @group.command(help=f"Show the versions of a {kind}, one of them, or what changed between two.")
+    @click.argument("ref")
+    @history_options
+    @command(needs_project=False, reads=True)
+    def history(session: Session, ref: str, **options: Any) -> None:
+        call_history(session, kind, ref, **options)
 
 
 def name_several(session: Session, kind: ItemKind, refs: Sequence[str]) -> list[str]:

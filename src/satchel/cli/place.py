@@ -9,7 +9,7 @@ from satchel.app.startup import explain_missing_project
 from satchel.config import Settings
 from satchel.errors import NotFound, SatchelError
 from satchel.model import Scope
-from satchel.services import projects
+from satchel.services import project_names
 from satchel.storage.database import Database
 
 
@@ -19,7 +19,7 @@ def find_scope(settings: Settings, database: Database) -> Scope:
     scope = Scope(project=settings.project, why=why, user=settings.user, personal=settings.personal)
     if settings.why_project is not None:
         return scope
-    return project_discovery.find_current(scope, partial(projects.exists, database))
+    return project_discovery.find_current(scope, partial(project_names.exists, database))
 
 
 def check_file(error: SatchelError, database: Database, scope: Scope) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from satchel.cli import content as contents
-from satchel.cli import moving, prompt_arguments
-from satchel.cli.items import call_history, history_options, name_several, show_deleted
+from satchel.cli import items, moving, prompt_arguments
 from satchel.cli.lists import page_options, show_list, show_notes
 from satchel.cli.printing import show_content, to_json
 from satchel.cli.prompt_arguments import argument_options
@@ -166,29 +165,6 @@ def edit(
     _show_changed(session, "Changed prompt '{name}' in project '{project}'.", answer)
 
 
-@cli.command()
-@click.argument("refs", metavar="REF...", nargs=-1, required=True)
-@command(needs_project=False)
-def delete(session: Session, refs: tuple[str, ...]) -> None:
-    """Delete prompts: all that are named, or none. `satchel restore` brings them back."""
-    if len(refs) == 1:
-        answer = session.call("delete_prompt", prompt=refs[0])
-        names = [answer.value["deleted"]]
-    else:
-        answer = session.call("delete", items=name_several(session, "prompt", refs))
-        names = [one["item"] for one in answer.value["deleted"]]
-    show_deleted(session, "prompt", names, answer)
-
-
-@cli.command()
-@click.argument("ref")
-@history_options
-@command(needs_project=False, reads=True)
-def history(session: Session, ref: str, **options: Any) -> None:
-    """Show the versions of a prompt, one of them, or what changed between two."""
-    call_history(session, "prompt", ref, **options)
-
-
 def _read_content(session: Session, ref: str) -> str:
     return str(session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"])
 
@@ -230,4 +206,5 @@ def _show_page(
     show_list(session, answer, _COLUMNS, rows, empty=empty)
 
 
+items.add_commands(cli, "prompt")
 moving.add_commands(cli, "prompt")

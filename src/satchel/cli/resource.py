@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from satchel.cli import content as contents
-from satchel.cli import moving
-from satchel.cli.items import call_history, history_options, name_several, show_deleted
+from satchel.cli import items, moving
 from satchel.cli.lists import page_options, show_list, show_notes
 from satchel.cli.printing import show_content, to_json
 from satchel.cli.store import Session, command
@@ -124,29 +123,6 @@ def edit(
     session.say(f"Changed resource '{name}' in project '{project}'.", answer.value)
 
 
-@cli.command()
-@click.argument("refs", metavar="REF...", nargs=-1, required=True)
-@command(needs_project=False)
-def delete(session: Session, refs: tuple[str, ...]) -> None:
-    """Delete resources: all that are named, or none. `satchel restore` brings them back."""
-    if len(refs) == 1:
-        answer = session.call("delete_resource", resource=refs[0])
-        names = [answer.value["deleted"]]
-    else:
-        answer = session.call("delete", items=name_several(session, "resource", refs))
-        names = [one["item"] for one in answer.value["deleted"]]
-    show_deleted(session, "resource", names, answer)
-
-
-@cli.command()
-@click.argument("ref")
-@history_options
-@command(needs_project=False, reads=True)
-def history(session: Session, ref: str, **options: Any) -> None:
-    """Show the versions of a resource, one of them, or what changed between two."""
-    call_history(session, "resource", ref, **options)
-
-
 def guess_type(name: str, content: str | None, raw: bytes) -> str:
     """The MIME type by the name of the file, else of the document, else by whether its bytes are a text."""
     is_file = content is not None and content.startswith("@") and not content.startswith("@@")
@@ -222,4 +198,5 @@ def _show_page(session: Session, query: str | None, page: Any) -> None:
     show_list(session, answer, _COLUMNS, rows, empty=empty)
 
 
+items.add_commands(cli, "resource")
 moving.add_commands(cli, "resource")

@@ -55,7 +55,7 @@ class Context(Struct, frozen=True):
 
     scope: Scope
     tx: Tx  # only where the contract says reads_store
-    libraries: "Libraries"  # only where the contract says reads_libraries
+    find_libraries: "Callable[[], Libraries]"  # only where the contract says reads_libraries
     tools: frozenset[str] = frozenset()  # the names of the tools that the caller may use
     report: Report = lambda *_: None  # tells the client how far the call has come
     prepared: Any = None  # what `prepare` of the tool gave
@@ -65,6 +65,11 @@ class Context(Struct, frozen=True):
     ask: Callable[[str], None] = lambda _: None  # see `confirm`
     followups: list[Callable[[Tx], None]] = []
     work: Work = Work()  # whose share it uses, and whether the answer is still awaited
+
+    @property
+    def libraries(self) -> "Libraries":
+        """The libraries, which the first call that needs them reads."""
+        return self.find_libraries()
 
     def confirm(self, message: str) -> None:
         """Have the user confirm what this call is about to do; a client that cannot ask lets it go on.

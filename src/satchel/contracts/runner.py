@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from satchel.contracts.contract import (
     find_row,
 )
 from satchel.contracts.schema import fields_of, parse
-from satchel.errors import Abandoned, AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError
+from satchel.errors import Abandoned, AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError, Unanswered
 from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
 from satchel.protocol import (
@@ -41,13 +42,15 @@ from satchel.protocol import (
 )
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
-from satchel.storage.database import WAIT, Database, Tx
+from satchel.storage.database import WAIT, Database, Tx, look_ahead
 from satchel.work import Deadline, Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+Value = TypeVar("Value")
 
 _TRIES = 10  # of a transaction that was rolled back because of another writer
 
@@ -59,12 +62,12 @@ class Runner:
         self,
         contract: Contract,
         database: Database | None,
-        libraries: "Libraries | None" = None,
+        find_libraries: "Callable[[], Libraries] | None" = None,
         local_user: Callable[[], str] = lambda: "",
     ) -> None:
         self._contract = contract
         self._database = database
-        self._libraries = libraries
+        self._find_libraries = find_libraries
         self._local_user = local_user  # who changes something where the scope names no user
         self.tools = {tool.name: tool for tool in contract.tools}
         self._names = frozenset(self.tools)
@@ -110,6 +113,22 @@ class Runner:
     def tool(self, call: Call) -> Tool | None:
         """The tool that a call is for; None for a call of another method."""
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
+
+    async def look_ahead(self, answer: Callable[["Runner"], Value]) -> Value:
+        """Have a look-up answered in an event loop, by a runner like this one.
+
+        Raises:
+            Unanswered: it is to be run in a thread.
+        """
+        if self._database is None:
+            raise Unanswered
+
+        def find(store: Database) -> Value:
+            runner = copy(self)
+            runner._database = store
+            return answer(runner)
+
+        return await look_ahead(self._database, find)
 
     def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
         """The result of a call. Its members are encoded already, because that is how we know its size.
@@ -267,7 +286,7 @@ class Runner:
         return Context(
             scope,
             cast("Tx", None),
-            cast("Libraries", self._libraries),
+            cast("Callable[[], Libraries]", self._find_libraries),
             tools=self._reading_names if scope.is_read_only else self._names,
             report=report,
             client=call.client if call else Client(scope.author.client, scope.author.client_version),

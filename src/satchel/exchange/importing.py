@@ -4,8 +4,10 @@ A thousand entries are one transaction. What was committed stays where the impor
 to be the same, and goes on.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Literal
 
 from msgspec import Struct, field
@@ -72,17 +74,46 @@ def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Op
     importer = _Importer(database, scope, options, result)
     waiting: list[Entry] = []
     try:
-        for file in files:
-            waiting += _sort_out(result, file)
-            while len(waiting) >= BATCH:
-                importer.commit(waiting[:BATCH])
-                del waiting[:BATCH]
-        importer.commit(waiting)
+        with _note_interrupts() as importer.check_interrupts:
+            for file in files:
+                waiting += _sort_out(result, file)
+                while len(waiting) >= BATCH:
+                    importer.commit(waiting[:BATCH])
+                    del waiting[:BATCH]
+            importer.commit(waiting)
     except KeyboardInterrupt:
         result.is_interrupted = True
     result.projects = importer.placer.made
     result.left_alone += importer.placer.list_lost()
     return result
+
+
+@contextmanager
+def _note_interrupts() -> Iterator[Callable[[], None]]:
+    """Have the first Ctrl-C act only where the function that this gives is called: never between commit and count."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or not _is_main_thread():
+        yield lambda: None
+        return
+    noted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        if noted:
+            raise KeyboardInterrupt
+        noted.append(number)
+
+    def check() -> None:
+        if noted:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _sort_out(result: ImportReport, file: FileRead) -> list[Entry]:
@@ -107,6 +138,7 @@ class _Importer:
         self._options = options
         self._result = result
         self._done = 0
+        self.check_interrupts: Callable[[], None] = lambda: None
         self.placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
 
     def commit(self, entries: Sequence[Entry]) -> None:
@@ -116,33 +148,32 @@ class _Importer:
         total = self._done + len(entries)
         self.placer.begin()
         try:
-            lines = self._place_all(entries, total)
+            self._result.lines += self._place_all(entries, total)
         except (Refused, StoreConflict):
             self.placer.roll_back()
-            lines = self._place_each(entries, total)
+            self._place_each(entries, total)
         except KeyboardInterrupt:
             self.placer.roll_back()
             raise
-        self._result.lines += lines
         self._done = total
 
     def _place_all(self, entries: Sequence[Entry], total: int) -> list[Line]:
         lines = []
         with self._begin() as tx, tx.gathering():
             for place, entry in enumerate(entries, 1):
+                self.check_interrupts()
                 lines.append(_place(self.placer, tx, entry))
                 self._options.report(self._done + place, total)
         return lines
 
-    def _place_each(self, entries: Sequence[Entry], total: int) -> list[Line]:
-        lines = []
+    def _place_each(self, entries: Sequence[Entry], total: int) -> None:
         for place, entry in enumerate(entries, 1):
+            self.check_interrupts()
             try:
-                lines.append(self._place_alone(entry))
+                self._result.lines.append(self._place_alone(entry))
             except Refused as refused:
                 self._result.problems.append(Problem(entry.where or entry.label, explain(refused)))
             self._options.report(self._done + place, total)
-        return lines
 
     def _place_alone(self, entry: Entry) -> Line:
         """One entry in a transaction of its own, again where that lost against another one."""

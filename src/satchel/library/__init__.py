@@ -12,7 +12,7 @@ names      finds the names that a template uses and does not set
 conditions finds where a template asks whether a variable has a value
 worker     the program of a separate process that parses TOML and renders templates
 worker_process  starts one and exchanges messages with it
-render     runs worker processes: deadlines, restarts, one spare
+render     runs worker processes: deadlines, restarts
 catalog    an immutable snapshot of all libraries, replaced when the disk changes
 filling    renders a prompt of a library with the files that it includes
 skills     reads the skills of a library

@@ -1,7 +1,7 @@
-"""Runs worker processes: as many as there are cores, started when they are needed, and a spare one.
+"""Runs worker processes: as many as there are cores, started when they are needed.
 
-A worker that misses its deadline or dies is replaced; its caller gets an error. Half of the workers are the most that
-one user has at once, so that another's render never waits for all of theirs.
+A worker that misses its deadline or dies is replaced at once; its caller gets an error. Half of the workers are the
+most that one user has at once, so that another's render never waits for all of theirs.
 """
 
 import os
@@ -24,7 +24,7 @@ TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
 _START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
 _MOST_WORKERS = 4  # that render at once, however many cores there are; each has about 15 MB
-_KEPT = 2  # workers that stay when nothing is rendered: one that was used, and the spare one
+_KEPT = 1  # workers that stay when nothing is rendered; each has some 20 MB
 _IDLE_SECONDS = 10.0  # after which the others end
 
 
@@ -146,6 +146,16 @@ class Renderer:
         parsed: dict[str, Any] = self._ask({"job": "toml", "text": text}, TOML_TIMEOUT)["toml"]
         return parsed
 
+    def warm_up(self) -> None:
+        """Start a worker where none is idle, so that the next job waits for less of its start."""
+        with self._changed:
+            is_needed = not self._idle and len(self._alive) < self._most and not self._is_closed
+        if is_needed:
+            worker = self._start_worker()
+            worker.idle_since = time.monotonic()
+            with self._changed:
+                self._idle.insert(0, worker)
+
     def close(self) -> None:
         """End the workers; what is asked from now on fails, so that no worker is started again."""
         with self._changed:
@@ -176,6 +186,7 @@ class Renderer:
                 work.remove_stop(stop)
             if failure is not None or work.is_cancelled or answer.pop("is_worn", False):
                 self._discard(worker)
+                self.warm_up()
             else:
                 self._put_back(worker)
         work.check()
@@ -234,7 +245,6 @@ class Renderer:
                     read(worker, Limit(worker, _START_TIMEOUT))
                     worker.is_ready = True
                 if worker.process.poll() is None:
-                    self._start_spare()  # now, because it would have slowed down the start of the other
                     return worker
             except (EOFError, OSError):
                 pass
@@ -253,15 +263,6 @@ class Renderer:
                 return worker
         end(worker)
         raise RenderFailed("the server is stopping", is_exhausted=True)
-
-    def _start_spare(self) -> None:
-        with self._changed:
-            is_needed = not self._idle and len(self._alive) <= self._most and not self._is_closed
-        if is_needed:
-            worker = self._start_worker()
-            worker.idle_since = time.monotonic()
-            with self._changed:
-                self._idle.insert(0, worker)
 
     def _put_back(self, worker: Worker) -> None:
         """Keep a worker for the next job; end those that have not been needed for a while."""

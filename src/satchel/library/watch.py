@@ -4,10 +4,13 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from satchel.library.catalog import Libraries
 from satchel.log import log
 from satchel.model import StoreChange
+
+if TYPE_CHECKING:
+    from satchel.library.catalog import Libraries  # 8 ms, in the thread that watches
 
 _STEP, _DEBOUNCE = 150, 1200  # milliseconds: the quiet time that ends a burst of events, and the longest burst
 _FOLDER_CHECK = 500  # milliseconds between checks that the folders are still the same
@@ -16,10 +19,12 @@ SCAN_INTERVAL = 30.0  # seconds between scans, for changes without an event (net
 OnChange = Callable[[list[StoreChange]], None]
 
 
-def start(libraries: Libraries, on_change: OnChange, scan_interval: float = SCAN_INTERVAL) -> threading.Event:
-    """Start a thread that watches and calls `on_change`; setting the returned event ends it."""
+def start(
+    find_libraries: "Callable[[], Libraries]", on_change: OnChange, scan_interval: float = SCAN_INTERVAL
+) -> threading.Event:
+    """Start a thread that watches libraries and calls `on_change`; setting the returned event ends it."""
     stop = threading.Event()
-    arguments = (libraries, on_change, scan_interval, stop)
+    arguments = (find_libraries, on_change, scan_interval, stop)
     threading.Thread(target=_run, args=arguments, name="satchel-watch", daemon=True).start()
     return stop
 
@@ -39,8 +44,10 @@ def sees_changes(folder: str, timeout: float = 10.0) -> bool:
     return False
 
 
-def _run(libraries: Libraries, on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
-    last_error = ""
+def _run(
+    find_libraries: "Callable[[], Libraries]", on_change: OnChange, scan_interval: float, stop: threading.Event
+) -> None:
+    libraries, last_error = find_libraries(), ""
     while not stop.is_set():
         try:
             _watch(libraries, on_change, scan_interval, stop)
@@ -54,22 +61,22 @@ def _run(libraries: Libraries, on_change: OnChange, scan_interval: float, stop: 
             _scan(libraries, on_change)
 
 
-def _scan(libraries: Libraries, on_change: OnChange) -> None:
+def _scan(libraries: "Libraries", on_change: OnChange) -> None:
     changes = libraries.rescan()
     if changes:
         on_change(changes)
 
 
-def _watch(libraries: Libraries, on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
+def _watch(libraries: "Libraries", on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
     """Watch the current folders, until there are others."""
-    from watchfiles import watch  # 18 ms, here outside of a cold start
-
     folders = libraries.catalog.folders
     identities = _identities(libraries.roots, folders)
     if not folders:
         stop.wait(_FOLDER_CHECK / 1000)
         _scan(libraries, on_change)
         return
+    from watchfiles import watch  # 18 ms, and most servers have no libraries
+
     scanned_at = 0.0  # so that the first pass scans: files may have changed before the watch was set up
     # Not recursive: a link inside a library must not make us watch the whole disk.
     for events in watch(

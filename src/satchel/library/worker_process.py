@@ -117,14 +117,14 @@ def read(worker: Worker, limit: Limit) -> dict[str, Any]:
     content, size = bytearray(), 4
     while len(content) < size:
         _wait_for(file, select.POLLIN, limit)
-        chunk = os.read(file, min(size - len(content), 65536))
+        chunk = os.read(file, 65536)  # no more than one message: the next is sent for the next job
         if not chunk:
             raise EOFError
         content += chunk
-        if size == 4 and len(content) == 4:
-            size += int.from_bytes(content, "big")
-            if size > _MAX_ANSWER:
-                raise EOFError
+        if size == 4 and len(content) >= 4:
+            size += int.from_bytes(content[:4], "big")
+        if size > _MAX_ANSWER or len(content) > size:
+            raise EOFError
     import json  # 1.5 ms of a start, and only a render needs it
 
     answer: dict[str, Any] = json.loads(content[4:])  # msgspec rejects the infinities that TOML may contain

@@ -6,7 +6,6 @@ from typing import Any
 from satchel.contracts.contract import Context
 from satchel.errors import WrongArgument
 
-MOST_ENTRIES = 200
 _STEP = 50  # entries between two reports
 
 

@@ -1,30 +1,233 @@
-"""The tool that tells a new session where things stand. `catch_up_answers` has what it does."""
+"""What the tool `catch_up` does: the project, what was done and noted since, what is claimed, what is ready."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct
 
+from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.history import may_read, name_author, read_since
+from satchel.contracts.satchel.projects import describe_why
+from satchel.contracts.satchel.task_answers import format_task, make_row, write_minute
+from satchel.contracts.satchel.tools.catch_up import CatchUp
+from satchel.model import KINDS, ChangeQuery, ProjectCounts, TaskQuery
+from satchel.services import layers, overview, projects, tasks
+from satchel.services.overview import Doing
+
+_MOST_DONE = 15
+_LEAST_DONE = 5  # where rows and notes are long
+_ROOM = 1000  # characters for both
+_MOST_READY = 5
+_MOST_CLAIMED = 10
+_MOST_PROJECTS = 10
+_MOST_TAGS = 10
+_MOST_NOTES = 5
+_MOST_TITLES = 3  # of tasks that one call changed
+_MOST_NAMES = 5
+_LONGEST_TITLE = 60
+_LONGEST_NOTE = 72
 
 
-class CatchUp(Struct):
-    since: Annotated[str, Meta(description="Time, 2h, 3d", extra=shared.LINE)] | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
+class Since(Struct, frozen=True, kw_only=True):
+    """Since when the caller wants to know what was done."""
+
+    query: ChangeQuery
+    said: str  # in words
 
 
 def catch_up(context: Context, args: CatchUp) -> Body:
-    from satchel.contracts.satchel import catch_up_answers  # with history, which a start does not need
+    context = context.within(args.project)
+    structured: dict[str, Any] = {"project": context.scope.project}
+    lines: list[str] = []
+    since = _read_since(context, args)
+    for part in (_tell_place, _tell_others, _tell_done, _tell_claims, _tell_ready):
+        members, more = part(context, since)
+        structured |= members
+        lines += more
+    return shared.reply("\n".join(lines), structured)
 
-    return catch_up_answers.answer(context.within(args.project), args)
+
+def _read_since(context: Context, args: CatchUp) -> Since:
+    after, moment = (0, "") if args.since is UNSET else read_since(context, args.since)
+    if not after and not moment:
+        moment = overview.find_last_visit(context.tx, context.scope, context.client.name)
+    kinds = [kind for kind in KINDS if kind != "project" and may_read(context, kind)]
+    said = write_minute(moment) if moment else str(args.since)
+    return Since(query=ChangeQuery(kinds=kinds, since=moment, after=after), said=said)
 
 
-TOOLS = (
-    shared.make_tool(
-        "",
-        catch_up,
-        "Begin here: what was done, claimed, is ready",
-        CatchUp,
-        shared.answer_with(why=shared.STRING, since=shared.STRING),
-    ),
-)
+Part = tuple[dict[str, Any], list[str]]  # members of the answer, and lines of its text
+
+
+def _tell_place(context: Context, _since: Since) -> Part:
+    """The current project, why it is that, and what is in it."""
+    project = projects.current(context.tx, context.scope)
+    held = projects.count_current(context.tx, context.scope)
+    counts = _count(context, held, overview.count_open_tasks(context.tx, context.scope).get(project.number, 0))
+    why = describe_why(context.scope, exists=project.number > 0)
+    tags = overview.list_tags(context.tx, context.scope, _MOST_TAGS)
+    members: dict[str, Any] = {"why": why, **counts, **({"tags": tags} if tags else {})}
+    line = f"Project '{context.scope.project}' ({why}): {_format_counts(counts)}"
+    return members, [f"{line}; tags {', '.join(tags)}" if tags else line]
+
+
+def _tell_others(context: Context, _since: Since) -> Part:
+    """The other projects, and how much is in each."""
+    open_tasks = overview.count_open_tasks(context.tx, context.scope)
+    found = [
+        (project.name, _count(context, held, open_tasks.get(project.number, 0)))
+        for project, held in projects.list_all(context.tx, context.scope)
+        if project.name != context.scope.project
+    ]
+    if not found:
+        return {}, []
+    shown, more = found[:_MOST_PROJECTS], len(found) - _MOST_PROJECTS
+    members: dict[str, Any] = {"others": [{"name": name, **counts} for name, counts in shown]}
+    everywhere = layers.enter_personal(context.scope)
+    names = [
+        f"{name} ({_format_counts(counts)}{'; read here too' if everywhere and name == everywhere.project else ''})"
+        for name, counts in shown
+    ]
+    if more > 0:
+        members["more_others"] = more
+        names.append(f"{more} more")
+    return members, [f"Other projects: {', '.join(names)}"]
+
+
+def _tell_done(context: Context, since: Since) -> Part:
+    """What was done in the project since the caller was here, by whom, and the last notes on open tasks."""
+    found, has_more = overview.list_done(context.tx, context.scope, since.query, _MOST_DONE)
+    rows = [_format_done(context, one) for one in found]  # as JSON they would cost twice as much
+    notes = _list_notes(context, since)
+    kept = _count_fitting(rows, _ROOM - sum(map(len, notes)))
+    members: dict[str, Any] = {"since": since.said, "done": rows[:kept]}
+    lines = [f"Done since {since.said}:", *(f"- {row}" for row in rows[:kept])]
+    if not rows:
+        lines = [f"Nothing was done since {since.said}."]
+    if has_more or kept < len(rows):
+        members["more_done"] = True
+        lines.append("and more: see history")
+    if notes:
+        members["task_notes"] = notes
+        lines += ["Notes on open tasks:", *(f"- {note}" for note in notes)]
+    return members, lines
+
+
+def _list_notes(context: Context, since: Since) -> list[str]:
+    if "list_tasks" not in context.tools:
+        return []
+    return [
+        f"{_write_time(context, note.at)} #{number} {name_author(note.author, context.scope)}: "
+        f"{_shorten(note.text, _LONGEST_NOTE)}"
+        for number, note in overview.list_notes(context.tx, context.scope, since.query, _MOST_NOTES)
+    ]
+
+
+def _tell_claims(context: Context, _since: Since) -> Part:
+    """The tasks that are claimed now."""
+    if "list_tasks" not in context.tools:
+        return {}, []
+    here = context.scope.project
+    found, has_more = tasks.list_page(context.tx, context.scope, TaskQuery(filter="in_progress"), limit=_MOST_CLAIMED)
+    if not found:
+        return {}, []
+    lines = [
+        "In progress:",
+        *(format_task(task, here) for task in found),
+        *(["and more: list_tasks"] if has_more else []),
+    ]
+    rows = {"in_progress": [make_row(task, here) for task in found]}
+    return rows | ({"more_in_progress": True} if has_more else {}), lines
+
+
+def _tell_ready(context: Context, _since: Since) -> Part:
+    """The most urgent tasks of the project that are not claimed, and how many more there are."""
+    if "list_tasks" not in context.tools:
+        return {}, []
+    here = context.scope.project
+    query = TaskQuery(filter="ready", project=here, holder_key="")  # of no holder: what is claimed was told
+    found, count = overview.list_ready(context.tx, context.scope, query, _MOST_READY)
+    _, everywhere = overview.list_ready(context.tx, context.scope, TaskQuery(filter="ready", holder_key=""), 0)
+    more, elsewhere = count - len(found), everywhere - count
+    members: dict[str, Any] = {"ready": [make_row(task, here) for task in found]}
+    lines = ["Ready:" if found else "No task is ready in this project.", *(format_task(task, here) for task in found)]
+    if more > 0:
+        members["more_ready"] = more
+        lines.append(f"and {more} more: list_tasks")
+    if elsewhere > 0:
+        members["ready_elsewhere"] = elsewhere
+        lines.append(f"Ready in other projects, or in none: {elsewhere}")
+    return members, lines
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _count(context: Context, held: ProjectCounts, open_tasks: int) -> dict[str, int]:
+    """How much there is in a project, of what the caller may read."""
+    counts = {"prompts": held.prompts if may_read(context, "prompt") else 0}
+    counts["documents"] = held.resources if may_read(context, "resource") else 0
+    counts["open_tasks"] = open_tasks if may_read(context, "task") else 0
+    return {name: count for name, count in counts.items() if count}
+
+
+def _format_counts(counts: dict[str, int]) -> str:
+    words = [shared.format_count(count, name.removesuffix("s").replace("_", " ")) for name, count in counts.items()]
+    return ", ".join(words) or "empty"
+
+
+def _format_done(context: Context, one: Doing) -> str:
+    who = name_author(one.revision.author, context.scope)
+    adder = name_author(one.adder, context.scope) if one.adder else ""
+    deed = f"{one.did} by {who}"
+    if adder:
+        deed = f"added and {deed}" if adder == who else f"{deed}, added by {adder}"
+    time = _write_time(context, one.revision.at)
+    kind = "document" if one.revision.kind == "resource" else one.revision.kind
+    if len(one.entries) == 1:
+        entry = one.entries[0]
+        name = f"{entry.key} {_shorten(entry.title)}".rstrip() if kind == "task" else f"{kind} {entry.key}"
+        return f"{time} {name} {deed}"
+    return f"{time} {len(one.entries)} {kind}s {deed}: {_name_items(one)}"
+
+
+def _name_items(one: Doing) -> str:
+    """The names of several items: of a few tasks with their titles, of many as ranges of numbers."""
+    entries = one.entries[::-1]
+    if one.revision.kind == "task" and len(entries) > _MOST_TITLES:
+        return _format_numbers(sorted(entry.revision.item for entry in entries))
+    shown, longest = entries[:_MOST_NAMES], _LONGEST_TITLE // len(entries)
+    names = [
+        f"{entry.key} {_shorten(entry.title, longest)}" if one.revision.kind == "task" else entry.key for entry in shown
+    ]
+    return ", ".join([*names, *(["..."] if len(entries) > len(shown) else [])])
+
+
+def _format_numbers(numbers: Sequence[int]) -> str:
+    """The numbers of tasks, those in a row as `#1 … #12`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    names = [f"#{run[0]} … #{run[-1]}" if run[2:] else ", ".join(f"#{number}" for number in run) for run in runs]
+    return ", ".join([*names[:_MOST_NAMES], *(["..."] if len(names) > _MOST_NAMES else [])])
+
+
+def _count_fitting(rows: Sequence[str], room: int) -> int:
+    """How many rows there is room for, a few in any case."""
+    return max(min(_LEAST_DONE, len(rows)), sum(size <= room for size in accumulate(map(len, rows))))
+
+
+def _shorten(text: str, longest: int = _LONGEST_TITLE) -> str:
+    plain = join_lines(text)
+    return plain if len(plain) <= longest else f"{plain[:longest]}..."
+
+
+def _write_time(context: Context, at: str) -> str:
+    """The time of a change of today, else its day."""
+    return at[11:16] if at[:10] == context.tx.now[:10] else at[:10]

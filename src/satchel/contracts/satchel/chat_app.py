@@ -7,7 +7,6 @@ from typing import Any
 
 import satchel
 
-UI = "io.modelcontextprotocol/ui"  # the extension
 MIME_TYPE = "text/html;profile=mcp-app"
 URI = "ui://satchel/show"
 

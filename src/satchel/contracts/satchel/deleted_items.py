@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any
 
 from satchel.contracts.contract import Body, Context, ExplainLater
-from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, UnknownName, suggest_projects
+from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, UnknownName
 from satchel.errors import EntryRefused, NotFound
-from satchel.services import references
+from satchel.services import projects, references
+from satchel.services.suggestions import closest_names
 
 
 def with_explanations(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], Body]:
@@ -53,7 +54,7 @@ def _find_personal(context: Context, missing: NotFound) -> UnknownName | None:
 
 
 def _find_deleted(context: Context, missing: NotFound) -> DeletedItem | None:
-    from satchel.contracts.satchel.history_answers import may_read, name_author, write_time  # only after a miss
+    from satchel.contracts.satchel.history import may_read, name_author, write_time  # only after a miss
 
     if missing.kind == "project" or isinstance(missing, AmbiguousTitle):
         return None
@@ -68,3 +69,38 @@ def _find_deleted(context: Context, missing: NotFound) -> DeletedItem | None:
         by=name_author(deletion.author, context.scope) if deletion else "",
         can_restore="restore" in context.tools,
     )
+
+
+def add_suggestions(refused: EntryRefused, context: Context) -> Exception:
+    """The same error, with suggestions where something was not found."""
+    cause = refused.cause
+    if not isinstance(cause, NotFound):
+        return refused
+    if isinstance(cause, UnknownName) and cause.look is not None:
+        cause = cause.look(context, cause)
+    return EntryRefused(refused.place, suggest_projects(context, cause))
+
+
+def suggest_projects(context: Context, missing: NotFound) -> NotFound:
+    """An error with projects of similar names, which refers only to tools that the caller may use."""
+    if isinstance(missing, AmbiguousTitle) or (
+        isinstance(missing, UnknownName) and (missing.suggestions or missing.hint)
+    ):
+        return missing
+    if missing.kind != "project":
+        if f"list_{missing.kind}s" in context.tools:
+            return missing
+        return UnknownName(missing, hint="Look at what was named once more.")
+    known = [project.name for project, _ in projects.list_all(context.tx, context.scope)]
+    hint = _list_projects(known, may_add="add_project" in context.tools)
+    return UnknownName(missing, closest_names(missing.key, known), hint=hint)
+
+
+def _list_projects(names: list[str], *, may_add: bool) -> str:
+    """Which projects there are, in a call that named none of them, and how one is made."""
+    more = f" and {len(names) - _MOST_PROJECTS} more" if len(names) > _MOST_PROJECTS else ""
+    listed = f"{', '.join(names[:_MOST_PROJECTS])}{more}" or "none"
+    return f"There {'are' if names[1:] else 'is'} {listed}{'; add_project makes one' if may_add else ''}."
+
+
+_MOST_PROJECTS = 10  # that a hint names

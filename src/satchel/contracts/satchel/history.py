@@ -1,71 +1,230 @@
-"""History: the tools that read what changed and what was, and that restore it. `history_answers` has what they do."""
+"""What the tools `history` and `restore` do, and how their answers read."""
 
-from typing import Annotated
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
+from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.schema import hidden
+from satchel.contracts.satchel.cursors import decode_cursor
+from satchel.contracts.satchel.failures import UnknownName, suggest
+from satchel.contracts.satchel.tools.history import History, Restore
+from satchel.errors import NotFound, WrongArgument
+from satchel.model import KINDS, Author, ChangeQuery, ItemKind, Revision, Scope
+from satchel.protocol.cursors import encode_cursor
+from satchel.services import deeds, diffs, references, restoring
+from satchel.services import history as versions
+from satchel.services.history import FeedEntry
+from satchel.services.moments import parse_past
+from satchel.services.references import FoundItem
+from satchel.services.restoring import Restored
 
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_REFERENCE = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
-_NUMBER = hidden(minimum=1, maximum=2**63 - 1)
-
-Item = Annotated[str, Meta(extra=_REFERENCE)]
-
-
-class History(Struct):
-    item: Item | UnsetType = UNSET
-    since: Annotated[str, Meta(description="Time, 2h, 3d or marker", extra=shared.LINE)] | UnsetType = UNSET
-    version: Annotated[int, Meta(extra=_NUMBER)] | UnsetType = UNSET
-    against: Annotated[int, Meta(description="Diff from it", extra=_NUMBER)] | UnsetType = UNSET
-    by: Annotated[str, Meta(extra=shared.LINE)] | UnsetType = UNSET
-    cursor: shared.Cursor | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class Restore(Struct):
-    item: Item
-    version: Annotated[int, Meta(description="Default: before the last change", extra=_NUMBER)] | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-# -- tools ------------------------------------------------------------------------------------------------------
-# What they do is imported with the first call: it takes 3 ms, and needs services that no other tool does.
+_PAGE = 50
+_MOST_LINES = 6  # of what a restore changed
+_LONGEST_LINE = 100
+# By kind: the tool that a caller must be able to use to see its history.
+_READING: dict[ItemKind, str] = {"prompt": "get_prompt", "resource": "read_resource", "task": "list_tasks"}
 
 
 def history(context: Context, args: History) -> Body:
-    from satchel.contracts.satchel import history_answers
-
-    return history_answers.read(context.within(args.project), args)
+    context = context.within(args.project)
+    if args.item is UNSET:
+        return _list_changes(context, args)
+    _find(context, args.item)
+    if args.against is not UNSET:
+        return _compare(context, args.item, args.against, args.version or None)
+    if args.version is not UNSET:
+        return _read_version(context, args.item, args.version)
+    return _list_versions(context, args.item, args)
 
 
 def restore(context: Context, args: Restore) -> Body:
-    from satchel.contracts.satchel import history_answers
+    context = context.within(args.project)
+    _find(context, args.item)
+    done = restoring.restore(context.tx, context.scope, args.item, None if args.version is UNSET else args.version)
+    key = f"#{done.item.number}" if done.item.kind == "task" else done.item.name
+    what = f"{done.item.kind} {key}"
+    if not done.is_changed:
+        text = f"Nothing changed: {what} is like that already, version {done.item.version}"
+    elif done.was_deleted:
+        text = f"Brought back {what}, version {done.item.version}"
+    else:
+        text = f"Restored {what} from version {done.from_version}, now version {done.item.version}"
+    answer: dict[str, Any] = {
+        "kind": done.item.kind,
+        "item": key,
+        "version": done.item.version,
+        "from_version": done.from_version,
+        "changed": done.is_changed,
+    }
+    changes = _list_changed_lines(context, done) if done.is_changed and not done.was_deleted else []
+    if changes:
+        answer["lines"] = changes
+    return shared.reply(
+        "\n".join([f"{text}.", *changes]), {"project": context.scope.project, "restored": answer}, notes=done.notes
+    )
 
-    return history_answers.restore(context.within(args.project), args)
+
+def _list_changed_lines(context: Context, done: Restored) -> list[str]:
+    """The first lines that a restore took away and put there, each with its sign."""
+    key = done.item.number if done.item.kind == "task" else done.item.name
+    reference = done.item.id if done.item.kind == "project" else f"satchel://{done.item.kind}/{key}"
+    old, new = done.item.version - 1, done.item.version
+    text = diffs.diff(context.tx, context.scope, reference, old, new, context=0)[3]
+    lines = [line for line in text.split("\n")[2:] if not line.startswith("@@ ")]
+    shown = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..." for line in lines[:_MOST_LINES]]
+    more = len(lines) - len(shown)
+    return [*shown, f"and {shared.format_count(more, 'more line')}"] if more else shown
 
 
-# -- answers ----------------------------------------------------------------------------------------------------
-
-_ROWS = {"type": "array"}
-HISTORY = shared.answer_with_one(changes=_ROWS, versions=_ROWS, text=shared.STRING, diff=shared.STRING)
-RESTORED = shared.answer_with(
-    restored=shared.object_with(("kind", "item", "version", "changed"), item=shared.STRING, version=shared.INTEGER)
-)
+# -- parts of history -------------------------------------------------------------------------------------------
 
 
-# -- table -----------------------------------------------------------------------------------------------------
+def _list_changes(context: Context, args: History) -> Body:
+    last = decode_cursor(args.cursor, "h")
+    after, since = (0, "") if args.since is UNSET else read_since(context, args.since)
+    query = ChangeQuery(
+        kinds=[kind for kind in KINDS if may_read(context, kind)],
+        since=since,
+        by=args.by or "",
+        after=after,
+        before=int(last[1]) if last else 2**53,
+    )
+    found, has_more = versions.list_changes(context.tx, context.scope, query, limit=_PAGE)
+    words = deeds.name_deeds(context.tx, context.scope, [entry.revision for entry in found])
+    lines = [_format_change(entry, words[entry.revision.number], context.scope) for entry in found]
+    rows = [_describe_change(entry, words[entry.revision.number], context.scope) for entry in found]
+    structured: dict[str, Any] = {"project": context.scope.project, "changes": rows}
+    if found and last is None:
+        structured["since"] = encode_cursor("s", found[0].revision.number)
+        lines.append(f"Later changes: since {structured['since']}")
+    return shared.reply_page(
+        "changes",
+        context.scope.project,
+        lines,
+        structured,
+        next_cursor=encode_cursor("h", found[-1].revision.number) if has_more else None,
+        is_narrowed=bool(args.since or args.by),
+        is_continued=last is not None,
+    )
 
-TOOLS = (
-    shared.make_tool(
-        "",
-        history,
-        "What changed in the project; with item its versions, one of them, or a diff",
-        History,
-        HISTORY,
-    ),
-    shared.make_tool("", restore, "Bring back an old version or a deleted item", Restore, RESTORED, shared.UPDATES),
-)
+
+def read_since(context: Context, text: str) -> tuple[int, str]:
+    """The revision after which, or the time since which, changes are wanted.
+
+    Raises:
+        WrongArgument: it is neither `since` of an answer nor a time.
+    """
+    if not text:
+        return 0, ""
+    try:
+        marker = decode_cursor(text, "s")
+        return (int(marker[1]) if marker else 0), ""
+    except WrongArgument:
+        moment = parse_past(text, context.tx.now)
+        if moment is None:
+            raise WrongArgument("since", "format", value=text) from None
+        return 0, moment
+
+
+def _list_versions(context: Context, reference: str, args: History) -> Body:
+    last = decode_cursor(args.cursor, "v")
+    before = int(last[1]) if last else 2**53
+    item, found, has_more = versions.list_versions(context.tx, context.scope, reference, before=before, limit=_PAGE)
+    lines = [f"{item.kind} {item.key}{'' if item.live else ' (in the trash)'}"] if last is None else []
+    words = deeds.name_deeds(context.tx, context.scope, found)
+    lines += [
+        f"v{one.version} {write_time(one)} {words[one.number]} by {name_author(one.author, context.scope)}"
+        for one in found
+    ]
+    rows = [_describe_version(one, words[one.number], context.scope) for one in found]
+    return shared.reply_page(
+        "versions",
+        None,
+        lines,
+        {"project": context.scope.project, "kind": item.kind, "item": item.key, "versions": rows},
+        next_cursor=encode_cursor("v", found[-1].version) if has_more else None,
+        is_narrowed=False,
+        is_continued=last is not None,
+    )
+
+
+def _read_version(context: Context, reference: str, version: int) -> Body:
+    old = versions.read_version(context.tx, context.scope, reference, version)
+    text = diffs.render(old.item.kind, old.state)
+    head = f"[{old.item.kind} {old.item.key}, version {old.version}]"
+    structured = {"kind": old.item.kind, "item": old.item.key, "version": old.version, "text": text}
+    return shared.reply(text, {"project": context.scope.project, **structured}, head)
+
+
+def _compare(context: Context, reference: str, against: int, version: int | None) -> Body:
+    item, old, new, text = diffs.diff(context.tx, context.scope, reference, against, version)
+    structured = {"kind": item.kind, "item": item.key, "version": new, "against": old, "diff": text}
+    return shared.reply(
+        text or f"Versions {old} and {new} are alike.", {"project": context.scope.project, **structured}
+    )
+
+
+def may_read(context: Context, kind: ItemKind) -> bool:
+    """Whether the caller may use the tools for a kind of items, on a server that is narrowed to some."""
+    return _READING.get(kind, "list_projects") in context.tools
+
+
+def _find(context: Context, reference: str) -> FoundItem:
+    """The item that a reference names, deleted or not.
+
+    Raises:
+        UnknownName: there is none that the caller may read; it suggests some, deleted ones too.
+        AmbiguousItem: several have this name.
+    """
+    try:
+        item = references.find(context.tx, context.scope, reference)
+        if may_read(context, item.kind):
+            return item
+        missing = NotFound("item", reference, context.scope)
+    except NotFound as error:
+        if error.kind == "project" and not reference.startswith("satchel://project/"):
+            raise
+        missing = error
+    kinds = [kind for kind in references.NAMED if may_read(context, kind)]
+
+    def look(later: Context, missing: NotFound) -> UnknownName:
+        return UnknownName(missing, references.suggest(later.tx, context.scope, kinds, reference))
+
+    raise suggest(context, missing, look)
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _describe_change(entry: FeedEntry, did: str, scope: Scope) -> dict[str, Any]:
+    one = entry.revision
+    title = {"title": entry.title} if one.kind == "task" else {}
+    return {"kind": one.kind, "item": entry.key, **title, **_describe_version(one, did, scope)}
+
+
+def _describe_version(one: Revision, did: str, scope: Scope) -> dict[str, Any]:
+    """A revision; `did` says more than its action where it completed, cancelled or reopened a task."""
+    more = {} if did == deeds.WORDS[one.action] else {"did": did}
+    row = {"version": one.version, "at": write_time(one), "action": one.action, **more}
+    return {**row, "by": name_author(one.author, scope)}
+
+
+def _format_change(entry: FeedEntry, did: str, scope: Scope) -> str:
+    one = entry.revision
+    name = f"{entry.key} {join_lines(entry.title)}".rstrip() if one.kind == "task" else f"{one.kind} {entry.key}"
+    return f"{write_time(one)} {name} {did}, v{one.version}, by {name_author(one.author, scope)}"
+
+
+def write_time(revision: Revision) -> str:
+    return f"{revision.at[:16]}Z"
+
+
+def name_author(author: Author, scope: Scope) -> str:
+    """Who made a change, in few words: the program, and the user where it is another one than the caller."""
+    program = f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
+    if author.caller == "person":
+        program = f"a person with {program}"
+    is_other = author.user not in ("", scope.user)
+    return f"user {author.user[:8]}, {program}" if is_other else program

@@ -1,9 +1,7 @@
 """Finds the items that arguments name, of any kind that the caller may change."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
 
-from msgspec import Meta
 from msgspec.structs import replace
 
 from satchel.contracts.contract import Context
@@ -11,16 +9,10 @@ from satchel.contracts.satchel import bulk
 from satchel.contracts.satchel.failures import UnknownName, suggest
 from satchel.contracts.satchel.rendering import find_in_libraries
 from satchel.contracts.satchel.text_failures import name_place
-from satchel.contracts.schema import hidden
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import Item, ItemKind, Scope
 from satchel.services import prompts, references, resources, tasks
 from satchel.storage.database import Tx
-
-Items = Annotated[
-    list[str],
-    Meta(description="#4, name, URI", extra=hidden(max_items=bulk.MOST_ENTRIES, takes_numbers=True)),
-]
 
 # By kind: the tool that a caller must be able to use to change it.
 CHANGING: dict[ItemKind, str] = {"prompt": "update_prompt", "resource": "update_resource", "task": "update_task"}

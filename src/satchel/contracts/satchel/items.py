@@ -1,41 +1,19 @@
 """Several items of any kind at once: the tools that tag, complete, cancel, reopen, move, copy and delete them."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
+from msgspec import UNSET, Struct, to_builtins
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import bulk, prompt_answers, resource_answers, shared, task_answers
 from satchel.contracts.satchel.deleting import confirm, delete_all, format_referred, with_referred
-from satchel.contracts.satchel.item_lookups import Items, find_items, format_item, name_item
+from satchel.contracts.satchel.item_lookups import find_items, format_item, name_item
 from satchel.contracts.satchel.text_failures import WrongValue, name_place
+from satchel.contracts.satchel.tools.items import Delete, UpdateItems
 from satchel.errors import WrongArgument
 from satchel.model import Item, Prompt, PromptPatch, Resource, TaskDetails, TaskPatch
 from satchel.services import copying, projects, prompts, resources, rules, signed_lists, tasks
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_STATUSES = ["pending", "completed", "cancelled"]
-
-
-class Delete(Struct):
-    items: Items
-    project: shared.Project | UnsetType = UNSET
-
-
-class UpdateItems(Struct):
-    items: Items
-    tags: shared.Tags | UnsetType = UNSET
-    status: (
-        Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})] | UnsetType
-    ) = UNSET
-    to: Annotated[str, Meta(description="Project to move to", extra=shared.NAME)] | UnsetType = UNSET
-    copy: Annotated[bool, Meta(description="Copy there instead")] | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-# -- tools ------------------------------------------------------------------------------------------------------
 
 
 def delete(context: Context, args: Delete) -> Body:
@@ -203,28 +181,3 @@ def _find_unblocked(context: Context, closed: Sequence[int]) -> list[TaskDetails
         if task.is_ready
     }
     return [found[number] for number in sorted(found)]
-
-
-# -- table -----------------------------------------------------------------------------------------------------
-
-_ROWS = {"type": "array"}
-
-TOOLS = (
-    shared.make_tool(
-        "",
-        update_items,
-        "Tag (+x, -x), close, reopen, move or copy items, all or none",
-        UpdateItems,
-        shared.answer_with(items=_ROWS),
-        shared.UPDATES,
-        at_least_one=("tags", "status", "to"),
-    ),
-    shared.make_tool(
-        "",
-        delete,
-        "Delete items; restore brings them back",
-        Delete,
-        shared.answer_with(deleted=_ROWS),
-        shared.DELETES,
-    ),
-)

@@ -1,34 +1,10 @@
 """Projects: the tool that adds one, and the one that lists them and says which is current."""
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
-
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel.shared import (
-    ADDS,
-    BOOLEAN,
-    COUNTED,
-    NAME,
-    STRING,
-    answer_with,
-    array_of,
-    format_count,
-    make_tool,
-    reply,
-)
+from satchel.contracts.satchel.shared import format_count, reply
+from satchel.contracts.satchel.tools.projects import AddProject, ListProjects
 from satchel.model import Scope
 from satchel.services import projects
-
-PROJECT_LIST = answer_with(why=STRING, projects=array_of(COUNTED))
-
-
-class AddProject(Struct):
-    name: Annotated[str, Meta(extra=NAME)]
-
-
-class ListProjects(Struct):
-    pass
 
 
 def add_project(context: Context, args: AddProject) -> Body:
@@ -59,9 +35,3 @@ def describe_why(scope: Scope, *, exists: bool) -> str:
         return scope.why
     absent = "made by the first write" if scope.project == scope.makes else "which names no project"
     return f"{scope.why}, {absent}"
-
-
-TOOLS = (
-    make_tool("", add_project, "Make a project", AddProject, answer_with(added=BOOLEAN), ADDS),
-    make_tool("", list_projects, "Projects, and which is current", ListProjects, PROJECT_LIST, is_listed=False),
-)

@@ -13,8 +13,6 @@ from satchel.library.manifest import LibraryPrompt
 from satchel.model import Argument, Prompt, PromptSummary
 from satchel.services.prompts import make_name
 
-ROW = shared.object_with(("name",), name=shared.STRING)
-
 
 class PromptRow(Struct, omit_defaults=True):
     """A prompt in a list, or as the echo of a change; what is empty is left out, and a title that is the name."""

@@ -1,9 +1,9 @@
 """Prompts: the tools that add, change and delete stored ones. Their templates are proved before they are saved."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from satchel.contracts.contract import Body, Context, Reply
@@ -13,97 +13,11 @@ from satchel.contracts.satchel.failures import name_in_errors
 from satchel.contracts.satchel.rendering import START_TASK, find_stored
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
-from satchel.contracts.schema import check_member, hidden
+from satchel.contracts.satchel.tools.prompts import ARGUMENTS, AddPrompt, AddPrompts, OnePrompt, UpdatePrompt
+from satchel.contracts.schema import check_member
 from satchel.errors import SatchelError, WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Argument, Prompt, PromptDraft, PromptPatch
+from satchel.model import Argument, Prompt, PromptDraft, PromptPatch
 from satchel.services import projects, prompts, signed_lists
-from satchel.services.rules import MAX_TITLE
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_ARGUMENT = shared.object_with(
-    ("name",),
-    name=shared.STRING,
-    description=shared.STRING,
-    required=shared.BOOLEAN,
-    values=shared.array_of(shared.STRING),
-    open=shared.BOOLEAN,
-)
-_ARGUMENTS = shared.array_of(_ARGUMENT)
-_NEW_PROMPT = shared.object_with(
-    ("title", "content"),
-    title=shared.STRING,
-    content=shared.STRING,
-    name=shared.STRING,
-    description=shared.STRING,
-    tags=shared.array_of(shared.STRING),
-    arguments=_ARGUMENTS,
-)
-
-Reference = Annotated[str, Meta(description="Name, title or id", extra=hidden(max_length=500, is_blank_refused=True))]
-Title = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=MAX_TITLE, is_blank_refused=True))]
-Content = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES, is_blank_refused=True))]
-Arguments = Annotated[
-    list[dict[str, Any]],
-    Meta(
-        description="[]: plain text",
-        extra_json_schema={"items": _ARGUMENT},
-        extra=hidden(max_items=100),
-    ),
-]
-
-
-# As in add_prompts, whose schema a model has seen.
-ChangedArguments = Annotated[
-    list[dict[str, Any]],
-    Meta(
-        description="As in add_prompts; [] for plain text",
-        extra_json_schema={"items": {"type": "object"}},
-        extra=hidden(max_items=100),
-    ),
-]
-
-
-class AddPrompts(Struct):
-    prompts: Annotated[
-        list[dict[str, Any]],
-        Meta(
-            description="{{ x }} in content makes a Jinja2 template",
-            extra_json_schema={"items": _NEW_PROMPT},
-            extra=hidden(max_items=bulk.MOST_ENTRIES),
-        ),
-    ]
-    key: shared.Key | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class AddPrompt(Struct):
-    title: Title
-    content: Content
-    name: Annotated[str, Meta(description="Default: from the title", extra=shared.LINE)] | UnsetType = UNSET
-    description: shared.Text | UnsetType = UNSET
-    tags: shared.Tags | UnsetType = UNSET
-    arguments: Arguments | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class OnePrompt(Struct):
-    prompt: Reference
-    project: shared.Project | UnsetType = UNSET
-
-
-class UpdatePrompt(Struct):
-    prompt: Reference
-    title: Title | UnsetType = UNSET
-    content: Content | UnsetType = UNSET
-    description: shared.Text | UnsetType = UNSET
-    tags: shared.ChangedTags | UnsetType = UNSET
-    arguments: ChangedArguments | UnsetType = UNSET
-    expected_version: shared.Version | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-# -- tools --------------------------------------------------------------------------------------------------------
 
 
 def add_prompts(context: Context, args: AddPrompts) -> Body:
@@ -152,7 +66,7 @@ def prove_content(context: Context, args: AddPrompt) -> proofs.Proofs:
 def update_prompt(context: Context, args: UpdatePrompt) -> Body:
     context = context.within(args.project)
     given = args.arguments
-    declared = None if given is UNSET else _read_declared(check_member(_ARGUMENTS, given, "arguments"))
+    declared = None if given is UNSET else _read_declared(check_member(ARGUMENTS, given, "arguments"))
     if args.title is not UNSET:
         shared.check_title("prompt", args.title)
     seen = find_stored(context, args.prompt)

@@ -1,10 +1,8 @@
-"""Prompts: the tools that read stored ones and those of libraries, and the table of all tools for prompts."""
+"""Prompts: the tools that read stored ones and those of libraries."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from satchel.contracts.answer_size import count_fitting
 from satchel.contracts.contract import Body, Context, Later
@@ -12,67 +10,17 @@ from satchel.contracts.satchel import prompt_answers, reading, shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri
 from satchel.contracts.satchel.prompt_answers import PromptRow
-from satchel.contracts.satchel.prompt_changes import (
-    AddPrompt,
-    AddPrompts,
-    OnePrompt,
-    Reference,
-    UpdatePrompt,
-    add_prompt,
-    add_prompts,
-    delete_prompt,
-    look_at_updated,
-    prove_added,
-    prove_content,
-    prove_looked_at,
-    update_prompt,
-)
 from satchel.contracts.satchel.rendering import (
     begin_fill,
     find_prompt,
     read_template,
 )
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
-from satchel.contracts.schema import hidden
+from satchel.contracts.satchel.tools.prompts import GetPrompt, ListPrompts, ListTags, RenderPrompt
 from satchel.errors import WrongArgument
 from satchel.model import PromptQuery, PromptSummary
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import layers, projects, prompts
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-Values = Annotated[dict[str, str], Meta(extra=hidden(max_items=100))]
-
-
-class ListPrompts(Struct):
-    query: Annotated[str, Meta(description="Text in title or content", extra=shared.QUERY)] | UnsetType = UNSET
-    tags: shared.Tags | UnsetType = UNSET
-    match: shared.Match = "any"
-    limit: shared.Limit = 50
-    cursor: shared.Cursor | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class GetPrompt(Struct):
-    prompt: Reference
-    arguments: Values | UnsetType = UNSET
-    lines: reading.Lines | UnsetType = UNSET
-    heading: reading.Heading | UnsetType = UNSET
-    whole: reading.Whole | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class RenderPrompt(Struct):
-    prompt: Reference
-    arguments: Values | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class ListTags(Struct):
-    project: shared.Project | UnsetType = UNSET
-
-
-# -- tools that read --------------------------------------------------------------------------------------------
 
 
 def list_prompts(context: Context, args: ListPrompts) -> Body:
@@ -181,53 +129,3 @@ def _list_libraries(context: Context, query: str | None, behind: str) -> list[Pr
         for name, prompt in templates
         if name.partition(":") > behind.partition(":") and folded in f"{name} {prompt.description or ''}".casefold()
     ]
-
-
-# -- table -----------------------------------------------------------------------------------------------------
-
-ONE_PROMPT = shared.answer_with(prompt=prompt_answers.ROW)
-ADDED_PROMPTS = shared.answer_with(prompts={"type": "array"})
-PROMPT_PAGE = shared.answer_with(prompts=shared.array_of(prompt_answers.ROW), next_cursor=shared.STRING)
-WHOLE_PROMPT = shared.answer_with_one(prompt=prompt_answers.ROW, text=shared.STRING)
-RENDERED_PROMPT = shared.answer_with(name=shared.STRING, text=shared.STRING)
-DELETED_PROMPT = shared.answer_with(deleted=shared.STRING)
-TAG_LIST = shared.answer_with(tags=shared.array_of(shared.COUNTED))
-
-_tool = partial(shared.make_tool, "prompts")
-
-TOOLS = (
-    _tool(
-        list_prompts, "Find saved and library prompts, newest first, without their content", ListPrompts, PROMPT_PAGE
-    ),
-    _tool(get_prompt, "Read a prompt; with arguments filled in, to follow it", GetPrompt, WHOLE_PROMPT),
-    _tool(add_prompts, "Save prompts, all or none", AddPrompts, ADDED_PROMPTS, shared.ADDS, prepare=prove_added),
-    _tool(
-        update_prompt,
-        "Change the given fields of a prompt; empty clears",
-        UpdatePrompt,
-        ONE_PROMPT,
-        shared.UPDATES,
-        at_least_one=("title", "content", "description", "tags", "arguments"),
-        look=look_at_updated,
-        prepare=prove_looked_at,
-    ),
-    _tool(
-        add_prompt,
-        "Save a prompt for later use",
-        AddPrompt,
-        ONE_PROMPT,
-        shared.ADDS,
-        prepare=prove_content,
-        is_listed=False,
-    ),
-    _tool(render_prompt, "Fill in a prompt", RenderPrompt, RENDERED_PROMPT, is_listed=False),
-    _tool(
-        delete_prompt,
-        "Delete a prompt; restore brings it back",
-        OnePrompt,
-        DELETED_PROMPT,
-        shared.DELETES,
-        is_listed=False,
-    ),
-    _tool(list_tags, "Tags of prompts with counts", ListTags, TAG_LIST, is_listed=False),
-)

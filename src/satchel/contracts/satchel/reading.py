@@ -1,24 +1,17 @@
 """Reading a part of a text: the arguments for it, and what prompts and documents answer of a long one."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct, UnsetType
+from msgspec import Struct, UnsetType
 
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Context, Reply
 from satchel.contracts.satchel.shared import format_count
-from satchel.contracts.schema import hidden
 from satchel.errors import MissingPart, WrongArgument
 from satchel.model import ItemKind
 from satchel.services import layers, links, text_parts
 from satchel.services.links import Linked
-
-Lines = Annotated[
-    str, Meta(description="Like 10-40", extra=hidden(takes_numbers=True, is_trimmed=True, max_length=100))
-]
-Heading = Annotated[str, Meta(extra=hidden(is_trimmed=True, max_length=1000))]
-Whole = Annotated[bool, Meta(extra=hidden())]
 
 
 class Reading(Struct, frozen=True, kw_only=True):

@@ -12,8 +12,6 @@ from satchel.services import mime_types
 
 URI = "satchel://resource/"
 
-ROW = shared.object_with(("name",), name=shared.STRING)
-
 
 class ResourceRow(Struct, omit_defaults=True):
     """A document in a list, or as the echo of a change; what is empty or follows from the name is left out."""

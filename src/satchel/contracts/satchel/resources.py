@@ -1,10 +1,9 @@
 """Resources: the tools and MCP methods for the documents of a project."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 from msgspec.structs import asdict
 
 from satchel.contracts.answer_size import BATCH, PageRows, count_fitting
@@ -18,7 +17,14 @@ from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, name
 from satchel.contracts.satchel.pages import TEMPLATES, GeneratedPage, read_page
 from satchel.contracts.satchel.retries import answer_once
 from satchel.contracts.satchel.text_failures import name_place
-from satchel.contracts.schema import hidden
+from satchel.contracts.satchel.tools.resources import (
+    AddResource,
+    AddResources,
+    ListResources,
+    OneResource,
+    ReadResource,
+    UpdateResource,
+)
 from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Resource, ResourceDraft, ResourcePatch
 from satchel.protocol import INVALID_PARAMS, ProtocolError, cursors
@@ -26,76 +32,6 @@ from satchel.services import layers, mime_types, projects, resources
 from satchel.services.hidden_characters import check_shown
 
 PAGE = 500  # entries of resources/list
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_REFERENCE = hidden(max_length=2000, is_blank_refused=True)
-
-_NEW_RESOURCE = shared.object_with(
-    ("name", "content"),
-    name=shared.STRING,
-    content=shared.STRING,
-    uri=shared.STRING,
-    mime_type=shared.STRING,
-    description=shared.STRING,
-)
-
-Reference = Annotated[str, Meta(description="Name or URI", extra=_REFERENCE)]
-Content = Annotated[str, Meta(description="Text; base64 for binary types", extra=hidden())]
-
-
-class AddResources(Struct):
-    resources: Annotated[
-        list[dict[str, Any]],
-        Meta(
-            description="content is text, or base64; mime_type defaults by name",
-            extra_json_schema={"items": _NEW_RESOURCE},
-            extra=hidden(max_items=bulk.MOST_ENTRIES),
-        ),
-    ]
-    key: shared.Key | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class AddResource(Struct):
-    name: Annotated[str, Meta(description="Letters, digits, - _ .", extra=shared.LINE)]
-    content: Content
-    uri: Annotated[str, Meta(description="Default: satchel://resource/NAME", extra=shared.LINE)] | UnsetType = UNSET
-    mime_type: Annotated[str, Meta(description="Default: by the name", extra=shared.LINE)] | UnsetType = UNSET
-    description: shared.Text | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class ListResources(Struct):
-    query: Annotated[str, Meta(description="Text in name, URI or description", extra=shared.QUERY)] | UnsetType = UNSET
-    limit: shared.Limit = 50
-    cursor: shared.Cursor | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class OneResource(Struct):
-    resource: Reference
-    project: shared.Project | UnsetType = UNSET
-
-
-class ReadResource(Struct):
-    resource: Reference
-    lines: reading.Lines | UnsetType = UNSET
-    heading: reading.Heading | UnsetType = UNSET
-    whole: reading.Whole | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class UpdateResource(Struct):
-    resource: Reference
-    content: Content | UnsetType = UNSET
-    mime_type: shared.Text | UnsetType = UNSET
-    description: shared.Text | UnsetType = UNSET
-    expected_version: shared.Version | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-# -- tools ------------------------------------------------------------------------------------------------------
 
 
 def add_resources(context: Context, args: AddResources) -> Body:
@@ -339,37 +275,3 @@ def find_resource(context: Context, reference: str) -> Resource:
             return UnknownName(missing, resources.suggest(later.tx, context.scope, reference))
 
         raise suggest(context, missing, look) from missing
-
-
-# -- table -----------------------------------------------------------------------------------------------------
-
-ONE_RESOURCE = shared.answer_with(resource=resource_answers.ROW)
-ADDED_RESOURCES = shared.answer_with(resources={"type": "array"})
-RESOURCE_PAGE = shared.answer_with(resources=shared.array_of(resource_answers.ROW), next_cursor=shared.STRING)
-WHOLE_RESOURCE = shared.answer_with(resource=resource_answers.ROW)
-DELETED_RESOURCE = shared.answer_with(deleted=shared.STRING)
-
-_tool = partial(shared.make_tool, "resources")
-
-TOOLS = (
-    _tool(list_resources, "Find documents of the project", ListResources, RESOURCE_PAGE),
-    _tool(read_resource, "Read a document, or of a long one its outline and parts", ReadResource, WHOLE_RESOURCE),
-    _tool(add_resources, "Save documents with the project, all or none", AddResources, ADDED_RESOURCES, shared.ADDS),
-    _tool(
-        update_resource,
-        "Change the given fields of a document; empty clears",
-        UpdateResource,
-        ONE_RESOURCE,
-        shared.UPDATES,
-        at_least_one=("content", "mime_type", "description"),
-    ),
-    _tool(add_resource, "Save a document", AddResource, ONE_RESOURCE, shared.ADDS, is_listed=False),
-    _tool(
-        delete_resource,
-        "Delete a document; restore brings it back",
-        OneResource,
-        DELETED_RESOURCE,
-        shared.DELETES,
-        is_listed=False,
-    ),
-)

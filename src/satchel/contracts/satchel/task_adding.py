@@ -1,32 +1,19 @@
 """The tool that adds many tasks at once, from lines."""
 
 from functools import partial
-from typing import Annotated
-
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from satchel.contracts.contract import Body, Context, ExplainLater, Reply
 from satchel.contracts.satchel import shared
+from satchel.contracts.satchel.deleted_items import add_suggestions
 from satchel.contracts.satchel.retries import answer_once
-from satchel.contracts.satchel.task_answers import TASKS, format_task, make_row
-from satchel.contracts.satchel.task_failures import add_suggestions
-from satchel.contracts.schema import hidden
+from satchel.contracts.satchel.task_answers import format_task, make_row
+from satchel.contracts.satchel.tools.tasks import AddTasks
 from satchel.errors import EntryRefused, WrongArgument
 from satchel.model import TaskDetails
 from satchel.services import task_lines
 from satchel.services.task_lines import TaskLine
 
 _STEP = 50  # tasks between two reports of progress
-
-_GRAMMAR = (
-    "Title !high due:2026-12-01 +tag @project after:#7,2 - #7 is a task, 2 the second here; indented: description"
-)
-
-
-class AddTasks(Struct):
-    lines: Annotated[list[str], Meta(description=_GRAMMAR, extra=hidden(takes_text=True))]
-    project: shared.Project | UnsetType = UNSET
-    key: shared.Key | UnsetType = UNSET
 
 
 def read_lines(_context: Context, args: AddTasks) -> list[TaskLine]:
@@ -68,11 +55,3 @@ def _describe_doubts(task: TaskDetails) -> list[str]:
     """A note where the end of a title was perhaps meant as something else."""
     doubts = task_lines.find_doubts(task.title)
     return [f"#{task.number}: '{doubts[0]}' is in the title; {', '.join(doubts[1])}."] if doubts else []
-
-
-TOOLS = (
-    structs.replace(
-        shared.make_tool("tasks", add_tasks, "Add tasks, one per line", AddTasks, TASKS, shared.ADDS),
-        prepare=read_lines,
-    ),
-)

@@ -230,13 +230,3 @@ def _format_neighbour(task: TaskDetails) -> str:
 def _name_author(note: TaskNote) -> str:
     author = note.author
     return f"{author.client} {author.client_version}".strip() or author.contract or "unknown"
-
-
-# -- schemas ----------------------------------------------------------------------------------------------------
-
-TASK = shared.object_with(("number",), number=shared.INTEGER)
-_TASKS = shared.array_of(TASK)
-ONE_TASK = shared.answer_with(task=TASK)
-TASKS = shared.answer_with(tasks=_TASKS)
-TASK_PAGE = shared.answer_with(tasks=_TASKS, next_cursor=shared.STRING)
-DELETED_TASK = shared.answer_with(deleted=shared.INTEGER)

@@ -1,63 +1,24 @@
 """The tools that update and complete tasks, and how they tell what came of it."""
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.task_answers import (
     HIDDEN_BLOCKER,
-    ONE_TASK,
     describe_holder,
     format_task,
     make_row,
 )
 from satchel.contracts.satchel.task_lookups import (
-    Blockers,
-    Day,
-    Fence,
-    Note,
-    Priority,
-    Reference,
-    Title,
     find_numbers,
     find_task,
 )
+from satchel.contracts.satchel.tools.tasks import FIELDS, CompleteTask, UpdateTask
 from satchel.model import BlockerChange, ListChange, TaskDetails, TaskPatch
 from satchel.services import signed_lists, task_notes, tasks
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_STATUSES = ["pending", "completed", "cancelled"]
-
-
-class UpdateTask(Struct):
-    task: Reference
-    title: Title | UnsetType = UNSET
-    description: shared.Text | UnsetType = UNSET
-    status: (
-        Annotated[Literal["pending", "completed", "cancelled"], Meta(extra_json_schema={"enum": _STATUSES})] | UnsetType
-    ) = UNSET
-    tags: shared.Tags | UnsetType = UNSET
-    priority: Priority | UnsetType = UNSET
-    due: Day | UnsetType = UNSET
-    blocked_by: Blockers | UnsetType = UNSET
-    note: Note | UnsetType = UNSET
-    expected_version: shared.Version | UnsetType = UNSET
-    fence: Fence | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Where to move it", extra=shared.NAME)] | UnsetType = UNSET
-
-
-class CompleteTask(Struct):
-    task: Reference
-    note: Note | UnsetType = UNSET
-    fence: Fence | UnsetType = UNSET
-
-
-_FIELDS = ("title", "description", "status", "tags", "priority", "due", "blocked_by", "project")
-
-# -- tools ------------------------------------------------------------------------------------------------------
 
 
 def update_task(context: Context, args: UpdateTask) -> Body:
@@ -66,7 +27,7 @@ def update_task(context: Context, args: UpdateTask) -> Body:
     before = find_task(context, args.task)
     version = None if args.expected_version is UNSET else args.expected_version
     fence = None if args.fence is UNSET else args.fence
-    if all(getattr(args, name) is UNSET for name in _FIELDS):
+    if all(getattr(args, name) is UNSET for name in FIELDS):
         tasks.check_unchanged(context.tx, context.scope, before.number, version, fence)
     else:
         patch = TaskPatch(
@@ -147,26 +108,3 @@ def reply_task(
         structured["ready"] = [make_row(one, here) for one in unblocked]
         text = "\n".join([text, "Ready now:", *(format_task(one, here) for one in unblocked)])
     return shared.reply(text, structured, notes=notes or ())
-
-
-# -- table -----------------------------------------------------------------------------------------------------
-
-TOOLS = (
-    shared.make_tool(
-        "tasks",
-        update_task,
-        "Change given fields; empty clears. tags, blocked_by: all replaced, or +x and -x. note is appended",
-        UpdateTask,
-        ONE_TASK,
-        shared.UPDATES,
-        at_least_one=(*_FIELDS, "note"),
-    ),
-    shared.make_tool(
-        "tasks",
-        complete_task,
-        "Mark as done; tells what became ready",
-        CompleteTask,
-        ONE_TASK,
-        shared.COMPLETES,
-    ),
-)

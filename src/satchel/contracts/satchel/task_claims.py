@@ -1,13 +1,10 @@
 """The tool that claims a task for some minutes, renews the claim, and gives it back."""
 
-from typing import Annotated
-
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, structs
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
 from satchel.contracts.satchel.task_answers import (
-    ONE_TASK,
     describe_holder,
     describe_whole,
     find_holder,
@@ -16,19 +13,10 @@ from satchel.contracts.satchel.task_answers import (
     make_row,
     write_minute,
 )
-from satchel.contracts.satchel.task_lookups import Reference, find_task
-from satchel.contracts.schema import hidden
+from satchel.contracts.satchel.task_lookups import find_task
+from satchel.contracts.satchel.tools.tasks import ClaimTask
 from satchel.errors import WrongArgument
 from satchel.services import claims
-
-_MINUTES = hidden(minimum=1, maximum=claims.MAX_MINUTES)
-
-
-class ClaimTask(Struct):
-    task: Annotated[Reference, Meta(description="Default: the next ready")] | UnsetType = UNSET
-    minutes: Annotated[int, Meta(extra=_MINUTES)] = 30
-    release: Annotated[bool, Meta(description="Give it back")] = False
-    project: shared.Project | UnsetType = UNSET
 
 
 def claim_task(context: Context, args: ClaimTask) -> Body:
@@ -67,15 +55,3 @@ def _release(context: Context, args: ClaimTask) -> Body:
     text = f"Gave back #{task.number}" if ended else f"#{task.number} was not claimed"
     structured = {"project": here, "task": make_row(task, here, is_echo=True), "released": ended is not None}
     return shared.reply(f"{text}, version {task.version}", structured, notes=notes)
-
-
-TOOLS = (
-    shared.make_tool(
-        "tasks",
-        claim_task,
-        "Take a task before working beside others; again renews",
-        ClaimTask,
-        ONE_TASK,
-        shared.ADDS,
-    ),
-)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from satchel.contracts.contract import Body, Context, Reply, find_row
-from satchel.contracts.satchel.failures import UnknownName, error, suggest_projects
+from satchel.contracts.contract import Body, Reply, find_row
+from satchel.contracts.satchel.failures import error
 from satchel.contracts.satchel.shared import format_count
 from satchel.contracts.satchel.text_failures import TEXT_FAILURES
-from satchel.errors import EntryRefused, NotFound, NothingReady, StaleFence, TaskClosed, TaskHeld
+from satchel.errors import EntryRefused, NothingReady, StaleFence, TaskClosed, TaskHeld
 
 
 def explain_held(held: TaskHeld) -> Body:
@@ -46,7 +46,7 @@ _NO_TASKS = "Look into other projects with list_tasks, or add tasks with add_tas
 
 def explain_entry(refused: EntryRefused) -> Body:
     """The error of one entry, which says which; nothing of the call was done."""
-    explain = find_row({**TEXT_FAILURES, **TASK_FAILURES}, refused.cause)
+    explain = find_row(ALL_FAILURES, refused.cause)
     assert explain is not None, "the table is total"
     body = explain(refused.cause)
     assert isinstance(body, Reply) and isinstance(body.structured, dict), "every failure is such a reply"
@@ -56,20 +56,11 @@ def explain_entry(refused: EntryRefused) -> Body:
     return error(code, f"{refused.place}: {message}", hint, **{**inner, "argument": argument})
 
 
-TASK_FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
+ALL_FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
+    **TEXT_FAILURES,
     TaskHeld: explain_held,
     TaskClosed: explain_closed,
     StaleFence: explain_stale_fence,
     NothingReady: explain_nothing_ready,
     EntryRefused: explain_entry,
 }
-
-
-def add_suggestions(refused: EntryRefused, context: Context) -> Exception:
-    """The same error, with suggestions where something was not found."""
-    cause = refused.cause
-    if not isinstance(cause, NotFound):
-        return refused
-    if isinstance(cause, UnknownName) and cause.look is not None:
-        cause = cause.look(context, cause)
-    return EntryRefused(refused.place, suggest_projects(context, cause))

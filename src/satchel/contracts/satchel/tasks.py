@@ -1,75 +1,34 @@
-"""Tasks: the table of their tools, and those that list, read, add and delete them.
+"""Tasks: the tools that list, read, add and delete them.
 
 The others are in `task_adding`, `task_changes` and `task_claims`.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
-
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from typing import Any
 
 from satchel.contracts.answer_size import count_fitting
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
-from satchel.contracts.satchel import shared, task_adding, task_changes, task_claims
+from satchel.contracts.satchel import shared, task_changes
 from satchel.contracts.satchel.cursors import List, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
 from satchel.contracts.satchel.tag_filters import describe_missing, read_tags
+from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER as HIDDEN_BLOCKER
 from satchel.contracts.satchel.task_answers import (
-    DELETED_TASK,
-    ONE_TASK,
-    TASK_PAGE,
     describe_whole,
     find_holder,
     format_whole,
     look_around,
     make_row,
 )
-from satchel.contracts.satchel.task_answers import HIDDEN_BLOCKER as HIDDEN_BLOCKER
 from satchel.contracts.satchel.task_answers import format_task as format_task
 from satchel.contracts.satchel.task_answers import list_blockers as list_blockers
-from satchel.contracts.satchel.task_lookups import Blockers, Day, Priority, Reference, Title, find_numbers
+from satchel.contracts.satchel.task_lookups import find_numbers
 from satchel.contracts.satchel.task_lookups import find_task as find_task
+from satchel.contracts.satchel.tools.tasks import AddTask, ListTasks, OneTask
 from satchel.model import TaskDetails, TaskDraft, TaskFilter, TaskPosition, TaskQuery
 from satchel.protocol.cursors import encode_cursor
 from satchel.services import tasks
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_FILTERS = ["ready", "pending", "in_progress", "completed", "cancelled", "all"]
-
-
-class AddTask(Struct):
-    title: Title
-    description: shared.Text | UnsetType = UNSET
-    tags: shared.Tags | UnsetType = UNSET
-    priority: Priority = "normal"
-    due: Day | UnsetType = UNSET
-    blocked_by: Blockers | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-class ListTasks(Struct):
-    status: Annotated[
-        Literal["ready", "pending", "in_progress", "completed", "cancelled", "all"],
-        Meta(
-            description="ready: can start now; pending: all open",
-            extra_json_schema={"enum": _FILTERS},
-        ),
-    ] = "ready"
-    query: Annotated[str, Meta(description="Text in title or description", extra=shared.QUERY)] | UnsetType = UNSET
-    tags: shared.Tags | UnsetType = UNSET
-    match: shared.Match = "any"
-    limit: shared.Limit = 50
-    cursor: shared.Cursor | UnsetType = UNSET
-    project: Annotated[str, Meta(description="Default: all", extra=shared.NAME)] | UnsetType = UNSET
-
-
-class OneTask(Struct):
-    task: Reference
-
-
-# -- tools ------------------------------------------------------------------------------------------------------
 
 
 def list_tasks(context: Context, args: ListTasks) -> Body:
@@ -162,24 +121,3 @@ def _decode_position(last: tuple[str, ...] | None) -> TaskPosition | None:
         return None
     _, moment, number, priority, due = last
     return TaskPosition(moment, int(number), int(priority), due or None)
-
-
-# -- table -----------------------------------------------------------------------------------------------------
-
-TOOLS = (
-    shared.make_tool("tasks", list_tasks, "List tasks, most urgent first", ListTasks, TASK_PAGE),
-    shared.make_tool("tasks", get_task, "The whole task, with notes", OneTask, ONE_TASK),
-    *task_adding.TOOLS,
-    *task_changes.TOOLS,
-    *task_claims.TOOLS,
-    structs.replace(
-        shared.make_tool("tasks", add_task, "Note something to do, now or later", AddTask, ONE_TASK, shared.ADDS),
-        is_listed=False,
-    ),
-    structs.replace(
-        shared.make_tool(
-            "tasks", delete_task, "Delete a task; restore brings it back", OneTask, DELETED_TASK, shared.DELETES
-        ),
-        is_listed=False,
-    ),
-)

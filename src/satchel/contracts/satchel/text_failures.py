@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from satchel.contracts.contract import Body
+from satchel.contracts.satchel import failures
 from satchel.contracts.satchel.failures import FAILURES, error
 from satchel.errors import EntryRefused, MissingPart, Refused, WrongArgument, WrongEdit
 from satchel.protocol import ProtocolError, invalid_params
@@ -77,6 +78,7 @@ TEXT_FAILURES: dict[type[Exception], Callable[[Any], Body]] = {
 }
 
 # MCP has no hint in an error of prompts/get, and many clients show no more than its message.
-TEXT_METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+METHOD_FAILURES: dict[type[Exception], Callable[[Any], ProtocolError]] = {
+    **failures.METHOD_FAILURES,
     WrongValue: lambda wrong: invalid_params(f"{wrong.message} {wrong.hint}"),
 }

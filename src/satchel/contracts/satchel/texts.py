@@ -1,48 +1,19 @@
 """Editing a part of a text: of a prompt, of a document, of the description of a task."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from satchel.contracts.contract import Body, Context
 from satchel.contracts.satchel import shared
-from satchel.contracts.satchel.failures import describe_wrong_argument
 from satchel.contracts.satchel.item_lookups import find_item
-from satchel.contracts.satchel.prompt_changes import prove_looked_at, settle_update
+from satchel.contracts.satchel.prompt_changes import settle_update
 from satchel.contracts.satchel.text_failures import WrongValue
-from satchel.contracts.schema import hidden
+from satchel.contracts.satchel.tools.texts import EditText
 from satchel.errors import SatchelError, StoreConflict, VersionConflict, WrongArgument
-from satchel.model import MAX_CONTENT_BYTES, Item, PromptPatch, ResourcePatch, TaskPatch
+from satchel.model import Item, PromptPatch, ResourcePatch, TaskPatch
 from satchel.services import prompts, resources, tasks, text_edits
 from satchel.services.text_edits import Edit, EditedText
-
-# -- inputs -----------------------------------------------------------------------------------------------------
-
-_REFERENCE = hidden(takes_numbers=True, is_trimmed=True, max_length=2000, is_blank_refused=True)
-_EDIT = shared.object_with(("old", "new"), old=shared.STRING, new=shared.STRING, all=shared.BOOLEAN)
-
-Item_ = Annotated[str, Meta(description="Name, #4 or URI", extra=_REFERENCE)]
-Edits = Annotated[
-    list[dict[str, Any]],
-    Meta(
-        description="old must occur once, unless all",
-        extra_json_schema={"items": _EDIT},
-        extra=hidden(max_items=100),
-    ),
-]
-Added = Annotated[str, Meta(extra=hidden(max_bytes=MAX_CONTENT_BYTES))]
-
-
-class EditText(Struct):
-    item: Item_
-    edits: Edits | UnsetType = UNSET
-    append: Added | UnsetType = UNSET
-    prepend: Added | UnsetType = UNSET
-    expected_version: shared.Version | UnsetType = UNSET
-    project: shared.Project | UnsetType = UNSET
-
-
-# -- tool -------------------------------------------------------------------------------------------------------
 
 
 def edit_text(context: Context, args: EditText) -> Body:
@@ -57,7 +28,9 @@ def edit_text(context: Context, args: EditText) -> Body:
     except VersionConflict as clash:  # changed since this call read it, which only PostgreSQL allows
         raise StoreConflict(f"{key} was changed while it was edited") from clash
     except WrongArgument as wrong:  # about a field that this tool does not take
-        message, hint = describe_wrong_argument(wrong)
+        from satchel.contracts.satchel import wrong_arguments  # only after a mistake
+
+        message, hint = wrong_arguments.describe(wrong)
         message = f"With these edits, {message} Nothing was changed."
         raise WrongValue(message, _MENDING.get(wrong.rule, hint), "edits" if args.edits else "append") from wrong
     changed = [{"line": one.line, "text": one.text} for one in edited.changed]
@@ -118,22 +91,3 @@ def _save(context: Context, item: Item, text: str) -> tuple[int, list[str]]:
         return resources.update(tx, scope, item.name, ResourcePatch(content=text), version).version, []
     arguments, notes = settle_update(context, prompts.get(tx, scope, item.id), text, None)
     return prompts.update(tx, scope, item.id, PromptPatch(content=text, arguments=arguments), version).version, notes
-
-
-# -- table -----------------------------------------------------------------------------------------------------
-
-EDITED = shared.answer_with(item=shared.STRING, version=shared.INTEGER, changed={"type": "array"})
-
-TOOLS = (
-    shared.make_tool(
-        "",
-        edit_text,
-        "Change parts of a prompt, document or task description, all or none",
-        EditText,
-        EDITED,
-        shared.EDITS,
-        at_least_one=("edits", "append", "prepend"),
-        look=look_at_edited,
-        prepare=prove_looked_at,
-    ),
-)
