@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -118,15 +119,21 @@ def read_large(attack: Attack) -> None:
 
 
 def open_sockets(attack: Attack) -> None:
+    """Without end, as fast as possible; the last 1,500 stay open."""
     opening = attack.call("list_prompts")
-    wires: list[Wire] = []
-    for number in range(1500):
+    wires: deque[Wire] = deque()
+    while not attack.is_over:
         with suppress(OSError):
-            wires.append(attack.server.connect())
-            wires[-1].send((b"", opening[:30], opening[:-5])[number % 3])
-    attack.wait()
+            wires.append(attack.server.connect(1.0))
+            wires[-1].send((b"", opening[:30], opening[:-5])[len(wires) % 3])
+        if len(wires) > 1500:
+            wires.popleft().close()
     for wire in wires:
         wire.close()
+
+
+def open_and_close(attack: Attack) -> None:
+    attack.repeat(8, lambda: attack.server.connect().close())
 
 
 def guess_tokens(attack: Attack) -> None:
@@ -172,9 +179,58 @@ def leave(attack: Attack) -> None:
     def ask() -> None:
         with attack.server.connect() as wire:
             wire.send(raw * 20)
-            time.sleep(0.05)  # by then the first has begun
+            time.sleep(0.01)  # by then the first may have begun
 
     attack.repeat(12, ask)
+
+
+def trickle(attack: Attack) -> None:
+    """Heads and bodies byte by byte, and bodies in chunks of one byte."""
+    raw = attack.call("list_tags")
+    head = request("POST", "/mcp", [attack.token, JSON, ("Transfer-Encoding", "chunked")])
+    chunk = b"1\r\n \r\n"
+
+    def send(first: bytes, piece: bytes) -> None:
+        with attack.server.connect() as wire:
+            wire.send(first)
+            while not attack.is_over:
+                wire.send(piece)
+
+    def send_bytes() -> None:
+        with attack.server.connect() as wire:
+            for byte in raw:
+                wire.send(bytes([byte]))
+            wire.read()
+
+    acts = [send_bytes, lambda: send(head, chunk), lambda: send(head, chunk * 8000)]
+    in_threads(lambda act: attack.repeat(3, act), acts)
+
+
+def drip_heads(attack: Attack) -> None:
+    """Many heads that never end, a field now and then."""
+    wires = [attack.server.connect() for _ in range(300)]
+    for wire in wires:
+        wire.send(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
+    while not attack.is_over:
+        for wire in wires:
+            with suppress(OSError):
+                wire.send(b"X: a\r\n")
+    for wire in wires:
+        wire.close()
+
+
+def ask_for_lists(attack: Attack) -> None:
+    """What needs no call of a tool: only the token is looked up for each."""
+    raws = [attack.post("tools/list", {}), attack.post("ping", {}), request("GET", "/metrics", [attack.token])]
+    attack.repeat(12, lambda: attack.ask(b"".join(raws) * 7, 21))
+
+
+def ask_for_pages(attack: Attack) -> None:
+    """Without a session, and with a wrong one."""
+    html = ("Accept", "text/html")
+    wrong = ("Cookie", f"satchel-{attack.server.port}=satchel_{'A' * 43}")
+    raws = [request("GET", "/login", [html]), request("GET", "/prompts", [html, wrong])]
+    attack.repeat(12, lambda: attack.ask(b"".join(raws) * 10, 20))
 
 
 def subscribe(attack: Attack) -> None:
@@ -192,8 +248,10 @@ def subscribe(attack: Attack) -> None:
 
 
 def write_long_texts(attack: Attack) -> None:
-    raw = attack.call("add_prompt", {"title": "long", "content": "word and " * 300_000})
-    attack.repeat(4, lambda: attack.ask(raw))
+    """Most are refused: one because its title is taken, one because it is too long."""
+    contents = ("word and " * 300_000, "x" * (8 * MIB))
+    raws = [attack.call("add_prompt", {"title": "long", "content": content}) for content in contents]
+    attack.repeat(4, lambda: attack.ask(secrets.choice(raws)))
 
 
 ATTACKS: dict[str, Callable[[Attack], None]] = {
@@ -203,7 +261,12 @@ ATTACKS: dict[str, Callable[[Attack], None]] = {
     "unfinished bodies": begin_bodies,
     "40 clients that do not read": read_nothing,
     "large answers": read_large,
-    "silent sockets": open_sockets,
+    "sockets without end": open_sockets,
+    "sockets that are closed at once": open_and_close,
+    "bytes and chunks one by one": trickle,
+    "heads that never end": drip_heads,
+    "lists and pings": ask_for_lists,
+    "pages without a session": ask_for_pages,
     "wrong tokens": guess_tokens,
     "a flood of calls": flood_calls,
     "64 renders": render,

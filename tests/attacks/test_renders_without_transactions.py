@@ -71,7 +71,7 @@ def test_no_transaction_is_open_while_a_template_is_rendered(
     watch("read")
     watch("write")
     libraries = Libraries((str(tmp_path),))
-    runner = Runner(load(contract), database if load(contract).reads_store else None, libraries)
+    runner = Runner(load(contract), database if load(contract).reads_store else None, lambda: libraries)
     try:
         for name, given in RENDERING[contract]:
             rendered.clear()

@@ -39,7 +39,7 @@ def runner(database: Database) -> Iterator[Runner]:
         resources.add(tx, ADA, ResourceDraft(name="style-guide", uri="a:b", content="x"))
         tasks.add(tx, ADA, TaskDraft(title="Buy milk"))
     libraries = Libraries(())
-    yield Runner(load("satchel"), database, libraries)
+    yield Runner(load("satchel"), database, lambda: libraries)
     libraries.renderer.close()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from satchel.transports.http.messages import Refusal
 from satchel.transports.http.shares import Shares
 from satchel.transports.http.turns import Company, Metered, Turns
 from satchel.work import Work
@@ -37,6 +38,20 @@ def test_while_a_user_is_about_a_flood_waits_and_the_user_does_not() -> None:
         assert done == ["ada"]
         await until(lambda: len(done) == 6)
         assert done == ["ada", 0, 1, 2, 3, 4]
+
+    asyncio.run(run())
+
+
+def test_what_follows_goes_before_what_waits_and_never_in_the_same_round() -> None:
+    async def run() -> None:
+        turns, done = Turns(), []
+        turns.identify(b"secret", "ada")
+        turns.used("address a", 0.01)
+        assert not turns.take("address a", lambda: done.append("waits"))
+        turns.follow("address a", lambda: done.append("follows"))
+        assert done == []
+        await until(lambda: len(done) == 2)
+        assert done == ["follows", "waits"]
 
     asyncio.run(run())
 
@@ -112,5 +127,26 @@ def test_a_user_who_computes_all_the_time_rests_while_others_are_about(*, has_co
         await shares.run(Work("eve"), compute)
         assert bool(releases) == has_company
         shares.close()
+
+    asyncio.run(run())
+
+
+def test_the_calls_of_a_user_rest_together_whatever_they_do() -> None:
+    def compute() -> None:
+        assert eventually(lambda: sum(range(2_000_000)) > 0)
+
+    async def run() -> None:
+        shares, noted = Shares(threads=4, share=1), []
+        shares.saw("eve")
+        shares.saw("ada")
+        await shares.run(Work("eve"), compute, "writes", noted.append)
+        assert noted and noted[0] > 0
+        reading = asyncio.create_task(shares.run(Work("eve"), lambda: "read", "reads"))
+        assert await shares.run(Work("ada"), lambda: "at once") == "at once"
+        assert not reading.done()
+        assert await reading == "read"
+        shares.close()
+        with pytest.raises(Refusal, match="The server ends"):
+            await shares.run(Work("ada"), compute)
 
     asyncio.run(run())

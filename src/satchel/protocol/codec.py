@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from satchel.protocol.elements import MAX_ELEMENTS, Bytes, has_too_many_elements
+from satchel.protocol.elements import MAX_ELEMENTS, Bytes, has_more_brackets, has_too_many_elements
 
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024  # a text of 4 MiB takes up to 24 MiB with escapes, and there may be several
 MAX_DEPTH = 64
@@ -46,8 +46,8 @@ def decode(raw: Bytes) -> Any:
         value = _decode_tolerantly(raw)
     except RecursionError:
         raise BadJson from None
-    # Counting brackets is fast; only a message with many of them is walked to find its depth.
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_deeper_than(MAX_DEPTH, value):
+    # Only a message with many brackets is walked to find its depth.
+    if has_more_brackets(raw, MAX_DEPTH) and _is_deeper_than(MAX_DEPTH, value):
         raise BadJson(value)
     return value
 

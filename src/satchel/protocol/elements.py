@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 200_000  # values, objects and lists of one message; a hundred messages of a hundred items have fewer
 
 _PIECE = 64 * 1024  # bytes that are looked at in one step, so that other threads run in between
-_MARKS = (b",", b"[", b"{")
+_MARKS = b",[{"
 _INSIDE = rb'(?:[^"\\]++|\\.)*+'  # of a string, up to its end
 _STRING = b'"' + _INSIDE + b'"'
 _WHOLE = b'(?:[^"]++|' + _STRING + b")*+"  # as many whole strings as there are
@@ -41,7 +41,23 @@ def _compile(pattern: bytes) -> "re.Pattern[bytes]":
 
 
 def _count(raw: Bytes) -> int:
-    return sum(raw.count(mark, place, place + _PIECE) for place in range(0, len(raw), _PIECE) for mark in _MARKS)
+    """How many marks there are: what is gone without them, which takes half the time of counting each of the three."""
+    pieces = (raw[place : place + _PIECE] for place in range(0, len(raw), _PIECE))
+    return len(raw) - sum(len(piece.translate(None, _MARKS)) for piece in pieces)
+
+
+def has_more_brackets(raw: Bytes, limit: int) -> bool:
+    """Whether a JSON text has more opening brackets than a limit, inside of strings or outside.
+
+    A search for the next one skips a long text many times as fast as counting does.
+    """
+    found = 0
+    for bracket in (b"[", b"{"):
+        place = raw.find(bracket)
+        while place >= 0 and found <= limit:
+            found += 1
+            place = raw.find(bracket, place + 1)
+    return found > limit
 
 
 def _skip_string(raw: Bytes, place: int) -> int:

@@ -10,6 +10,7 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from operator import eq
 
@@ -96,12 +97,12 @@ def make_session_id(unique: str, client: Client) -> str:
 def find_client(headers: Headers) -> Client:
     """The client of a request of the handshake generation: by its session id, else by its User-Agent."""
     told = headers.last.get(SESSION_HEADER, "").partition(".")[2]
-    try:
-        name, version = decode(base64.urlsafe_b64decode(told + "=" * (-len(told) % 4)))
-        return read_client({"name": name, "version": version})
-    except (BadJson, ValueError, TypeError):
-        name, _, version = headers.last.get("user-agent", "").partition(" ")[0].partition("/")
-        return read_client({"name": name, "version": version})
+    if told:
+        with suppress(BadJson, ValueError, TypeError):
+            name, version = decode(base64.urlsafe_b64decode(told + "=" * (-len(told) % 4)))
+            return read_client({"name": name, "version": version})
+    name, _, version = headers.last.get("user-agent", "").partition(" ")[0].partition("/")
+    return read_client({"name": name, "version": version})
 
 
 class Post:

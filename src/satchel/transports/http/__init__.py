@@ -4,6 +4,9 @@ server       the serving process, or several: uvicorn with our bounds, signals, 
 timeouts     how long a server waits for its clients
 bounds       time limits and bounds of one connection, around uvicorn's protocol
 connections  how many connections there may be, and which one gives way to a new one
+arrivals     accepts connections, and opens them with their first byte
+early_refusals  what a connection is told before there is a request
+flow         when a connection reads nothing
 turns        whose bytes the event loop handles next
 sockets      how much of what was sent a client has taken
 budget       how many bytes may be in flight, of a user, an address and the process
@@ -13,6 +16,7 @@ messages     requests and responses as ASGI carries them
 calls        runs calls in worker threads, and cancels them when their client leaves
 shares       who runs next: the part of the worker threads and the rate of calls of each user
 endpoint     MCP: a POST is a call, a GET opens a stream of changes
+streams      the stream of changes of one client
 tasks_api    the tools of `tasks` as plain HTTP
 forms        what a browser sends: fields, files, cookies
 pages        the page for people: sessions, origins, forms, live changes

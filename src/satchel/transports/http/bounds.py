@@ -7,21 +7,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from satchel.transports.http import sockets
 from satchel.transports.http.connections import MAX_UNREAD_BYTES, Connections
+from satchel.transports.http.early_refusals import TOO_MANY, refuse_admission, refuse_late, write_refusal
+from satchel.transports.http.flow import Flow
 from satchel.transports.http.guard import LARGE_HEAD, MAX_FIELDS, MAX_HEAD_BYTES
 from satchel.transports.http.timeouts import Timeouts
-from satchel.transports.http.turns import Metered, Turns, is_user
+from satchel.transports.http.turns import Metered, Turns
 
 MAX_PIPELINED = 64  # requests that wait on a connection; each takes some 3 KB
 MAX_UNREAD = 512 * 1024  # bytes received on one connection, and not taken: heads and pipelined requests
 FEW_UNREAD = 16 * 1024  # bytes that a connection may always have
 
-# Seconds that the event loop needs besides what is measured: to open and close a connection, to take a byte.
-_CONNECTION_SECONDS = 0.0002
+_PIECE = 4096  # bytes of a head, or of a body in chunks, that are parsed in one turn: each may be a chunk of one byte
+
+# Seconds that the event loop needs besides what is measured: to open and close a connection, to read from it, a byte.
+_CONNECTION_SECONDS = 0.0003
+_READ_SECONDS = 0.00003
 _BYTE_SECONDS = 0.5e-9
 
 _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR  # the first tells most, on Linux only
@@ -32,27 +36,6 @@ class Refused(Exception):
     """Raised in a callback of the parser, to have it stop: the connection was refused."""
 
 
-class _Flow(FlowControl):
-    """uvicorn's flow control, with a second reason to read nothing: the connection waits for its turn."""
-
-    is_waiting = False
-
-    def wait(self) -> None:
-        self.is_waiting = True
-        self._transport.pause_reading()
-
-    def go_on(self) -> None:
-        self.is_waiting = False
-        if not self.read_paused:
-            self._transport.resume_reading()
-
-    def resume_reading(self) -> None:
-        if self.is_waiting:
-            self.read_paused = False
-        else:
-            super().resume_reading()
-
-
 class BoundedProtocol(HttpToolsProtocol):
     """An HTTP connection with bounds; the application finds it in `scope["state"]`, and reports how far it has read."""
 
@@ -60,17 +43,18 @@ class BoundedProtocol(HttpToolsProtocol):
         self, *, app_state: dict[str, Any], register: Connections, turns: Turns, timeouts: Timeouts, **options: Any
     ) -> None:
         super().__init__(app_state={**app_state, "satchel.connection": self}, **options)
-        self.flow: _Flow
+        self.flow: Flow
         self.address = ""
         self._register = register
         self._turns = turns
-        self._holder = ""  # whose time of the event loop this connection takes
+        self.holder = ""  # whose time of the event loop this connection takes
         self._timeouts = timeouts
         self._timer: asyncio.TimerHandle | None = None
         self._progress: sockets.Progress | None = None
         self._progress_timer: asyncio.TimerHandle | None = None
         self._is_idle = True  # the next byte begins a request
         self._is_parsing = False  # a head, whose request it is the turn of
+        self._has_length = False  # the body that arrives is not in chunks
         self._is_for_probes = False  # there was no room for anything else
         self._began_at = 0.0  # the request that arrives
         self._body_bytes = 0  # of it
@@ -82,7 +66,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def identified(self, user: str, token: str) -> None:
         """The application knows whose request this is."""
-        self._holder = self._turns.identify(token.encode("latin-1"), user)
+        self.holder = self._turns.identify(token.encode("latin-1"), user)
+
+    def computed(self, seconds: float) -> None:
+        """A thread has computed so long for the request, in the interpreter that the event loop needs, too."""
+        self._turns.used(self.holder, seconds)
 
     def body_taken(self) -> None:
         """The application has read what has arrived so far."""
@@ -112,11 +100,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     # -- what the connection reports ----------------------------------------------------------------------------
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the request shows a token that was valid before."""
-        return is_user(self._holder)
-
     def is_gone(self) -> bool:
         """Whether the client has closed the connection, which uvicorn does not notice while requests are pipelined."""
         if self.transport.is_closing():
@@ -131,33 +114,30 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
-        self.flow = _Flow(transport)
+        self.flow = Flow(transport)
         self._progress = sockets.Progress(transport)
         self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
         admission = self._register.admit(self)
-        if admission == "too many":
-            self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
-        elif admission == "too many of its address":
-            self._refuse(
-                b"429 Too Many Requests", b"Too many connections of your address. Close one, or try again later."
-            )
-        else:
+        refusal = refuse_admission(admission)
+        if refusal is None:
             self._is_for_probes = admission == "probes only"
             self._start_timer()
+        else:
+            self._end_with(refusal)
 
     def data_received(self, data: bytes) -> None:
         begins = self._is_idle and (self.cycle is None or not self.cycle.more_body)  # else a refused body goes on
-        seconds = len(data) * _BYTE_SECONDS
+        seconds = _READ_SECONDS + len(data) * _BYTE_SECONDS
         if self._is_idle:
             self._is_idle = False
             if self._timer is None:
                 self._start_timer()
         if begins:
-            seconds += 0.0 if self._holder else _CONNECTION_SECONDS
-            self._holder = self._turns.find_holder(data, self.address)
-        self._turns.used(self._holder, seconds)
+            seconds += 0.0 if self.holder else _CONNECTION_SECONDS
+            self.holder = self._turns.find_holder(data, self.address)
+        self._turns.used(self.holder, seconds)
         self._count_unread(self._unread + len(data))
-        if not self._turns.take(self._holder, partial(self._parse, data, begins=begins)):
+        if not self._turns.take(self.holder, partial(self._parse, data, begins=begins)):
             self.flow.wait()
         self._tell_state()
         if self._unread > MAX_UNREAD:
@@ -169,15 +149,21 @@ class BoundedProtocol(HttpToolsProtocol):
         """Have uvicorn parse what has arrived, when it is its turn."""
         if self.parser is None or self.transport.is_closing():
             return
-        if self.flow.is_waiting:
-            self.flow.go_on()
-            if self.is_gone():  # which is not noticed while nothing is read
-                return
+        if self.flow.is_waiting and self.is_gone():  # which is not noticed while nothing is read
+            return
         # httptools drops the body of a request for another protocol, as Java's client sends first: hide that wish.
         if begins and _UPGRADE in data[:MAX_HEAD_BYTES].lower():
             head, end, body = data.partition(b"\r\n\r\n")
             data = re.sub(_UPGRADE, _DECLINED, head, flags=re.IGNORECASE) + end + body
-        super().data_received(data)
+        piece = data if self._has_length else data[:_PIECE]
+        super().data_received(piece)
+        if self.transport.is_closing():
+            return
+        if len(piece) < len(data):
+            self.flow.wait()
+            self._turns.follow(self.holder, partial(self._parse, data[len(piece) :], begins=False))
+        elif self.flow.is_waiting:
+            self.flow.go_on()
         self._tell_state()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -201,7 +187,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         def run(scope: Any, receive: Any, send: Any) -> Metered:
-            return Metered(app(scope, receive, send), lambda seconds: self._turns.used(self._holder, seconds))
+            return Metered(app(scope, receive, send), lambda seconds: self._turns.used(self.holder, seconds))
 
         def start() -> None:
             if not self.transport.is_closing():
@@ -210,15 +196,16 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_parsing:
             start()
         else:
-            self._turns.take(self._holder, start)  # the request waited behind another one on this connection
+            self._turns.take(self.holder, start)  # the request waited behind another one on this connection
 
     def on_headers_complete(self) -> None:
         if self._is_for_probes and self.url.partition(b"?")[0] != b"/health":
-            self._refuse(b"503 Service Unavailable", b"Too many connections. Try again later.")
+            self._end_with(TOO_MANY)
             raise Refused
         if len(self.pipeline) >= MAX_PIPELINED:
             self._refuse(b"503 Service Unavailable", b"At most %d requests wait on a connection." % MAX_PIPELINED)
             raise Refused
+        self._has_length = not any(name == b"transfer-encoding" for name, _ in self.headers)
         self._is_parsing = True
         super().on_headers_complete()
         self._is_parsing = False
@@ -233,6 +220,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._count_unread(0)  # the rest of a body that was refused is dropped
 
     def on_message_complete(self) -> None:
+        self._has_length = False
         super().on_message_complete()
         if self.cycle.response_complete and not self.transport.is_closing():
             self.response_sent()
@@ -285,8 +273,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if left > 0:
             self._timer = self.loop.call_later(left, self._check_arrival)
             return
-        message = b"A request has %d seconds to arrive, and more for a long body." % limits.request
-        self._refuse(b"408 Request Timeout", message)
+        self._end_with(refuse_late(limits))
 
     def _check_progress(self) -> None:
         """Cut off a client that has read nothing of what waits for it for too long, however slow it may read."""
@@ -297,10 +284,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
 
     def _refuse(self, status: bytes, message: bytes) -> None:
+        self._end_with(write_refusal(status, message))
+
+    def _end_with(self, response: bytes) -> None:
         if self._close_stream is not None:
             self.transport.abort()  # a status line would be read as part of the stream
         elif not self.transport.is_closing():
-            lines = b"content-type: text/plain\r\nconnection: close\r\ncontent-length: %d\r\n" % len(message)
-            later = b"retry-after: 1\r\n" if status[:3] in (b"429", b"503") else b""
-            self.transport.write(b"HTTP/1.1 %s\r\n%s%s\r\n%s" % (status, lines, later, message))
+            self.transport.write(response)
             self.transport.close()

@@ -5,10 +5,12 @@ The bytes of a caller with a token count for its user, those of any other for it
 
 from collections import Counter
 from time import monotonic
+from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter
 
 from satchel.transports.http.messages import RETRY_LATER, Refusal
+from satchel.transports.http.turns import is_user
 
 MAX_BYTES = 96 * 1024 * 1024  # of one process
 MAX_HOLDER_BYTES = 72 * 1024 * 1024  # of one user or address; the largest answer has 64 MiB
@@ -16,7 +18,8 @@ RESERVE = 32 * 1024 * 1024  # beyond MAX_BYTES, for those who have little in fli
 LITTLE = 8 * 1024 * 1024  # of one user or address
 LARGE_MESSAGE = 1024 * 1024  # bytes; of such messages one is decoded at a time
 EXPECTED_LARGE = 10.0  # seconds after a large answer, in which others are expected
-STRANGERS = 4  # tokens that are looked up in threads at once, of those that were not valid before
+LOOKUPS = 1  # tokens of one user that are looked up in threads at once
+STRANGERS = 4  # and those of all whose token was not valid before: one of them may wait for an issuer
 FREE_BYTES = 64 * 1024  # of one request, which are never refused: the number of connections bounds them
 
 _MAX_NOTED = 1000  # holders; then those whose time is over are forgotten
@@ -28,7 +31,8 @@ class Budget:
     def __init__(self) -> None:
         self._total = 0
         self.large_decoder = CapacityLimiter(1)
-        self.strangers = CapacityLimiter(STRANGERS)
+        self._strangers = CapacityLimiter(STRANGERS)
+        self._lookups: WeakValueDictionary[str, CapacityLimiter] = WeakValueDictionary()  # by user, while it is used
         self._large_until: dict[str, float] = {}  # by holder: until when their answers are expected to be large
         self._by_holder: Counter[str] = Counter()
 
@@ -44,6 +48,15 @@ class Budget:
             raise Refusal(429, "body", message, [RETRY_LATER])
         if self._total + size > MAX_BYTES + (RESERVE if held <= LITTLE else 0):
             raise Refusal(503, "body", "Too many bytes are in flight. Try again later.", [RETRY_LATER])
+
+    def find_lookups(self, holder: str) -> CapacityLimiter:
+        """The limiter of the threads that look up tokens for a holder of the event loop (see turns.py)."""
+        if not is_user(holder):
+            return self._strangers
+        found = self._lookups.get(holder)
+        if found is None:
+            found = self._lookups[holder] = CapacityLimiter(LOOKUPS)
+        return found
 
     def note_large_answer(self, holder: str) -> None:
         """Note that an answer was large: the next ones may be, too."""
@@ -99,10 +112,9 @@ class Account:
         """Whether the answer is expected to be large, as one of the last to the same holder was."""
         return self._budget.expects_large_answer(self._holder)
 
-    @property
-    def strangers(self) -> CapacityLimiter:
-        """The limiter of the threads that look up tokens which may not be valid: those of others must not wait."""
-        return self._budget.strangers
+    def find_lookups(self, holder: str) -> CapacityLimiter | None:
+        """The limiter of the threads that look up tokens, so that those of others need not wait; None where none is."""
+        return self._budget.find_lookups(holder) if holder else None
 
     def decoder(self, size: int) -> CapacityLimiter | None:
         """The limiter of the threads that decode a message of this size; None for the usual threads.

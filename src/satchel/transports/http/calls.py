@@ -47,7 +47,7 @@ class Calls:
             _UNWATCHED, lambda: watching.append(asyncio.create_task(_cancel_with_client(request, work)))
         )
         try:
-            return await self._shares.run(work, act, kind)
+            return await self._shares.run(work, act, kind, request.connection.computed)
         except asyncio.CancelledError:  # the server gives the request up
             work.cancel()
             raise
@@ -90,8 +90,12 @@ class Calls:
         Raises:
             AccessDenied: the token was revoked meanwhile, or has expired.
         """
-        if time.monotonic() - received > _FRESH:
+        if self.is_stale(received):
             self._callers.find_scope(request.headers.all, request.query)
+
+    def is_stale(self, received: float) -> bool:
+        """Whether a call has waited so long since its request was received that its token is looked at again."""
+        return time.monotonic() - received > _FRESH
 
     def find_denial(self, request: Request) -> AccessDenied | None:
         """Why the token of a request is not valid any more; None where it is. May ask the database."""

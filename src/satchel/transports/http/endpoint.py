@@ -2,18 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext, suppress
 from typing import Any
 
-from anyio.to_thread import run_sync
 from msgspec import structs
 
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.clock import new_id
 from satchel.contracts.contract import Contract, Report
 from satchel.contracts.runner import Runner
-from satchel.errors import Abandoned
+from satchel.errors import Abandoned, Unanswered
 from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol import INVALID_REQUEST, Call, Connection, ProtocolError
@@ -24,7 +23,6 @@ from satchel.protocol.subscriptions import announces
 from satchel.transports.http.calls import CallKey, Calls
 from satchel.transports.http.guard import check_body, enter
 from satchel.transports.http.messages import (
-    RETRY_LATER,
     Disconnected,
     HeaderLines,
     Refusal,
@@ -34,7 +32,8 @@ from satchel.transports.http.messages import (
 )
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.shares import Kind
-from satchel.transports.listeners import Listener, Listeners, TooManyStreams
+from satchel.transports.http.streams import Streams
+from satchel.transports.listeners import Listeners
 from satchel.work import Work
 
 _MAX_INLINE_BYTES = 64 * 1024  # a larger message is decoded in a worker thread
@@ -64,11 +63,11 @@ class Endpoint:
         self._header_arguments = runner.header_arguments
         self._callers = callers
         self._calls = calls
-        self._listeners = listeners
         self._metrics = metrics
-        self._watch = watch  # starts watching for changes, unless that has begun
         self._is_embedded = is_embedded  # the store, so that a look-up waits for nothing but the processor
-        self._heartbeat = heartbeat  # seconds between signs of life on a quiet stream
+        self._streams = Streams(
+            contract, callers=callers, listeners=listeners, metrics=metrics, watch=watch, heartbeat=heartbeat
+        )
 
     async def handle(self, request: Request) -> Response | None:
         """Answer one request; None where the response was a stream."""
@@ -79,7 +78,7 @@ class Endpoint:
             scope = self._callers.with_personal(scope)
         if request.method == "GET":
             connection = self._open_connection(request)
-            await self._listen(request, connection, scope, list)
+            await self._streams.listen(request, connection, scope, list)
             return None
         work = self._calls.begin(scope)
         self._calls.rates.count(work.user, 1)
@@ -116,7 +115,7 @@ class Endpoint:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
         if post.exchange.is_listening:
-            await self._listen(request, post.connection, scope, post.exchange.output)
+            await self._streams.listen(request, post.connection, scope, post.exchange.output)
             return None
         for cancelled in post.exchange.cancelled_ids:
             if post.connection.session:
@@ -132,9 +131,34 @@ class Endpoint:
             body = self._settle(request, post, scope, work, received)
             self._calls.rates.loop_used(work.user, time.monotonic() - started)
         else:
-            body = await self._run(request, post, work, lambda: self._settle(request, post, scope, work, received))
+            try:
+                body = await self._look_ahead(request, post, scope, work, received)
+            except Unanswered:
+                body = await self._run(request, post, work, lambda: self._settle(request, post, scope, work, received))
         response = json_response(post.status(), body, self._session_header(post))
         return structs.replace(response, is_refusable=not any(tool.writes for tool in tools))
+
+    async def _look_ahead(self, request: Request, post: Post, scope: Scope, work: Work, received: float) -> Bytes:
+        """Answer a look-up in the event loop.
+
+        Raises:
+            Unanswered: it is to be run in a worker thread.
+        """
+        is_lookup = len(post.calls) == 1 and self._is_lookup(post.calls[0])
+        is_small = not request.account.expects_large_answer
+        if not (is_lookup and is_small and self._calls.rates.may_use_loop(work.user)):
+            raise Unanswered
+
+        def settle(runner: Runner) -> Bytes:
+            if self._calls.is_stale(received):  # its token has to be looked up again
+                raise Unanswered
+            started = time.thread_time()
+            try:
+                return self._settle(request, post, scope, work, time.monotonic(), runner=runner)
+            finally:
+                self._calls.rates.loop_used(work.user, time.thread_time() - started)
+
+        return await self._runner.look_ahead(settle)
 
     async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
         """Run calls in a worker thread; other requests of the same client may cancel them meanwhile."""
@@ -162,8 +186,11 @@ class Endpoint:
         if len(post.calls) != 1:
             return not post.calls
         [call] = post.calls
+        return call.method == "tools/list" or (self._is_embedded and self._is_lookup(call))
+
+    def _is_lookup(self, call: Call) -> bool:
         tool = self._runner.tool(call)
-        return call.method == "tools/list" or (self._is_embedded and tool is not None and tool.is_lookup)
+        return tool is not None and tool.is_lookup
 
     def _settle(
         self,
@@ -173,9 +200,11 @@ class Endpoint:
         work: Work,
         received: float,
         reporter: Callable[[Call], Report] = lambda _: _ignore,
+        runner: Runner | None = None,
     ) -> Bytes:
         """Run every call of a message, and encode the answer. The token is looked at again between calls."""
         denial: AccessDenied | None = None
+        runner = runner or self._runner
         self._calls.check_token(request, received)
         for place, call in enumerate(post.calls):
             work.check()
@@ -186,7 +215,7 @@ class Endpoint:
                 if denial is not None:
                     raise ProtocolError(INVALID_REQUEST, denial.message)
                 post.exchange.check_room()
-                result: dict[str, Any] | ProtocolError = self._runner.answer(call, scope, reporter(call), work)
+                result: dict[str, Any] | ProtocolError = runner.answer(call, scope, reporter(call), work)
             except ProtocolError as error:
                 result = error
             post.exchange.settle(call, result)
@@ -263,49 +292,6 @@ class Endpoint:
         if kinds.isdisjoint(("text/event-stream", "text/*", "*/*")):
             raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
         return Connection(self._offer.without_subscriptions(), revision)
-
-    async def _listen(
-        self, request: Request, connection: Connection, scope: Scope, opening: Callable[[], Sequence[Bytes]]
-    ) -> None:
-        """Send changes until the client leaves, its token is no longer valid, or the server shuts down."""
-        await run_sync(self._watch)
-        listener = Listener(connection, lambda changes: self._contract.client_changes(changes, scope), scope.user)
-        try:
-            self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed
-        except TooManyStreams as error:
-            raise Refusal(429, "streams", str(error), [RETRY_LATER]) from None
-        self._metrics.stream_opened()
-
-        async def messages() -> AsyncIterator[Bytes | None]:
-            for message in opening():
-                yield message
-            checked = time.monotonic()
-            while not listener.is_closing:
-                found = await listener.next_messages(self._heartbeat)
-                if time.monotonic() - checked >= self._heartbeat:
-                    if not await self._is_still_allowed(request):
-                        break
-                    checked = time.monotonic()
-                for message in found:
-                    yield message
-                if not found and not listener.is_closing:
-                    yield None
-            for message in connection.close():
-                yield message
-
-        try:
-            await request.stream(messages(), listener.close, listener.close)
-        finally:
-            self._listeners.remove(listener)
-            self._metrics.stream_opened(-1)
-
-    async def _is_still_allowed(self, request: Request) -> bool:
-        """Whether the token of a stream is still valid: it may have expired, or been revoked."""
-        try:
-            await enter(request, self._callers)
-        except AccessDenied as denied:
-            return denied.status >= 500  # it cannot be checked at the moment
-        return True
 
 
 def _ignore(*_: object) -> None:

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, MutableMapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio.to_thread import run_sync
 from msgspec.structs import replace
 
 from satchel.auth.allowed_names import AllowedNames
 from satchel.auth.callers import AccessDenied, Callers
+from satchel.errors import Unanswered
 from satchel.log import log_call, log_surprise
 from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
@@ -26,6 +27,9 @@ from satchel.transports.http.messages import (
     Scope,
     Send,
 )
+from satchel.transports.http.turns import Timed, is_user
+
+Value = TypeVar("Value")
 
 MAX_FIELDS = 100
 MAX_HEAD_BYTES = 64 * 1024
@@ -145,12 +149,28 @@ async def enter(request: Request, callers: Callers) -> CallScope:
     if callers.is_lookup:
         scope = callers.find_scope(request.headers.all, request.query)
     else:
-        limiter = None if request.connection.is_known else request.account.strangers
-        find = partial(callers.find_scope, request.headers.all, request.query)
-        scope = await run_sync(find, abandon_on_cancel=True, limiter=limiter)
+        try:
+            if not is_user(request.connection.holder):  # a stranger, for whom there are threads apart
+                raise Unanswered
+            scope = await callers.find_scope_ahead(request.headers.all, request.query)
+        except Unanswered:
+            scope = await run_alone(request, partial(callers.find_scope, request.headers.all, request.query))
     if callers.identify is not None and scope.user is not None:
         request.belongs_to(scope.user)
     return scope
+
+
+async def run_alone(request: Request, act: Callable[[], Value]) -> Value:
+    """Run something short in a thread, such as to ask the database who is calling.
+
+    One at a time for a user, and a few for all who are not known yet.
+    """
+    timed = Timed(act)
+    limiter = request.account.find_lookups(request.connection.holder)
+    try:
+        return await run_sync(timed.run, abandon_on_cancel=True, limiter=limiter)
+    finally:
+        request.connection.computed(timed.seconds)
 
 
 def _has_large_head(scope: Scope) -> bool:

@@ -58,10 +58,13 @@ class Disconnected(Exception):
 class Connection:
     """What the application reports to our server (see bounds.py); under any other server this one ignores it."""
 
-    is_known = True  # whether the request shows a token that was valid before
+    holder = ""  # whose time of the event loop the request takes (see turns.py); empty where time is not counted
 
     def identified(self, user: str, token: str) -> None:
         """It is known whose request this is."""
+
+    def computed(self, seconds: float) -> None:
+        """A thread has computed so long for the request."""
 
     def body_taken(self) -> None:
         """Everything that has arrived of the body was read."""

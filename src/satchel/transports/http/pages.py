@@ -5,6 +5,7 @@ The page itself, satchel.page, is imported with the first request for it.
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
@@ -18,6 +19,7 @@ from satchel.model import Identity, Scope
 from satchel.protocol.codec import encode
 from satchel.transports.http.calls import Calls
 from satchel.transports.http.forms import read_cookie, read_form, read_query
+from satchel.transports.http.guard import run_alone
 from satchel.transports.http.messages import CLOSE, RETRY_LATER, Disconnected, Refusal, Request, Response
 from satchel.transports.http.page_listener import PageListener
 from satchel.transports.listeners import Listeners, TooManyStreams
@@ -85,7 +87,7 @@ class Pages:
         if request.path in ("/login/start", "/login/callback"):
             return await self._log_in_elsewhere(request, site)
         try:
-            scope, session = await run_sync(self._identify, request)
+            scope, session = await run_alone(request, partial(self._identify, request))
         except Unauthorized:
             if request.method != "GET" or request.path == "/events":
                 return _respond(site.show_login(message="Your session has ended. Log in again.", status=401))

@@ -10,7 +10,7 @@ from satchel.auth.callers import SCOPES, Callers
 from satchel.protocol import INVALID_REQUEST
 from satchel.transports.http import tasks_api
 from satchel.transports.http.endpoint import Endpoint
-from satchel.transports.http.guard import Guard, enter
+from satchel.transports.http.guard import Guard, enter, run_alone
 from satchel.transports.http.health import Health
 from satchel.transports.http.messages import App, Receive, Refusal, Request, Response, Scope, Send, json_response
 from satchel.transports.http.metrics import Metrics
@@ -119,7 +119,7 @@ def build_app(
 
     async def show_metrics(request: Request) -> Response:
         await enter(request, callers)
-        shown = metrics.show()
+        shown = await run_alone(request, metrics.show)
         if shown is None:
             raise Refusal(501, "path", "Metrics need an extra: pip install 'satchel[metrics]', then start again.")
         page, kind = shown

@@ -3,6 +3,7 @@
 import ctypes
 import logging
 import os
+import select
 import signal
 import socket
 import sys
@@ -22,6 +23,7 @@ from uvicorn.supervisors.multiprocess import Process
 from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
+from satchel.transports.http.arrivals import Arrivals
 from satchel.transports.http.bounds import BoundedProtocol
 from satchel.transports.http.connections import PROBE_CONNECTIONS, Connections, Limits
 from satchel.transports.http.guard import Guard
@@ -69,7 +71,7 @@ def run(
     _allow_open_files(limits.connections + PROBE_CONNECTIONS + _OTHER_FILES)
     if workers == 1:
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            _Server(config).run(sockets=[listening])
         except SystemExit:
             return 1  # the application could not be made; _load has logged why
         except KeyboardInterrupt:
@@ -80,6 +82,34 @@ def run(
         greet()
         supervisor.run()
     return 1 if supervisor.has_failed else 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with our way to accept connections where there is one."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if not hasattr(select, "epoll"):
+            await super().startup(sockets)
+            return
+        await super().startup([])
+        protocol: Any = self.config.http_protocol_class
+        make_protocol = partial(
+            protocol, config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        arrivals: list[Any] = [
+            Arrivals(one, make_protocol, tls=self.config.ssl, **protocol.keywords) for one in sockets or ()
+        ]
+        self.servers = arrivals
+
+
+class _Worker(Process):
+    """One of several processes."""
+
+    @property
+    def server(self) -> uvicorn.Server:
+        if self._server is None:
+            self._server = _Server(self.config)
+        return self._server
 
 
 class _Supervisor(Multiprocess):
@@ -95,6 +125,10 @@ class _Supervisor(Multiprocess):
         self._has_served = False
         self._paused: dict[Process, float] = {}  # workers that could not start, and when they are tried again
         self._failures: dict[int, int] = {}  # by place: how often in a row
+
+    def init_processes(self) -> None:
+        for place in range(self.processes_num):
+            self._start(place)
 
     def keep_subprocess_alive(self) -> None:
         for place, process in enumerate(self.processes):
@@ -115,8 +149,9 @@ class _Supervisor(Multiprocess):
             self.should_exit.set()
 
     def _start(self, place: int) -> None:
-        self.processes[place] = Process(self.config, self.sockets)
-        self.processes[place].start()
+        worker = _Worker(self.config, self.sockets)
+        worker.start()
+        self.processes[place : place + 1] = [worker]
 
     def _bury(self, place: int, process: Process) -> None:
         """Replace a worker that ended or hangs: at once, or after a pause where it could not start."""

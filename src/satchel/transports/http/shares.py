@@ -11,11 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Final, Generic, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from satchel.errors import Abandoned
-from satchel.transports.http.messages import Refusal
-from satchel.transports.http.turns import REST, Company
+from satchel.transports.http.messages import CLOSE, Refusal
+from satchel.transports.http.turns import REST, Company, Timed
 from satchel.work import LOCAL, Work
 
 THREADS: Final = 40  # calls that run at once
@@ -40,6 +40,10 @@ Kind = Literal["reads", "writes", "large"]
 Key = tuple[str, Kind]  # a user, and what their calls do
 
 
+def _ignore(_seconds: float) -> None:
+    """For calls whose computing counts for no holder of the event loop."""
+
+
 class Shares:
     """Worker threads. A user who holds their part of them waits; those who wait take turns, user by user.
 
@@ -54,16 +58,21 @@ class Shares:
         self._running: Counter[Key] = Counter()
         self._waiting: dict[Key, deque[asyncio.Future[None]]] = {}  # the user whose turn comes next is the first
         self._company = Company()
+        self._rests_until: dict[str, float] = {}  # by user
 
     def saw(self, user: str) -> None:
         """A user has made a request."""
         self._company.saw(user)
 
-    async def run(self, work: Work, act: Callable[[], Value], kind: Kind = "reads") -> Value:
+    async def run(
+        self, work: Work, act: Callable[[], Value], kind: Kind = "reads", note: Callable[[float], None] = _ignore
+    ) -> Value:
         """Run something in a worker thread once it is the user's turn; what is cancelled before that is never run.
 
+        `note` is told how many seconds it has computed.
+
         Raises:
-            Refusal: too many calls of this user are waiting.
+            Refusal: too many calls of this user are waiting, or the server ends.
             Abandoned: the work was cancelled before its turn.
         """
         key = (work.user, kind)
@@ -71,17 +80,19 @@ class Shares:
             await self._wait(work, key)
         else:
             self._running[key] += 1
-        timed = _Timed(act)
+        timed = Timed(act)
         try:
             running: Future[Value] = self._executor.submit(timed.run)
-        except BaseException:
+        except RuntimeError:  # it was closed
             self._release(key)
-            raise
+            raise Refusal(503, "server", "The server ends. Try again.", [CLOSE]) from None
         try:
             return await asyncio.wrap_future(running)
         finally:
             if running.done():
-                self._rest(key, timed.seconds)
+                note(timed.seconds)
+                self._rest(work.user, timed.seconds)
+                self._release(key)
             else:  # the request is over, but the thread is still at work
                 running.add_done_callback(partial(self._release_later, asyncio.get_running_loop(), key))
 
@@ -91,6 +102,8 @@ class Shares:
 
     def _has_room(self, key: Key) -> bool:
         user, kind = key
+        if user in self._rests_until:
+            return False
         share = LARGE_SHARE if kind == "large" else self._threads if user == LOCAL else self._share
         return self._running[key] < share and self._running.total() < self._threads
 
@@ -124,23 +137,32 @@ class Shares:
             if not queue:
                 del self._waiting[key]
 
-    def _rest(self, key: Key, seconds: float) -> None:
-        """Give a thread back that has computed for so long: after a rest, where that would hold up other users.
+    def _rest(self, user: str, seconds: float) -> None:
+        """Have a user whose call has computed for so long begin no other for a while, where that held up other users.
 
         Threads share one interpreter, and what they compute there is not divided by users. With rests in between, the
-        calls of one user compute for a part of the time only, as in the event loop (turns.py).
+        calls of one user, of all kinds together, compute for a part of the time only, as in the event loop (turns.py).
         """
-        user = key[0]
-        if seconds > _LITTLE and user != LOCAL and self._company.of(user):
-            asyncio.get_running_loop().call_later(min(REST * seconds, LONGEST_REST), self._release, key)
-        else:
-            self._release(key)
+        if seconds <= _LITTLE or user == LOCAL or not self._company.of(user):
+            return
+        now = time.monotonic()
+        until = min(max(self._rests_until.get(user, now), now) + REST * seconds, now + LONGEST_REST)
+        self._rests_until[user] = until
+        asyncio.get_running_loop().call_later(until - now, self._end_rest, user, until)
+
+    def _end_rest(self, user: str, until: float) -> None:
+        if self._rests_until.get(user) == until:  # else another call has made it longer
+            del self._rests_until[user]
+            self._start_waiting()
 
     def _release(self, key: Key) -> None:
         """Give a thread back, and start what it is the turn of."""
         self._running[key] -= 1
         if not self._running[key]:
             del self._running[key]
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
         while (following := next(filter(self._has_room, self._waiting), None)) is not None:
             queue = self._waiting.pop(following)
             turn = queue.popleft()
@@ -153,21 +175,6 @@ class Shares:
     def _release_later(self, loop: asyncio.AbstractEventLoop, key: Key, _running: object) -> None:
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(self._release, key)
-
-
-class _Timed(Generic[Value]):
-    """A function, and how many seconds a thread computed in it: what it waited for does not count."""
-
-    def __init__(self, act: Callable[[], Value]) -> None:
-        self._act = act
-        self.seconds = 0.0
-
-    def run(self) -> Value:
-        started = time.thread_time()
-        try:
-            return self._act()
-        finally:
-            self.seconds = time.thread_time() - started
 
 
 def _give_up(turn: asyncio.Future[None]) -> None:

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Generator
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 REST = 3.0  # seconds of rest for each second of work, so that a holder takes a quarter of the time
 COMPANY_SECONDS = 10.0  # after a request, in which its user is expected to make another one
@@ -20,10 +20,12 @@ _BURST = 0.001  # seconds of rest that a holder may owe; timers are no finer
 _LONGEST_REST = 0.1  # seconds; a debt from the time when the holder was alone is forgotten
 _MOST_HOLDERS = 1000  # then those who owe nothing are forgotten
 _MOST_TOKENS = 10_000  # that are remembered as known
-_HEAD = 8192  # bytes of a request in which its token is looked for
+HEAD = 8192  # bytes of a request in which its token is looked for
 
 _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+([!-~]+)[ \t]*\r\n", re.IGNORECASE)
 _PROBE = b"GET /health "
+
+Value = TypeVar("Value")
 
 PROBES = "probes"  # the holder of requests of /health: a flood of others must not hold them up
 
@@ -68,7 +70,7 @@ class Turns:
         """Who sends a request: the user of a token that was valid before, else the address. The head may be cut off."""
         if head.startswith(_PROBE):
             return PROBES
-        token = _TOKEN.search(head, 0, _HEAD)
+        token = _TOKEN.search(head, 0, HEAD)
         user = None if token is None else self._users.get(_hash(token[1]))
         return f"address {address}" if user is None else f"user {user}"
 
@@ -87,22 +89,35 @@ class Turns:
         found = self._holders.get(holder)
         if found is not None and (found.is_going_on or self._rest(holder, found)):
             found.waiting.append(act)
-            if not found.is_going_on:
-                found.is_going_on = True
-                asyncio.get_running_loop().call_soon(self._go_on, holder, found)
+            self._start(holder, found)
             return False
         self._do(holder, act)
         return True
 
+    def follow(self, holder: str, act: Callable[[], None]) -> None:
+        """Do something for a holder in another round of the loop, before anything else that waits for it."""
+        found = self._find(holder)
+        found.waiting.appendleft(act)
+        self._start(holder, found)
+
     def used(self, holder: str, seconds: float) -> None:
         """Something took so long for a holder."""
+        found = self._find(holder)
+        now = time.monotonic()
+        found.rests_until = min(max(found.rests_until, now) + REST * seconds, now + _LONGEST_REST)
+
+    def _find(self, holder: str) -> _Holder:
         found = self._holders.get(holder)
         if found is None:
             if len(self._holders) >= _MOST_HOLDERS:
                 self._forget()
             found = self._holders[holder] = _Holder()
-        now = time.monotonic()
-        found.rests_until = min(max(found.rests_until, now) + REST * seconds, now + _LONGEST_REST)
+        return found
+
+    def _start(self, holder: str, found: _Holder) -> None:
+        if not found.is_going_on:
+            found.is_going_on = True
+            asyncio.get_running_loop().call_soon(self._go_on, holder, found)
 
     def _rest(self, holder: str, found: _Holder) -> float:
         """How many seconds a holder must still rest; 0 where that is too little to matter, or it is alone."""
@@ -156,6 +171,21 @@ class Metered:
                 step, given = self._coroutine.send, (yield awaited)
             except BaseException as error:
                 step, given = self._coroutine.throw, error
+
+
+class Timed(Generic[Value]):
+    """A function, and how many seconds a thread computed in it: what it waited for does not count."""
+
+    def __init__(self, act: Callable[[], Value]) -> None:
+        self._act = act
+        self.seconds = 0.0
+
+    def run(self) -> Value:
+        started = time.thread_time()
+        try:
+            return self._act()
+        finally:
+            self.seconds = time.thread_time() - started
 
 
 def _hash(token: bytes) -> bytes:
