@@ -31,6 +31,7 @@ class Vocabulary:
     verbs: dict[str, tuple[str, Callable[[int, str], dict[str, Any]]]]
     find_id: Callable[[int, Any], str] = lambda number, result: str(number)  # noqa: ARG005
     first: tuple[str, dict[str, Any]] | None = None  # a call before all others
+    template: tuple[str, dict[str, Any]] | None = None  # a call that saves what `render` renders
 
 
 @dataclass
@@ -45,6 +46,11 @@ class Driver:
         """Make the call that must be first, once for a store."""
         if self.vocabulary.first:
             self.client.call(*self.vocabulary.first)
+
+    def save_template(self) -> None:
+        """Save what `render` renders; the worker that checks it would count where nothing is rendered."""
+        if self.vocabulary.template:
+            self.client.call(*self.vocabulary.template)
 
     def can(self, verb: str) -> bool:
         """Whether the rival has a tool for it."""
@@ -109,7 +115,7 @@ SATCHEL = Vocabulary(
         "complete": ("complete_task", lambda _, id: {"task": f"#{id}"}),
         "render": ("get_prompt", lambda n, _: {"prompt": "a-template", "arguments": {"change": title(n)}}),
     },
-    first=("add_prompt", {"title": "A template", "content": TEMPLATE}),
+    template=("add_prompt", {"title": "A template", "content": TEMPLATE}),
 )
 KAZUPH = Vocabulary(
     {

@@ -40,7 +40,8 @@ def install_npm(name: str) -> Path:
     node = find_node()
     bundled = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     npm = [str(node), str(bundled)] if bundled.exists() else ["npm"]
-    _run([*npm, "ci", "--loglevel=error", "--no-progress"], place)
+    # Not `npm ci`, which wants a hash of every platform's package of backlog.md: a registry may lack some.
+    _run([*npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--no-progress"], place)
     _mark(place, lock / "package-lock.json")
     return place / "node_modules"
 

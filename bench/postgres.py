@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import psycopg
+from tests.support.postgres import find_runnable
 
 from bench.surroundings import PYTHON
 
@@ -21,7 +22,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="satchel-bench-pg-", dir="/tmp"))  # short: sockets have short names
         if self._user:
             shutil.chown(self.folder, self._user)
-        programs = find_binaries()
+        programs = find_runnable(self.folder, self._user)
         data = self.folder / "data"
         make: list[str | Path] = [
             programs / "initdb",
@@ -88,15 +89,6 @@ class Server:
                 if time.monotonic() > deadline or self._process.poll() is not None:
                     raise RuntimeError((self.folder / "log").read_text()[-300:]) from None
                 time.sleep(0.05)
-
-
-def find_binaries() -> Path:
-    """The folder of `postgres` and `initdb`: the newest of the system's, or what is on the path."""
-    on_path = shutil.which("postgres")
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
-    if not found and not on_path:
-        raise RuntimeError("there is no PostgreSQL on this machine")
-    return found[-1] if found else Path(str(on_path)).resolve().parent
 
 
 def settle(address: str) -> None:

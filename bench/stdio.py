@@ -4,6 +4,7 @@ import os
 import selectors
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +147,9 @@ def read_cpu(pid: int) -> float:
         folder = Path(f"/proc/{one}")
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         total += sum(int(field) for field in fields[13:15]) / TICK  # children that have ended
-        threads = [thread / "schedstat" for thread in (folder / "task").iterdir()]
-        total += sum(int(file.read_text().split()[0]) for file in threads if file.exists()) / 1e9
+        for thread in (folder / "task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                total += int((thread / "schedstat").read_text().split()[0]) / 1e9
     return total
 
 

@@ -44,7 +44,8 @@ def measure(run: Run) -> Result:
 
 
 def fill(driver: Driver, count: int) -> None:
-    """Add the items that are there before."""
+    """Add the items that are there before, and the template."""
+    driver.save_template()
     for _ in range(count):
         driver.add()
 
