@@ -34,7 +34,8 @@ class Guarded:
     def log_in(self, page: Page, secret: str, path: str = "/") -> None:
         """Log in on the page, by keyboard."""
         page.goto(self.url + path)
-        page.keyboard.type(secret)  # the field has the focus
+        page.locator("input:focus").wait_for()  # by itself, a moment after the page is there
+        page.keyboard.type(secret)
         page.keyboard.press("Enter")
         page.wait_for_url(f"{self.url}{path}")
 
