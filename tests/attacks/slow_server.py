@@ -13,10 +13,12 @@ from msgspec import Struct
 from satchel import work
 from satchel.contracts import CONTRACTS
 from satchel.contracts.contract import Body, Context, Contract, Tool
+from satchel.log import log
 from satchel.model import TaskDraft
 from satchel.services import tasks
 
 NAME = "slow"
+SPINNING = "a read has begun that never ends"  # a line of stderr
 
 _ENDLESS = """
     with recursive counted (number) as (select 1 union all select number + 1 from counted where number < 1000000000000)
@@ -39,6 +41,7 @@ class Note(Struct):
 
 def spin(context: Context, _args: Nothing) -> Body:
     sql = _ENDLESS
+    log(SPINNING)
     return str(context.tx.one(sql))
 
 
