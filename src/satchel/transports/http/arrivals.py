@@ -8,6 +8,7 @@ accepted in a tenth of that. The rest is done with its first byte, when it is th
 import asyncio
 import select
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -19,8 +20,9 @@ from satchel.transports.http.early_refusals import refuse_admission, refuse_late
 from satchel.transports.http.timeouts import Timeouts
 from satchel.transports.http.turns import HEAD, Turns
 
-AT_ONCE = 4  # connections that are accepted, and that are looked at, in one round of the event loop
+AT_ONCE = 8  # connections that are accepted, and that are looked at, in one round of the event loop
 
+_SHORTEST_PAUSE = 0.001  # seconds in which nothing is accepted during a flood; timers are no finer
 _NO_FILES_PAUSE = 0.1  # seconds until the next try, where the process has too many open files
 
 
@@ -97,7 +99,12 @@ class Arrivals:
         if not self._poll.closed:
             self._loop.add_reader(self._listening, self._accept)
 
+    def _pause(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listening)
+        self._loop.call_later(seconds, self._start)
+
     def _accept(self) -> None:
+        started = time.perf_counter()
         for _ in range(AT_ONCE):
             try:
                 connection, peer = self._listening.accept()
@@ -105,20 +112,25 @@ class Arrivals:
                 break
             except OSError as error:
                 log(f"no connection can be accepted: {error.strerror}")
-                self._loop.remove_reader(self._listening)
-                self._loop.call_later(_NO_FILES_PAUSE, self._start)
+                self._pause(_NO_FILES_PAUSE)
                 break
-            connection.setblocking(False)
-            arrival = Arrival(self, connection, peer[0], self._loop.time())
-            self._waiting[connection.fileno()] = arrival
-            refusal = refuse_admission(self._register.admit(arrival))
-            if refusal is not None:
-                self.end(arrival, refusal)
-                continue
-            self._poll.register(connection.fileno(), select.EPOLLIN)
-            if self._timer is None:
-                self._timer = self._loop.call_later(self._timeouts.request, self._check_oldest)
+            self._receive(connection, peer[0])
+        else:  # more may wait: a flood would take all the time there is
+            self._pause(max(_SHORTEST_PAUSE, time.perf_counter() - started))
         self._look()  # most clients send their request at once
+
+    def _receive(self, connection: socket.socket, address: str) -> None:
+        """Count a new connection in, and wait for its first byte; or refuse it."""
+        connection.setblocking(False)
+        arrival = Arrival(self, connection, address, self._loop.time())
+        self._waiting[connection.fileno()] = arrival
+        refusal = refuse_admission(self._register.admit(arrival))
+        if refusal is not None:
+            self.end(arrival, refusal)
+            return
+        self._poll.register(connection.fileno(), select.EPOLLIN)
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._timeouts.request, self._check_oldest)
 
     def _look(self) -> None:
         """Find whose the first bytes are, and open the connection when it is their turn."""
