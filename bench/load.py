@@ -3,6 +3,7 @@
 import selectors
 import socket
 import time
+from collections.abc import Iterator
 
 from bench.stdio import read_cpu
 
@@ -38,10 +39,10 @@ class Connection:
 
 
 class Load:
-    """One request that a server is asked again and again, and what was measured of it."""
+    """Requests that a server is asked one after the other, and what was measured of it. All answers have one length."""
 
-    def __init__(self, port: int, pid: int, request: bytes) -> None:
-        self.port, self.pid, self.request = port, pid, request
+    def __init__(self, port: int, pid: int, requests: Iterator[bytes]) -> None:
+        self.port, self.pid, self.requests = port, pid, requests
         self.calls = 0
         self.cpu = 0.0
         self.taken: list[float] = []  # seconds of each call
@@ -50,14 +51,14 @@ class Load:
         """Ask for a while over some connections; the calls in a second."""
         poll = selectors.DefaultSelector()
         opened = [Connection(self.port) for _ in range(connections)]
-        size = len(opened[0].ask(self.request))
+        size = len(opened[0].ask(next(self.requests)))
         for one in opened:
             poll.register(one.socket, selectors.EVENT_READ, one)
         clock, cpu = time.perf_counter, read_cpu(self.pid)
         calls, began = 0, clock()
         for one in opened:
             one.began, one.left = clock(), size
-            one.socket.send(self.request)
+            one.socket.send(next(self.requests))
         while (now := clock()) < began + seconds:
             for key, _ in poll.select(1):
                 one = key.data
@@ -67,7 +68,7 @@ class Load:
                     self.taken.append(now - one.began)
                     calls += 1
                     one.left, one.began = size, now
-                    one.socket.send(self.request)
+                    one.socket.send(next(self.requests))
                 elif one.left < 0 or one.left == size:
                     raise RuntimeError("the server answers something else now")
         self.calls += calls

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from bench.surroundings import PYTHON
 class Server:
     """A server as a context; as root it runs as `nobody`."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self._user = "nobody" if os.geteuid() == 0 else None
         self.folder = Path(tempfile.mkdtemp(prefix="satchel-bench-pg-", dir="/tmp"))  # short: sockets have short names
         if self._user:
@@ -37,6 +38,8 @@ class Server:
         ]
         subprocess.run(make, check=True, stdout=subprocess.DEVNULL, user=self._user, cwd=self.folder)
         options: list[str | Path] = ["-c", "listen_addresses=", "-c", "max_connections=200", "-k", self.folder]
+        for name, value in (settings or {}).items():
+            options += ["-c", f"{name}={value}"]
         with open(self.folder / "log", "wb") as log:
             command: list[str | Path] = [programs / "postgres", "-D", data, *options]
             self._process = subprocess.Popen(command, stdout=log, stderr=log, user=self._user, cwd=self.folder)

@@ -6,6 +6,7 @@ Only gross regressions fail: more than `SLACK` times the kept ratio, in two trie
 import tempfile
 from contextlib import ExitStack
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def measure_http(run: Run) -> dict[str, float]:
         driver.add()
         client.close()
         request = make_request("get_prompt", {"id": driver.ids[0]})
-        loads.append(Load(server.port, server.process.pid, request))
+        loads.append(Load(server.port, server.process.pid, repeat(request)))
     interleave([Case("load", partial(_load, load)) for load in loads], 3, warmup=0)
     bare, satchel = (load.cpu / load.calls for load in loads)
     return {"processor time of a get over HTTP / bare ASGI": satchel / bare}

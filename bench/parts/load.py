@@ -2,6 +2,7 @@
 tokens and row-level security; beside the official SDK, fastmcp, the limit, and the Satchel of before."""
 
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 from bench import drivers, installing, postgres, web
@@ -26,7 +27,7 @@ class Target:
         driver.add()
         client.close()
         request = make_request("get_prompt", {"id": driver.ids[0]}, token)
-        self.loads = {count: Load(server.port, server.process.pid, request) for count in CLIENTS}
+        self.loads = {count: Load(server.port, server.process.pid, repeat(request)) for count in CLIENTS}
 
     def ask(self, count: int, seconds: float, _: int) -> float:
         """The calls in a second with so many clients."""

@@ -59,14 +59,12 @@ def add(tx: Tx, scope: Scope, draft: PromptDraft, *, avoiding: str | None = None
     id = tx.new_id()
     try:
         if draft.title is UNSET:
-            number = _add_untitled(tx, scope, project, id, draft)
+            prompt = _add_untitled(tx, scope, project, id, draft)
         else:
-            number = _add_titled(tx, scope, project, id, draft, avoiding)
+            prompt = _add_titled(tx, scope, project, id, draft, avoiding)
     except Violation as violation:
         raise _explain(violation, scope, str(draft.title)) from violation
-    rows.add_tags(tx, project, number, draft.tags)
     _announce_list(tx, scope)
-    prompt = get(tx, scope, id)
     _index(tx, scope, prompt)
     record_add(tx, of_prompt(prompt))
     return prompt
@@ -271,23 +269,23 @@ def make_name(title: str) -> str:
     return re.sub("[^A-Za-z0-9]+", "-", rules.drop_accents(title.casefold())).strip("-")[:_LONGEST_MADE_NAME]
 
 
-def _add_titled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft, avoiding: str | None) -> int:
+def _add_titled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft, avoiding: str | None) -> Prompt:
     """Insert a prompt under its name, or under the first free one that is made from its title."""
     names = _name_candidates(str(draft.title), id) if draft.name is None else iter([draft.name])
     for name in names:
-        number = None if name == avoiding else rows.add(tx, project, id, name, draft)
-        if number is not None:
-            return number
+        prompt = None if name == avoiding else rows.add(tx, project, id, name, draft)
+        if prompt is not None:
+            return prompt
     raise Taken("prompt", "name", str(draft.name), scope)
 
 
-def _add_untitled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft) -> int:
+def _add_untitled(tx: Tx, scope: Scope, project: int, id: str, draft: PromptDraft) -> Prompt:
     """Insert a prompt under its name, with the first free title that is made from it."""
     name = str(draft.name)
     for title in chain([name], (f"{name} ({number})" for number in count(2))):
-        number = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
-        if number is not None:
-            return number
+        prompt = rows.add(tx, project, id, name, replace(draft, title=title), skips_taken_titles=True)
+        if prompt is not None:
+            return prompt
         if rows.find(tx, scope.project, "name", name) is not None:
             raise Taken("prompt", "name", name, scope)
     raise AssertionError("there is always another number")

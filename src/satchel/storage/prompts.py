@@ -41,8 +41,8 @@ _NEXT = f"(select max(version) from (select cast(:version as bigint) as version 
 _INTO = "id, project, name, title, content, description, arguments, created_at, updated_at, version"
 _VALUES = ":id, :project, :name, :title, :content, :description, :arguments, :created_at, :now"
 _INSERT = f"insert into prompts ({_INTO}) values ({_VALUES}, coalesce(({_LAST}), 0) + 1)"
-_ADD = f"{_INSERT} on conflict (project, name) do nothing returning number"
-_ADD_IF_FREE = f"{_INSERT} on conflict do nothing returning number"
+_ADD = f"{_INSERT} on conflict (project, name) do nothing returning number, version"
+_ADD_IF_FREE = f"{_INSERT} on conflict do nothing returning number, version"
 _PUT_BACK = f"""
     insert into prompts (number, {_INTO}) values (:number, {_VALUES}, {_NEXT})
     on conflict (project, name) do nothing returning number
@@ -51,15 +51,32 @@ _PUT_BACK = f"""
 
 def add(
     tx: Tx, project: int, id: str, name: str, draft: PromptDraft, *, skips_taken_titles: bool = False
-) -> int | None:
-    """Insert a prompt and return its number; None, and nothing inserted, where its name is taken.
+) -> Prompt | None:
+    """Insert a prompt with its tags and return it; None, and nothing inserted, where its name is taken.
 
     Raises:
         Violation: prompts_title, where its title is taken; with `skips_taken_titles` that is None too.
     """
     sql = _ADD_IF_FREE if skips_taken_titles else _ADD
     row = tx.one(sql, **_values(tx, project, id, name, draft), created_at=tx.now)
-    return row[0] if row else None
+    if row is None:
+        return None
+    number, version = row
+    add_tags(tx, project, number, draft.tags)
+    return Prompt(
+        number=number,
+        id=id,
+        project=project,
+        name=name,
+        title=str(draft.title),
+        content=draft.content,
+        tags=tuple(sorted(draft.tags)),
+        created_at=tx.now,
+        updated_at=tx.now,
+        version=version,
+        description=draft.description,
+        arguments=tuple(draft.arguments),
+    )
 
 
 def put_back(tx: Tx, project: int, was: TrashedItem, created_at: str, name: str, draft: PromptDraft) -> bool:
