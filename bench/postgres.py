@@ -74,6 +74,15 @@ class Server:
         said = _satchel(["token", "create", "--json", "--user", user, "--database", owner], source)
         return owner, self.address(name, role), str(msgspec.json.decode(said)["token"])
 
+    def copy_store(self, name: str, file: Path) -> str:
+        """The address of a new store with everything that a SQLite file has."""
+        address, dump = self.make_database(name), self.folder / f"{name}.jsonl"
+        _satchel(["dump", str(dump), "--database", str(file)], None)
+        _satchel(["load", str(dump), "--database", address], None)
+        dump.unlink()
+        settle(address)
+        return address
+
     def address(self, name: str = "postgres", role: str = "satchel") -> str:
         """The address of a database for a role."""
         return f"postgresql://{role}@/{name}?host={self.folder}"

@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +33,10 @@ os.environ["SATCHEL_HOME"] = os.environ["XDG_DATA_HOME"] = HOME.name
 # Servers and commands of the tests start from compiled code, whatever the caller of the tests wants for itself.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell has what it starts in the background ignore Ctrl-C, and so would the programs that tests interrupt.
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples are the same in every run, so that a run depends on the code alone and not on the speed of the machine;
 # SATCHEL_EXPLORE draws new ones.

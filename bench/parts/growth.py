@@ -1,4 +1,5 @@
-"""What a call costs as the store grows from 100 to 100,000 prompts and as many tasks; and search against a scan.
+"""What a call costs as the store grows from 100 to 100,000 prompts and as many tasks; and search against a scan, on
+SQLite and on PostgreSQL.
 
 Satchel's stores are filled through its services, and a copy of the file is kept at each size, so that all sizes are
 asked in rotation. Peers are filled through their own tools for a bounded time, and asked where they have arrived.
@@ -13,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from bench import stores, texts
+from bench import postgres, stores, texts
 from bench.drivers import Driver
 from bench.measuring import Case, interleave, show, time_ms
 from bench.results import Plot, Result, Table
@@ -44,11 +45,12 @@ def measure(run: Run) -> Result:
     sizes = [10, 100] if run.is_quick else [100, 1000, 10_000, 100_000]
     sizes = [size for size in sizes if run.is_quick or size <= max(1000, 100_000 * run.share)]
     rounds = run.amount(3, 40)
-    run.expect(len(sizes) + (rounds + 1) * (len(CALLS) + 1))
+    run.expect(len(sizes) + (rounds + 1) * len(CALLS) + (max(2, rounds // 4) + 1) * len(SEARCHES))
     files = fill(run, sizes)
     result = Result("growth")
     measure_calls(run, files, rounds, result)
     measure_search(run, files[sizes[-1]], sizes[-1], rounds, result)
+    measure_postgres(run, files[sizes[-1]], sizes[-1], max(2, rounds // 4), result)
     measure_peers(run, result)
     return result
 
@@ -69,9 +71,9 @@ def fill(run: Run, sizes: list[int]) -> dict[int, Path]:
     return files
 
 
-def serve(run: Run, file: Path, contract: str) -> Client:
+def serve(run: Run, store: Path | str, contract: str) -> Client:
     """Satchel on a store."""
-    command = [SATCHEL, "serve", "--contract", contract, "--database", str(file), "--user", stores.USER]
+    command = [SATCHEL, "serve", "--contract", contract, "--database", str(store), "--user", stores.USER]
     client = Client([*command, "--project", "default"], environment(SCRATCH / "bytecode" / "satchel-bytecode"))
     run.stack.callback(client.close)
     return client
@@ -115,6 +117,39 @@ def measure_search(run: Run, file: Path, size: int, rounds: int, result: Result)
     head = [f"search in {size:,} prompts", "satchel, ms", "quartiles", "scan, ms", "scan / satchel"]
     note = "The scan is `like` over titles and texts of the same file, with a total and the first page, in process."
     result.tables.append(Table("Search against a scan", head, rows, note))
+
+
+def measure_postgres(run: Run, file: Path, size: int, rounds: int, result: Result) -> None:
+    """The searches of the same prompts on PostgreSQL: literally with an exact total and without one, and by words."""
+    try:
+        server = run.stack.enter_context(postgres.Server())
+        address = server.copy_store("growth", file)
+    except (RuntimeError, OSError) as error:
+        result.notes.append(f"PostgreSQL was not measured: {str(error)[:200]}")
+        return
+    counting, listing = serve(run, address, "prompt-store"), serve(run, address, "satchel")
+    calls = {
+        "with its total": (counting, "search_prompts"),
+        "without": (listing, "list_prompts"),
+        "by words": (listing, "search"),
+    }
+    rows, worst = [], 0.0
+    for name, word in SEARCHES.items():
+        cases = [
+            Case(how, make_call(client, tool, partial(make_query, word))) for how, (client, tool) in calls.items()
+        ]
+        interleave(cases, rounds, budget=20, step=run.step)
+        failed = [f"{case.name}, {name}: {case.failure}" for case in cases if not case.values]
+        if failed:
+            result.notes += failed
+            continue
+        rows.append([f"{name} `{word}`", *(show(case.median) for case in cases)])
+        result.figures |= {f"search on PostgreSQL {case.name}, {name}": case.median for case in cases}
+        worst = max(worst, cases[0].median)
+    result.figures["slowest search on PostgreSQL ms"] = worst
+    head = [f"search in {size:,} prompts on PostgreSQL, ms", *calls]
+    note = "The first two are literal: `prompt-store` tells an exact total, lists of `satchel` do not."
+    result.tables.append(Table("Search on PostgreSQL", head, rows, note))
 
 
 def make_query(word: str, _: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ published schema lacks. All contracts check in one order: missing arguments, typ
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Any
 
 from msgspec import NODEFAULT, UNSET, Meta, Struct, to_builtins
@@ -70,6 +70,9 @@ def json_schema(model: type[Struct], *, is_strict: bool = False) -> Schema:
     return schema
 
 
+_schema_of_arguments = cache(json_schema)  # for the check of every call
+
+
 def answer_schema(model: type[Struct] | None) -> Schema:
     """The schema of an answer: of a Struct with all its members and no others, or of a text."""
     return {"type": "string"} if model is None else _schema_of(shapes.type_info(model))
@@ -97,7 +100,7 @@ def parse(
     """
     fields = fields_of(model)
     if refuses_unknown:
-        _refuse_unknown(fields, arguments)
+        _refuse_unknown(model, arguments)
     given = {
         field.name: arguments[field.name]
         for field in fields
@@ -132,9 +135,8 @@ def parse(
     return model(**given)
 
 
-def _refuse_unknown(fields: Sequence[Field], arguments: dict[str, Any]) -> None:
-    required = [field.name for field in fields if field.is_required]
-    schema = {"properties": {field.name: field.schema for field in fields}, "required": required}
+def _refuse_unknown(model: type[Struct], arguments: dict[str, Any]) -> None:
+    schema = _schema_of_arguments(model)
     unknown = tuple(find_unknown(schema, drop_host_arguments(arguments)))
     if unknown:
         raise WrongArgument(unknown[0].argument, "additionalProperties", limit=unknown)

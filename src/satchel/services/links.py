@@ -53,15 +53,14 @@ def record_note(tx: Tx, owner: str, task: int, note: str) -> None:
     """Add the links of a new note on a task, up to a hundred of all its notes."""
     if rows.SCHEME not in note:
         return
-    known = rows.of(tx, "task", task, "note")
+    known = rows.of(tx, "task", task, ["note"])
     new = [target for target in rows.find_targets(note) if target not in known]
     rows.add(tx, Source(kind="task", number=task, owner=owner), "note", new[: rows.MOST - len(known)])
 
 
 def of(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = SHOWN) -> tuple[list[Link], list[Link]]:
     """What an item links to, and what links to it, as far as the scope may see that."""
-    targets = [target for part in rows.PARTS for target in rows.of(tx, kind, item.number, part)]
-    targets = list(dict.fromkeys(targets))[:limit]
+    targets = list(dict.fromkeys(rows.of(tx, kind, item.number)))[:limit]
     titles = _titles(tx, scope, targets)
     known = {("task", key) for key in titles} | _find_texts(tx, scope, item, targets)
     to = [
@@ -80,21 +79,18 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
     """The items that link to one, as far as the scope may see them; names in URIs are those of one project."""
     if isinstance(item, TaskDetails) or kind == "task":
         target: Target = ("task", str(item.number))
-        texts_in = project_rows.numbers(tx, scope.projects)
-        tasks_in = None if scope.projects is None else texts_in
+        within = None if scope.projects is None else project_rows.numbers(tx, scope.projects)
     else:
-        target, texts_in = (kind, item.name), [item.project or 0]
-        tasks_in = texts_in
+        target, within = (kind, item.name), [item.project or 0]
     has_loose = scope.projects is None
-    found = rows.from_tasks(tx, target, scope.user, tasks_in, limit, has_loose=has_loose) if scope.user else []
-    found += rows.from_texts(tx, target, texts_in, limit)
-    names = project_rows.names_of(tx, sorted({one.project for one in found if one.project is not None}))
-    return [_link(one, scope, names) for one in found if (one.kind, one.key) != target][:limit]
+    found = rows.from_tasks(tx, target, scope.user, within, limit, has_loose=has_loose) if scope.user else []
+    found += rows.from_texts(tx, target, within, limit)
+    return [_link(one, scope) for one in found if (one.kind, one.key) != target][:limit]
 
 
-def _link(one: Referrer, scope: Scope, names: dict[int, str]) -> Link:
-    project = names.get(one.project or 0, "")
-    return Link(kind=one.kind, key=one.key, title=one.title, project="" if project == scope.project else project)
+def _link(one: Referrer, scope: Scope) -> Link:
+    project = "" if one.project in (None, scope.project) else one.project
+    return Link(kind=one.kind, key=one.key, title=one.title, project=project or "")
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:

@@ -37,4 +37,5 @@ def add(tx: Tx, scope: Scope, number: int, text: str, at: Timestamp | None = Non
 
 def list_newest(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[TaskNote], int]:
     """The last notes of a task that the caller may see, the oldest of them first, and how many there are in all."""
-    return rows.newest(tx, owner(scope), number, limit), rows.count(tx, owner(scope), number)
+    notes = rows.newest(tx, owner(scope), number, limit)
+    return notes, len(notes) if len(notes) < limit else rows.count(tx, owner(scope), number)

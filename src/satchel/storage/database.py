@@ -27,6 +27,8 @@ ALTERED = "Another program changed the store: restore a backup of it"
 
 WordList = tuple[str, str, bool]  # the items with a word: its level, the word, and whether longer ones count as well
 
+_LISTS = frozenset((list, tuple))
+
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
 
@@ -387,9 +389,9 @@ def is_postgres(where: str) -> bool:
 
 
 def _expand_lists(sql: str, values: dict[str, Any], longest: int) -> tuple[str, dict[str, Any]]:
-    lists = {name: value for name, value in values.items() if type(value) in (list, tuple)}
-    if not lists:
+    if _LISTS.isdisjoint(map(type, values.values())):
         return sql, values
+    lists = {name: value for name, value in values.items() if type(value) in _LISTS}
     plain = {name: value for name, value in values.items() if name not in lists}
     for name, items in lists.items():
         if len(items) > longest:

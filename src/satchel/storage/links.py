@@ -23,10 +23,13 @@ _REMOVE = {
     "resource": "delete from links where resource = :number and part = :part",
     "task": "delete from links where task = :number and part = :part",
 }
+# In the order of PARTS.
 _OF = {
-    "prompt": "select to_kind, to_key from links where prompt = :number and part = :part order by number",
-    "resource": "select to_kind, to_key from links where resource = :number and part = :part order by number",
-    "task": "select to_kind, to_key from links where task = :number and part = :part order by number",
+    "prompt": "select to_kind, to_key from links where prompt = :number and part in :parts order by part desc, number",
+    "resource": (
+        "select to_kind, to_key from links where resource = :number and part in :parts order by part desc, number"
+    ),
+    "task": "select to_kind, to_key from links where task = :number and part in :parts order by part desc, number",
 }
 _ADD = """
     insert into links (prompt, resource, task, project, owner, part, to_kind, to_key)
@@ -40,13 +43,16 @@ _EXISTING = """
 # Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see.
 _FROM_TEXTS = """
     select distinct case when l.prompt is null then 'resource' else 'prompt' end, coalesce(p.name, r.name),
-        coalesce(p.title, ''), l.project
-    from links l left join prompts p on p.number = l.prompt left join resources r on r.number = l.resource
-    where l.to_kind = :kind and l.to_key = :key and l.owner is null and l.project in :projects
+        coalesce(p.title, ''), j.name
+    from links l join projects j on j.number = l.project and j.deleted_at is null
+        left join prompts p on p.number = l.prompt left join resources r on r.number = l.resource
+    where l.to_kind = :kind and l.to_key = :key and l.owner is null
+        and (:any_project or l.project in :projects)
     order by 1, 2 limit :limit
 """
 _FROM_TASKS = """
-    select distinct t.number, t.title, t.project from links l join tasks t on t.number = l.task
+    select distinct t.number, t.title, j.name from links l join tasks t on t.number = l.task
+        left join projects j on j.number = t.project and j.deleted_at is null
     where l.to_kind = :kind and l.to_key = :key and l.owner = :owner
         and (:any_project or t.project in :projects or (:has_loose and t.project is null))
     order by t.number limit :limit
@@ -68,7 +74,7 @@ class Referrer(Struct, frozen=True, kw_only=True):
     kind: Literal["prompt", "resource", "task"]
     key: str  # a name, or the number of a task
     title: str
-    project: int | None
+    project: str | None  # None for a task of no project
 
 
 def find_targets(text: str) -> list[Target]:
@@ -101,10 +107,10 @@ def remove(tx: Tx, source: Source, part: Part) -> None:
     tx.run(sql, number=source.number, part=part)
 
 
-def of(tx: Tx, kind: str, number: int, part: Part) -> list[Target]:
-    """What a part of an item links to, in the order of its text."""
+def of(tx: Tx, kind: str, number: int, parts: Sequence[Part] = PARTS) -> list[Target]:
+    """What some parts of an item link to, in the order of its text, that of its notes last."""
     sql = _OF[kind]
-    return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, part=part)]
+    return [(to_kind, to_key) for to_kind, to_key in tx.all(sql, number=number, parts=parts)]
 
 
 def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
@@ -114,9 +120,10 @@ def existing(tx: Tx, project: int, targets: Sequence[Target]) -> set[Target]:
     return {(kind, name) for kind, name in found}
 
 
-def from_texts(tx: Tx, target: Target, projects: Sequence[int], limit: int) -> list[Referrer]:
-    """The prompts and resources of some projects that link to a target."""
-    rows = tx.all(_FROM_TEXTS, kind=target[0], key=target[1], projects=list(projects), limit=limit)
+def from_texts(tx: Tx, target: Target, projects: Sequence[int] | None, limit: int) -> list[Referrer]:
+    """The prompts and resources of some projects, or with None of all, that link to a target."""
+    values = {"kind": target[0], "key": target[1], "limit": limit, "any_project": projects is None}
+    rows = tx.all(_FROM_TEXTS, **values, projects=list(projects or ()))
     return [Referrer(kind=kind, key=name, title=title, project=project) for kind, name, title, project in rows]
 
 

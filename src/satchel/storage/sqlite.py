@@ -37,11 +37,12 @@ class SqliteTx(Tx):
         self.hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
-        with _translate_errors():
-            try:
-                return list(self._connection.execute(sql, values))
-            except apsw.ConstraintError as error:
-                raise Violation(_constraint(error)) from error
+        try:
+            return list(self._connection.execute(sql, values))
+        except apsw.ConstraintError as error:
+            raise Violation(_constraint(error)) from error
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise _explain(error) from error
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -167,13 +168,18 @@ class SqliteDatabase(Database):
         try:
             connection = self._idle_readers.pop()
         except IndexError:
-            connection = None
-        with _translate_errors():
-            if connection is None:
-                connection = self._connect()
-                connection.execute("pragma query_only = on")
+            connection = self._connect_reader()
+        try:
             connection.execute("begin")
+        except apsw.Error as error:
+            raise _explain(error) from error
         return connection
+
+    def _connect_reader(self) -> apsw.Connection:
+        with _translate_errors():
+            connection = self._connect()
+            connection.execute("pragma query_only = on")
+            return connection
 
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
@@ -344,12 +350,16 @@ def _repeat_values(sql: str, count: int) -> str:
 def _translate_errors() -> Iterator[None]:
     try:
         yield
-    except apsw.SQLError as error:  # a table or a column is missing
-        raise StoreFailed(f"{error}. {ALTERED}") from error
-    except UnicodeDecodeError as error:  # of a row that was read
-        raise StoreFailed(f"a text in the store is damaged: {error}. Restore a backup of it") from error
-    except apsw.Error as error:
-        raise StoreFailed(str(error)) from error
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise _explain(error) from error
+
+
+def _explain(error: Exception) -> StoreFailed:
+    if isinstance(error, apsw.SQLError):  # a table or a column is missing
+        return StoreFailed(f"{error}. {ALTERED}")
+    if isinstance(error, UnicodeDecodeError):  # of a row that was read
+        return StoreFailed(f"a text in the store is damaged: {error}. Restore a backup of it")
+    return StoreFailed(str(error))
 
 
 def _constraint(error: apsw.ConstraintError) -> str:

@@ -143,6 +143,8 @@ def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set
 
 def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None) -> list[TaskDetails]:
     """Some of an owner's tasks with everything that is stored about them, in the order given."""
+    if not numbers:
+        return []
     rows = tx.all(_DETAILS, owner=owner, numbers=list(numbers), **confine(tx, allowed))
     found = {row[0]: _details(row) for row in rows}
     return [found[number] for number in numbers if number in found]

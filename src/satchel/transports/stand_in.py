@@ -5,15 +5,18 @@ It costs a call no thread switch: it looks every 50 ms whether the main thread i
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 _TICK = 0.05  # seconds between two looks; a call that takes longer than one to two of them takes long
-_IDLE_TICKS = 20  # without any call, before the thread sleeps until the next
+_IDLE_TICKS = 4  # without any call, before the thread sleeps until the next
 
 
 class StandIn:
-    """Runs `work(is_needed)` in a thread, while one call takes long; it returns once it is no longer needed."""
+    """Runs `work(is_needed)` in a thread, while one call takes long; it returns once it is no longer needed.
+
+    A call of the main thread is a `with` block of this.
+    """
 
     def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
         self._work = work
@@ -23,17 +26,14 @@ class StandIn:
         self._is_awake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watch a call of the main thread."""
+    def __enter__(self) -> None:
         self._call += 1
         self._is_calling = True
         if not self._is_awake.is_set():
             self._wake_up()
-        try:
-            yield
-        finally:
-            self._is_calling = False
+
+    def __exit__(self, *_raised: object) -> None:
+        self._is_calling = False
 
     def close(self) -> None:
         """End the thread soon."""

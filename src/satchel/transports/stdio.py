@@ -175,7 +175,7 @@ class StdioServer:
                 raise Stop
             self._shutdown.mark_progress()
             if not call.is_cancelled:
-                with self._stand_in.watching():
+                with self._stand_in:
                     outcome = self._run(exchange, call)
                 self._settle(exchange, call, outcome)
         self._write(exchange.output)
