@@ -107,7 +107,8 @@ class Client:
             rest = rest[os.write(self._in, rest) :]
 
     def _read_line(self) -> bytes:
-        while b"\n" not in self._rest:
+        more = self._rest
+        while b"\n" not in more:
             if not self._poll.select(PATIENCE):
                 raise RuntimeError(f"no answer within {PATIENCE:.0f} s")
             more = os.read(self._out, 1 << 20)

@@ -27,6 +27,7 @@ APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program i
 _CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
 
 _ROWS = 500  # of one insert
+_STATEMENTS = 250  # that stay prepared on a connection; all tools of a contract have fewer
 
 
 class SqliteTx(Tx):
@@ -282,8 +283,10 @@ class SqliteDatabase(Database):
         if self._is_at_rest:
             connection = sqlite_read_only.connect(self._path)
         else:
-            connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+            connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
+        # Else every statement that a partial index might serve is planned anew at each call, for its values.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("pragma foreign_keys = on; pragma synchronous = full")
         return connection
 
