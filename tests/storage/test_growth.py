@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from satchel.model import PRIORITIES, ChangeQuery, PromptDraft, PromptQuery, Scope, TaskDraft, TaskFilter, TaskQuery
-from satchel.services import history, overview, projects, prompts, tasks
+from satchel.services import history, links, overview, projects, prompts, tasks
 from satchel.storage import prompt_pages, task_pages
 from satchel.storage.database import Database, Row, Tx, open_database
 from tests.attacks.test_search_timing import count_rows, count_steps
@@ -57,6 +57,30 @@ def add_prompts(database: Database, scope: Scope, start: int, end: int, tags: tu
     with database.write(scope) as tx, tx.gathering():
         for number in range(start, end):
             prompts.add(tx, scope, PromptDraft(title=f"Prompt {number}", content="words", tags=tags))
+
+
+def test_the_links_of_a_task_are_three_statements_however_many_projects_there_are(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        scope = Scope(user=USER, project=f"project-{number}")
+        with database.write(scope) as tx:
+            projects.add(tx, scope.project)
+            content = "See satchel://task/1." if number % 7 == 3 else "words"
+            prompts.add(tx, scope, PromptDraft(title="Steps", content=content))
+    scope = Scope(user=USER, project="project-3")
+    with database.write(scope) as tx:
+        task = tasks.find(tx, scope, tasks.add(tx, scope, TaskDraft(title="Linked")).number)
+        assert task.number == 1
+        projects.delete(tx, "project-10")
+    with database.read(scope) as tx:
+        sent = record_statements(tx, monkeypatch)
+        to, back = links.of(tx, scope, "task", task)
+    assert (to, [(one.reference, one.project) for one in back], len(sent)) == (
+        [],
+        [("satchel://prompt/steps", ""), ("satchel://prompt/steps", "project-17")],
+        3,
+    )
 
 
 def test_a_rare_tag_is_as_much_work_however_many_prompts_do_not_have_it(database: Database) -> None:

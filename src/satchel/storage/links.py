@@ -40,15 +40,16 @@ _EXISTING = """
     union all select 'resource', name from resources where project = :project and name in :names
     union all select 'resource', substr(uri, 20) from resources where project = :project and uri in :uris
 """
-# Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see.
+# Sources in projects, and tasks of an owner, are two walks of one index, each confined to what the caller may see. The
+# text of a prompt or resource has one link to a target at most; a task may have another one in its notes.
 _FROM_TEXTS = """
-    select distinct case when l.prompt is null then 'resource' else 'prompt' end, coalesce(p.name, r.name),
+    select case when l.prompt is null then 'resource' else 'prompt' end, coalesce(p.name, r.name),
         coalesce(p.title, ''), j.name
     from links l join projects j on j.number = l.project and j.deleted_at is null
         left join prompts p on p.number = l.prompt left join resources r on r.number = l.resource
     where l.to_kind = :kind and l.to_key = :key and l.owner is null
         and (:any_project or l.project in :projects)
-    order by 1, 2 limit :limit
+    order by 1, 2, l.project limit :limit
 """
 _FROM_TASKS = """
     select distinct t.number, t.title, j.name from links l join tasks t on t.number = l.task
