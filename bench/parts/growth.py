@@ -135,9 +135,7 @@ def measure_postgres(run: Run, file: Path, size: int, rounds: int, result: Resul
     }
     rows, worst = [], 0.0
     for name, word in SEARCHES.items():
-        cases = [
-            Case(how, make_call(client, tool, partial(make_query, word))) for how, (client, tool) in calls.items()
-        ]
+        cases = [Case(how, make_call(client, tool, partial(make_query, word))) for how, (client, tool) in calls.items()]
         interleave(cases, rounds, budget=20, step=run.step)
         failed = [f"{case.name}, {name}: {case.failure}" for case in cases if not case.values]
         if failed:
