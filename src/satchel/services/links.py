@@ -89,8 +89,8 @@ def referrers(tx: Tx, scope: Scope, kind: ItemKind, item: Linked, limit: int = S
 
 
 def _link(one: Referrer, scope: Scope) -> Link:
-    project = "" if one.project in (None, scope.project) else one.project
-    return Link(kind=one.kind, key=one.key, title=one.title, project=project or "")
+    project = "" if one.project is None or one.project == scope.project else one.project
+    return Link(kind=one.kind, key=one.key, title=one.title, project=project)
 
 
 def _titles(tx: Tx, scope: Scope, targets: Sequence[Target]) -> dict[str, str]:
