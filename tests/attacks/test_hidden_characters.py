@@ -32,6 +32,7 @@ HIDDEN = {
     "\u202d": "", "\u202e": "an override", "\u2066": "", "\u2067": "", "\u2068": "", "\u2069": "isolates",
     "\u00ad": "a soft hyphen", "\u034f": "", "\u115f": "", "\u1160": "", "\u3164": "", "\uffa0": "fillers",
     "\u2028": "", "\u2029": "", "\u2800": "blanks", "\u180e": "", "\u206a": "", "\u2061": "", "\ufff9": "",
+    "\u2065": "", "\ufdd0": "", "\ufff0": "", "\ufffc": "", "\uffff": "", "\U000e0fff": "", "\U0010ffff": "reserved",
     "\U000e0041": "a tag", "\U000e007f": "", "\U000e0001": "", "\U0001d173": "a musical mark",
 }  # fmt: skip
 

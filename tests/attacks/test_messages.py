@@ -11,9 +11,10 @@ from satchel.protocol import connection
 from satchel.protocol.connection import MAX_BATCH_ANSWER_BYTES
 from satchel.protocol.elements import MAX_ELEMENTS
 from tests.attacks.support import MAX_MEMORY_MB, Attacked, Bearer, Neighbour, PeakMemory, in_threads, make_token
+from tests.support.process import memory_mb
 from tests.support.soak import amount
 from tests.support.stdio import Server
-from tests.support.web import HANDSHAKE, JSON, PATIENCE, call
+from tests.support.web import HANDSHAKE, JSON, PATIENCE, call, eventually
 
 BATCHES = "2025-03-26"  # the revision that has them
 SIZE = amount(4, 30) << 20
@@ -118,6 +119,19 @@ def test_the_answers_to_a_batch_are_bounded_together(server: Attacked, store: st
     assert details[0] == "this request was carried out, ask for its answer alone"
     assert set(details[1:]) == {"this request was not carried out, send it again"}
     assert peak.mb < MAX_MEMORY_MB
+
+
+def test_large_answers_to_batches_are_forgotten_once_they_are_sent(server: Attacked, ada: Bearer) -> None:
+    headers, body = call("add_prompt", {"title": "to forget", "content": "x" * 4_000_000}, revision=HANDSHAKE)
+    prompt = server.ask("POST", "/mcp", [ada, *headers], body).tool["id"]
+    batch = make_batch("get_prompt", {"id": prompt}, 100)  # the last ones do not fit, and are errors
+    headers = [ada, JSON, ("MCP-Protocol-Version", BATCHES)]
+    for _ in range(4):
+        peak = PeakMemory(server.process.pid)
+        fetch(f"{server.url}/mcp", dict(headers), batch)
+    # Two answers were kept until the next collection of garbage, which took 190 MB with a third.
+    assert peak.mb < 160
+    eventually(lambda: memory_mb(server.process.pid) < 100)
 
 
 def test_what_does_not_fit_into_a_batch_is_not_carried_out(

@@ -24,6 +24,7 @@ from tests.support.soak import amount
 from tests.support.web import HANDSHAKE, Closed, WebServer, Wire, call, eventually, open_sockets, request
 
 DEADLINE = short_timeouts.REQUEST
+BATCHES = "2025-03-26"  # the revision that has them
 MIB = 1 << 20
 
 
@@ -107,6 +108,24 @@ def test_clients_that_do_not_read_take_no_more_than_the_share_of_their_user(
             wire.read_head()
         assert neighbour.was_served()
     assert peak.mb < MAX_MEMORY_MB
+
+
+def test_batches_that_write_and_are_not_read_take_no_more_than_the_share_of_their_user(
+    server: Attacked, store: str, mallory: Bearer, prompt: str
+) -> None:
+    """An answer to a write is never refused, so no further call of its batch is run, where too much is unread."""
+    calls = [call("get_prompt", {"id": prompt}, id=id, revision=BATCHES) for id in range(7)]
+    calls.append(call("add_prompt", {"title": "", "content": ""}, id=7, revision=BATCHES))
+    body = b"[" + b",".join(one[1] for one in calls) + b"]"
+    asked = request("POST", "/mcp", [mallory, *calls[0][0]], body)
+    peak = PeakMemory(server.process.pid)
+    with Neighbour(server, make_token(store)) as neighbour, many_wires(server, amount(12, 24), 4096) as wires:
+        for wire in wires:
+            wire.send(asked)
+        statuses = [wire.read_head()[0] for wire in wires]
+        assert set(statuses) <= {200, 429} and statuses.count(200) >= 1
+        assert neighbour.was_served()
+    assert peak.mb < 200  # 24 of them took 630 MB once, and 8 took 400
 
 
 # -- connections ----------------------------------------------------------------------------------------------------

@@ -45,8 +45,9 @@ def test_a_page_without_a_session_leads_to_the_login_and_back(store: str, guarde
     asked = visitor.get("/p/default/prompts?tag=x")
     assert visitor.address == "/login?next=/p/default/prompts%3Ftag%3Dx" and "Token" in text_of(asked)
     assert visitor.post("/login", token="satchel_" + "x" * 43).status == 401
-    assert visitor.post("/login", token=secret, next="//evil.example").status == 200
-    assert visitor.address == "/"
+    for address in ("//evil.example", "/a\r\nX-Evil: 1", "/\0", "/\\evil.example"):
+        assert visitor.post("/login", token=secret, next=address).status == 200
+        assert visitor.address == "/"
     assert visitor.ask("POST", "/logout", "").status == 303
     assert visitor.ask("GET", "/tasks").status == 303
 

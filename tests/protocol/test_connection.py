@@ -293,6 +293,20 @@ def test_a_malformed_request_is_rejected_with_its_id_if_readable(message: Any, i
             assert answer["id"] == id
 
 
+@pytest.mark.parametrize("digits", [401, 5000])
+def test_an_id_of_very_many_digits_is_refused_and_no_other_is_echoed(digits: int) -> None:
+    raw = b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % (b"9" * digits)
+    [answer] = map(json.loads, agreed().receive(raw).output())
+    assert answer == {
+        "jsonrpc": "2.0",
+        "error": {
+            "code": -32600,
+            "message": "Invalid request",
+            "data": {"details": "id must be a string or an integer of at most 400 digits"},
+        },
+    }
+
+
 @pytest.mark.parametrize(("revision", "id"), [("2024-11-05", "null"), ("2025-03-26", "null"), ("2025-11-25", "none")])
 def test_bad_json_is_a_parse_error_with_null_or_no_id(revision: str, id: str) -> None:
     [answer] = say(agreed(revision=revision), b"{nope")

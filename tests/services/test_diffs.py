@@ -38,18 +38,36 @@ def apply(old: Sequence[str], hunks: Sequence[str]) -> list[str]:
     return [*new, *old[position:]]
 
 
+def lines_of(text: str) -> list[str]:
+    return text.split("\n") if text else []
+
+
 @given(LINES, LINES, st.integers(0, 3))
 def test_the_new_lines_are_the_old_ones_with_the_difference(old: list[str], new: list[str], context: int) -> None:
-    assert apply(old, _compare(old, new, context)) == new
-    assert apply([*old, "x", *old], _compare([*old, "x", *old], [*old, "y", *old], context)) == [*old, "y", *old]
+    pairs = [(old, new), ([*old, "x", *old], [*old, "y", *old]), ([*old, *new], [*old, *old, *new])]
+    for before, after in [("\n".join(one), "\n".join(other)) for one, other in pairs]:
+        assert apply(lines_of(before), _compare(before, after, context=context)) == lines_of(after)
 
 
-def test_texts_with_very_many_lines_are_compared_soon() -> None:
-    old = [str(number % 7) for number in range(100_000)]
-    new = [str(number % 5) for number in range(100_000)]
-    hunks = _compare(old, new, 1)
-    assert apply(old, hunks) == new
-    assert len(_compare(old, [*old[:50_000], "x", *old[50_001:]], 1)) == 5
+def test_a_change_in_a_text_of_very_many_lines_is_found_soon() -> None:
+    old = "a\n" * 2_000_000
+    new = old[:2_000_000] + "x\n" + old[2_000_002:]
+    assert _compare(old, new, context=1) == ["@@ -1000000,3 +1000000,3 @@", " a", "-a", "+x", " a"]
+
+
+def test_very_many_changed_lines_are_shown_in_part() -> None:
+    old = "".join(f"{number % 7}\n" for number in range(100_000))
+    new = "".join(f"{number % 5}\n" for number in range(50_000))
+    hunk = _compare(f"same\n{old}", f"same\n{new}", context=1)
+    # The first five lines are alike in both, and the last five.
+    shown = [f"-{number % 7}" for number in range(5, 1005)], [f"+{number % 5}" for number in range(5, 1005)]
+    assert hunk == [
+        "@@ -7,99990 +7,49990 @@",
+        *shown[0],
+        "\\ 98990 more lines",
+        *shown[1],
+        "\\ 48990 more lines",
+    ]
 
 
 def test_every_field_of_a_prompt_is_compared(database: Database) -> None:

@@ -123,3 +123,12 @@ def test_an_outline_keeps_the_upper_levels() -> None:
 def test_the_beginning_of_a_long_text_ends_with_a_line_if_it_can() -> None:
     assert text_parts.take_beginning("line\n" * 1000) == TextPart("line\n" * 300, 1, 300, 1000)
     assert text_parts.take_beginning("x" * 9000) == TextPart("x" * 1500, 1, 1, 1)
+
+
+def test_of_very_many_headings_the_first_are_known() -> None:
+    text = "# h\n" * 20_000 + "# last\n"
+    part, others = text_parts.take_section(text, "h")
+    assert (part.first, part.last, part.total, len(others)) == (1, 1, 20_001, 9_999)
+    with pytest.raises(MissingPart):
+        text_parts.take_section(text, "last")
+    assert text_parts.make_outline(text).more == 9_940

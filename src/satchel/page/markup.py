@@ -19,11 +19,13 @@ from msgspec import Struct
 from satchel import __version__
 from satchel.model import Author
 from satchel.page.visit import MOST_COUNTED, link
+from satchel.services.diffs import find_differing
 
 _FOLDER = Path(__file__).parent
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
 _MOST_MARKDOWN = 256 * 1024  # bytes; a longer text is shown as it is
-_MOST_LINES = 5000  # of a text whose changed lines are compared word by word
+_MOST_MARKED = 200_000  # characters of lines that are compared word by word, in all
+_LONGEST_MARKED = 2_000  # and of one of them
 _CONTEXT = 3  # lines around a change
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _TAGS = {
@@ -83,34 +85,43 @@ def to_html(text: str) -> Markup:
 
 def compare(old: str, new: str) -> list[DiffLine]:
     """The difference between two texts: changed lines with some lines around them."""
-    before, after = old.splitlines(), new.splitlines()
-    has_words = max(len(before), len(after)) <= _MOST_LINES
+    differing = find_differing(old, new, _CONTEXT)
+    if differing.is_large:  # all lines are shown as changed, so there must be none around them
+        differing = find_differing(old, new, 0)
+    before, after, skipped = differing.old, differing.new, differing.before
+    has_words = sum(map(len, before)) + sum(map(len, after)) <= _MOST_MARKED
     lines: list[DiffLine] = []
-    for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT):
-        if lines or group[0][1] or group[0][3]:
+    if differing.is_large:
+        groups = [[("replace", 0, len(before), 0, len(after))]]
+    else:
+        groups = list(difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT))
+    for group in groups:
+        if lines or skipped or group[0][1] or group[0][3]:
             lines.append(DiffLine("gap", Markup("")))
         for what, start, end, new_start, new_end in group:
+            old_line, new_line = skipped + start + 1, skipped + new_start + 1
             if what == "equal":
                 lines += [
-                    DiffLine("same", Markup.escape(before[start + place]), start + place + 1, new_start + place + 1)
+                    DiffLine("same", Markup.escape(before[start + place]), old_line + place, new_line + place)
                     for place in range(end - start)
                 ]
             else:
-                lines += _changed_lines(before[start:end], after[new_start:new_end], start, new_start, has_words)
-    return lines
+                lines += _changed_lines(before[start:end], after[new_start:new_end], old_line, new_line, has_words)
+    more = differing.more_old + differing.more_new
+    return [*lines, DiffLine("gap", Markup("{} more lines differ").format(more))] if more else lines
 
 
 def _changed_lines(
-    old: Sequence[str], new: Sequence[str], old_start: int, new_start: int, has_words: bool
+    old: Sequence[str], new: Sequence[str], old_line: int, new_line: int, has_words: bool
 ) -> Iterator[DiffLine]:
     pairs = dict(enumerate(zip(old, new, strict=False))) if has_words else {}
-    marked = {place: _mark_words(*pair) for place, pair in pairs.items()}
+    marked = {place: _mark_words(*pair) for place, pair in pairs.items() if max(map(len, pair)) <= _LONGEST_MARKED}
     for place, line in enumerate(old):
         text = marked[place][0] if place in marked else Markup.escape(line)
-        yield DiffLine("removed", text, old=old_start + place + 1)
+        yield DiffLine("removed", text, old=old_line + place)
     for place, line in enumerate(new):
         text = marked[place][1] if place in marked else Markup.escape(line)
-        yield DiffLine("added", text, new=new_start + place + 1)
+        yield DiffLine("added", text, new=new_line + place)
 
 
 def _mark_words(old: str, new: str) -> tuple[Markup, Markup]:

@@ -69,7 +69,7 @@ class Exchange:
         self._settled: dict[Call, Json | Raw] = {}
         self._is_batch = is_batch
         self._batch_bytes = 0  # of the answers so far
-        self._is_full = False  # an answer did not fit
+        self._why_full = ""  # why no further call of the batch is run
         self.is_listening = False  # it opens a subscription, so its stream stays open
         self.cancelled_ids: list[Id] = []  # of requests that the client needs no answer to any more
         self.refused_tools: list[str] = []  # of the calls that are answered with an error here; a client's own words
@@ -99,8 +99,17 @@ class Exchange:
         Raises:
             ProtocolError: it does not fit, which settles the call.
         """
-        if self._is_full:
-            raise invalid_request(f"{_TOO_LARGE_BATCH}; this request was not carried out, send it again")
+        if self._why_full:
+            raise invalid_request(f"{self._why_full}; this request was not carried out, send it again")
+
+    @property
+    def batch_bytes(self) -> int:
+        """How many bytes the answers of a batch have so far."""
+        return self._batch_bytes
+
+    def end_batch(self, why: str) -> None:
+        """Run no further call of a batch."""
+        self._why_full = self._why_full or why
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
         """Set the outcome of one of the calls."""
@@ -122,7 +131,7 @@ class Exchange:
         """A reply of a batch, encoded at once, so that there are no two copies of all replies; or an error."""
         raw = encode(reply)
         if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
-            self._is_full = True
+            self.end_batch(_TOO_LARGE_BATCH)
             error = invalid_request(f"{_TOO_LARGE_BATCH}; this request was carried out, ask for its answer alone")
             raw = encode(self._connection._make_error(error, call.id))
         self._batch_bytes += len(raw)

@@ -84,11 +84,14 @@ class Message(Struct, frozen=True):
     params: Json
 
 
+_LARGEST_ID = 10**400  # the codec puts another number in the place of one with thousands of digits
+
+
 def readable_id(value: object) -> Id | None:
     """The id of a message that may be malformed otherwise; None where it has no valid id."""
     found = value.get("id") if isinstance(value, dict) else None
     if isinstance(found, int) and not isinstance(found, bool):
-        return found
+        return found if abs(found) < _LARGEST_ID else None
     return found if isinstance(found, str) and not has_surrogates(found) else None
 
 
@@ -106,7 +109,7 @@ def parse_message(value: object) -> Message:
     if "method" not in value and ("result" in value) != ("error" in value):
         return Message(identity, None, {})  # a response with any id: an error response to a response could start a loop
     if "id" in value and identity is None:
-        raise invalid_request("id must be a string or an integer")
+        raise invalid_request("id must be a string or an integer of at most 400 digits")
     method = value.get("method")
     if not isinstance(method, str):
         raise invalid_request("method must be a string")

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from satchel.model import Argument, ItemKind, Scope
 from satchel.services import history, projects
 from satchel.services.history import OldVersion
@@ -12,6 +14,7 @@ from satchel.storage.database import Tx
 Change = tuple[int, int, int, int]  # the lines from, to of the old text, and those of the new one in their place
 
 _MOST_LINES = 5000  # that are compared with each other, which takes half a second; more are shown as replaced
+_MOST_SHOWN = 1000  # lines of either side, where so many are replaced
 
 
 def render(kind: ItemKind, state: State) -> str:
@@ -36,7 +39,8 @@ def diff(
         old = next((one for one in history.kept_versions(tx, after.item) if one < after.version), after.version)
     before = history.read_version(tx, scope, reference, old)
     fields = _compare_fields(_write_fields(tx, before), _write_fields(tx, after))
-    hunks = _compare(_write_content(before), _write_content(after), context)
+    contents = (_read_content(one.item.kind, one.state) for one in (before, after))
+    hunks = _compare(*contents, context=context)
     names = [f"--- version {before.version}", f"+++ version {after.version}"]
     return after.item, before.version, after.version, "\n".join([*names, *fields, *hunks]) if fields or hunks else ""
 
@@ -87,13 +91,6 @@ def _write_fields(tx: Tx, version: OldVersion) -> list[str]:
     return lines
 
 
-def _write_content(version: OldVersion) -> list[str]:
-    """The lines of the content of a version, as callers count them."""
-    content = _read_content(version.item.kind, version.state)
-    # Not splitlines, which would hide a change of line ends.
-    return content.split("\n") if content else []
-
-
 def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
     """The fields that differ; they have no line numbers, because they are in no text."""
     lines: list[str] = []
@@ -103,15 +100,94 @@ def _compare_fields(old: Sequence[str], new: Sequence[str]) -> list[str]:
     return lines
 
 
-def _compare(old: Sequence[str], new: Sequence[str], context: int) -> list[str]:
-    """The hunks of a unified difference."""
+def _compare(old: str, new: str, *, context: int) -> list[str]:
+    """The hunks of a unified difference. Lines end with a line feed, as callers count them."""
+    differing = find_differing(old, new, context)
+    if differing.is_large:
+        return _write_replaced(find_differing(old, new, 0))
     hunks: list[list[Change]] = []
-    for change in _find_changes(old, new):
+    for change in _find_changes(differing.old, differing.new):
         if hunks and change[0] - hunks[-1][-1][1] <= 2 * context:
             hunks[-1].append(change)
         else:
             hunks.append([change])
-    return [line for hunk in hunks for line in _write_hunk(old, new, hunk, context)]
+    return [line for hunk in hunks for line in _write_hunk(differing, hunk, context)]
+
+
+class Differing(Struct, frozen=True, kw_only=True):
+    """The lines of two texts between their common beginning and their common end."""
+
+    before: int  # lines of the common beginning that are left out
+    old: list[str]
+    new: list[str]
+    more_old: int = 0  # lines that are left out because there are too many
+    more_new: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many to compare them with each other."""
+        return bool(self.more_old or self.more_new)
+
+
+def find_differing(old: str, new: str, context: int) -> Differing:
+    """The lines in which two texts differ, with some around them.
+
+    The beginning and the end that both have are cut off before the rest is split: a text may have two million lines.
+    """
+    start = _count_alike(old, new)
+    end = _count_alike(old[start:][::-1], new[start:][::-1])
+    start = old.rfind("\n", 0, start) + 1
+    for _ in range(context):
+        start = old.rfind("\n", 0, start - 1) + 1 if start else 0
+    stop = _find_line_end(old, len(old) - end)
+    for _ in range(context):
+        stop = _find_line_end(old, stop + 1)
+    end = len(old) - stop
+    kept = [text[start : len(text) - end] if text else None for text in (old, new)]
+    (here, more_here), (there, more_there) = (_split(one) for one in kept)
+    if more_here or more_there:
+        here, more_here = here[:_MOST_SHOWN], more_here + max(0, len(here) - _MOST_SHOWN)
+        there, more_there = there[:_MOST_SHOWN], more_there + max(0, len(there) - _MOST_SHOWN)
+    return Differing(before=old.count("\n", 0, start), old=here, new=there, more_old=more_here, more_new=more_there)
+
+
+def _find_line_end(text: str, place: int) -> int:
+    """Where the line ends that has the character at a place."""
+    found = text.find("\n", place)
+    return len(text) if found < 0 else found
+
+
+def _split(text: str | None) -> tuple[list[str], int]:
+    """The first lines of a text, and how many others it has; an absent text has none."""
+    if text is None:
+        return [], 0
+    # Not splitlines, which would hide a change of line ends.
+    lines = text.split("\n", _MOST_LINES)
+    rest = lines.pop() if len(lines) > _MOST_LINES else None
+    return lines, 0 if rest is None else rest.count("\n") + 1
+
+
+def _count_alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike. Halves are compared at once, not characters one by one."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _write_replaced(differing: Differing) -> list[str]:
+    """One hunk for lines that are too many to be compared."""
+    old, new, before = differing.old, differing.new, differing.before
+    ends = before + len(old) + differing.more_old, before + len(new) + differing.more_new
+    lines = [f"@@ -{_range(before, ends[0])} +{_range(before, ends[1])} @@"]
+    for sign, shown, more in (("-", old, differing.more_old), ("+", new, differing.more_new)):
+        lines += [f"{sign}{line}" for line in shown]
+        lines += [f"\\ {more} more lines"] if more else []
+    return lines
 
 
 def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
@@ -122,17 +198,17 @@ def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     here, there = old[start : len(old) - end], new[start : len(new) - end]
     if not here and not there:
         return []
-    if max(len(here), len(there)) > _MOST_LINES:
-        return [(start, len(old) - end, start, len(new) - end)]
     codes = SequenceMatcher(None, here, there).get_opcodes()
     return [(start + i, start + j, start + k, start + m) for tag, i, j, k, m in codes if tag != "equal"]
 
 
-def _write_hunk(old: Sequence[str], new: Sequence[str], changes: Sequence[Change], context: int) -> list[str]:
+def _write_hunk(differing: Differing, changes: Sequence[Change], context: int) -> list[str]:
+    old, new, skipped = differing.old, differing.new, differing.before
     before = min(context, changes[0][0])
     after = min(context, len(old) - changes[-1][1])
     position, end = changes[0][0] - before, changes[-1][1] + after
-    ranges = f"-{_range(position, end)} +{_range(changes[0][2] - before, changes[-1][3] + after)}"
+    there = changes[0][2] - before, changes[-1][3] + after
+    ranges = f"-{_range(skipped + position, skipped + end)} +{_range(skipped + there[0], skipped + there[1])}"
     lines = [f"@@ {ranges} @@"]
     for i, j, k, m in changes:
         lines += [f" {line}" for line in old[position:i]]

@@ -11,7 +11,9 @@ from satchel.errors import WrongArgument
 
 _CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
 # Blank letters and marks, which are none of the format characters.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2028\u2029\u2800\u3164\uffa0")
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2028\u2029\u2800\u3164\uffa0\ufffc")
+# Places that Unicode keeps for further characters that do not show, and those that never will be characters.
+_RESERVED = ((0x2060, 0x206F), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
 # Format characters that show: signs that enclose or span numbers in Arabic, Syriac and Kaithi.
 _SHOWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 _JOINERS = "\u200c\u200d"
@@ -62,7 +64,14 @@ def _is_hidden(text: str, place: int) -> bool:
         return not (_joins_letters(before, after) or (one == "\u200d" and _joins_emoji(before, after)))
     if _is_selector(one):
         return not before or _is_selector(before) or before.isspace() or unicodedata.category(before)[0] == "C"
-    return one in _BLANK or (unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _SHOWN)
+    if one in _BLANK or _is_reserved(one):
+        return True
+    return unicodedata.category(one) in ("Cc", "Cf", "Cs") and one not in _SHOWN
+
+
+def _is_reserved(one: str) -> bool:
+    code = ord(one)
+    return code & 0xFFFE == 0xFFFE or any(first <= code <= last for first, last in _RESERVED)
 
 
 def _joins_letters(before: str, after: str) -> bool:

@@ -5,6 +5,7 @@ Lines end with a line feed only, and the first has the number 1; `text_edits` co
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
 
@@ -13,7 +14,8 @@ from satchel.services.suggestions import closest_names
 
 LONGEST_WHOLE = 8_000  # characters of a text that is read whole without being asked for
 _BEGINNING = 1_500  # characters of a longer one that stand below its outline
-_MOST_HEADINGS = 60
+_MOST_HEADINGS = 60  # of an outline
+_MOST_KNOWN = 10_000  # headings of a text that are looked at; a text can have two million
 
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
@@ -84,7 +86,7 @@ def take_section(text: str, heading: str) -> tuple[TextPart, tuple[int, ...]]:
     Raises:
         MissingPart: there is no such heading; it has similar ones.
     """
-    headings = list(find_headings(text))
+    headings = list(islice(find_headings(text), _MOST_KNOWN))
     marked = re.fullmatch(_HEADING, heading)
     wanted, level = (_fold(marked[2]), len(marked[1])) if marked else (_fold(heading), 0)
     same = [one for one in headings if _fold(one.text) == wanted and level in (0, one.level)]
@@ -105,7 +107,7 @@ def take_beginning(text: str) -> TextPart:
 
 def make_outline(text: str) -> Outline:
     """The headings of a text; where they are many, those of the upper levels, or else the first."""
-    headings = tuple(find_headings(text))
+    headings = tuple(islice(find_headings(text), _MOST_KNOWN))
     for level in range(6, 0, -1):
         kept = tuple(one for one in headings if one.level <= level)
         if len(kept) <= _MOST_HEADINGS and (kept or not headings):

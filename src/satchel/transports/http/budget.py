@@ -4,6 +4,7 @@ The bytes of a caller with a token count for its user, those of any other for it
 """
 
 from collections import Counter
+from threading import RLock
 from time import monotonic
 from weakref import WeakValueDictionary
 
@@ -22,6 +23,9 @@ LOOKUPS = 1  # tokens of one user that are looked up in threads at once
 STRANGERS = 4  # and those of all whose token was not valid before: one of them may wait for an issuer
 FREE_BYTES = 64 * 1024  # of one request, which are never refused: the number of connections bounds them
 
+TOO_MUCH_OF_HOLDER = f"Your requests and their answers have more than {MAX_HOLDER_BYTES} bytes in flight. Read first."
+TOO_MUCH_OF_ALL = "Too many bytes are in flight"
+
 _MAX_NOTED = 1000  # holders; then those whose time is over are forgotten
 
 
@@ -30,6 +34,7 @@ class Budget:
 
     def __init__(self) -> None:
         self._total = 0
+        self.lock = RLock()  # answers are counted by the threads that make them
         self.large_decoder = CapacityLimiter(1)
         self._strangers = CapacityLimiter(STRANGERS)
         self._lookups: WeakValueDictionary[str, CapacityLimiter] = WeakValueDictionary()  # by user, while it is used
@@ -44,10 +49,16 @@ class Budget:
         """
         held = self._by_holder[holder] + size
         if held > MAX_HOLDER_BYTES:
-            message = f"Your requests and their answers have more than {MAX_HOLDER_BYTES} bytes in flight. Read first."
-            raise Refusal(429, "body", message, [RETRY_LATER])
+            raise Refusal(429, "body", TOO_MUCH_OF_HOLDER, [RETRY_LATER])
         if self._total + size > MAX_BYTES + (RESERVE if held <= LITTLE else 0):
-            raise Refusal(503, "body", "Too many bytes are in flight. Try again later.", [RETRY_LATER])
+            raise Refusal(503, "body", f"{TOO_MUCH_OF_ALL}. Try again later.", [RETRY_LATER])
+
+    def find_shortage(self, holder: str) -> str:
+        """Why no more answers are to be made for a holder now; empty where they may be."""
+        held = self._by_holder[holder]
+        if held > MAX_HOLDER_BYTES:
+            return TOO_MUCH_OF_HOLDER
+        return TOO_MUCH_OF_ALL if self._total > MAX_BYTES + (RESERVE if held <= LITTLE else 0) else ""
 
     def find_lookups(self, holder: str) -> CapacityLimiter:
         """The limiter of the threads that look up tokens for a holder of the event loop (see turns.py)."""
@@ -70,11 +81,12 @@ class Budget:
         return self._large_until.get(holder, 0.0) > monotonic()
 
     def add(self, holder: str, size: int) -> None:
-        """Count bytes in, or with a negative size out."""
-        self._total += size
-        self._by_holder[holder] += size
-        if not self._by_holder[holder]:
-            del self._by_holder[holder]
+        """Count bytes in, or with a negative size out; from any thread."""
+        with self.lock:
+            self._total += size
+            self._by_holder[holder] += size
+            if not self._by_holder[holder]:
+                del self._by_holder[holder]
 
 
 class Account:
@@ -84,11 +96,13 @@ class Account:
         self._budget = budget
         self._holder = f"address {address}"
         self._size = 0
+        self._answer_size = 0  # of an answer that is being made
+        self._is_closed = False
 
     def belongs_to(self, user: str) -> None:
         """Count it for a user from now on, instead of for an address."""
         size = self._size
-        self.close()
+        self.give_back(size)
         self._holder = f"user {user}"
         self.take(size, is_refusable=False)
 
@@ -103,9 +117,31 @@ class Account:
 
     def take_answer(self, size: int, *, is_refusable: bool) -> None:
         """Count an answer in; as `take` does."""
+        self.make_answer(0)
         if size > FREE_BYTES:
             self._budget.note_large_answer(self._holder)
         self.take(size, is_refusable=is_refusable)
+
+    def make_answer(self, size: int) -> str:
+        """Count how large an answer has become that is being made; why nothing is to be added to it, or nothing.
+
+        From the thread that makes it.
+        """
+        with self._budget.lock:
+            if self._is_closed:  # the request was given up, while the thread went on
+                return ""
+            self._budget.add(self._holder, _count(size) - _count(self._answer_size))
+            self._answer_size = size
+            return self._budget.find_shortage(self._holder)
+
+    def check_unread(self) -> None:
+        """Check that a call may begin whose answer cannot be refused later.
+
+        Raises:
+            Refusal: the holder has too many bytes in flight.
+        """
+        if self._budget.find_shortage(self._holder) == TOO_MUCH_OF_HOLDER:
+            raise Refusal(429, "body", TOO_MUCH_OF_HOLDER, [RETRY_LATER])
 
     @property
     def expects_large_answer(self) -> bool:
@@ -128,7 +164,10 @@ class Account:
         self.take(-size, is_refusable=False)
 
     def close(self) -> None:
-        """Count everything out."""
+        """Count everything out, and nothing more in."""
+        with self._budget.lock:
+            self.make_answer(0)
+            self._is_closed = True
         self.give_back(self._size)
 
 

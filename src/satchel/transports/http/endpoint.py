@@ -123,6 +123,8 @@ class Endpoint:
         if not post.exchange.is_answered:
             return Response(202)
         self._calls.rates.count(work.user, len(post.calls) - 1, id)
+        if len(post.calls) > 1 or any(tool.writes for tool in tools):
+            request.account.check_unread()
         if any(call.progress_token is not None for call in post.calls):
             return await self._answer_with_progress(request, post, scope, work, received)
         may_be_large = request.account.expects_large_answer
@@ -214,10 +216,12 @@ class Endpoint:
             try:
                 if denial is not None:
                     raise ProtocolError(INVALID_REQUEST, denial.message)
+                if len(post.calls) > 1 and (why := request.account.make_answer(post.exchange.batch_bytes)):
+                    post.exchange.end_batch(why)
                 post.exchange.check_room()
                 result: dict[str, Any] | ProtocolError = runner.answer(call, scope, reporter(call), work)
             except ProtocolError as error:
-                result = error
+                result = error.with_traceback(None)  # it would hold this frame, and so the answer
             post.exchange.settle(call, result)
             tool = self._runner.tool(call)
             is_error = isinstance(result, ProtocolError) or bool(result.get("isError"))

@@ -290,5 +290,7 @@ def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> 
 
 def _read_next(address: str) -> str:
     """An address of ours to go to after logging in."""
-    parts = urlsplit(address) if address.startswith("/") and not address.startswith(("//", "/\\")) else None
-    return address if parts is not None and not parts.netloc and not parts.scheme else "/"
+    if not address.startswith("/") or address.startswith(("//", "/\\")) or not address.isprintable():
+        return "/"
+    parts = urlsplit(address)
+    return "/" if parts.netloc or parts.scheme else address

@@ -81,13 +81,16 @@ class Shares:
         else:
             self._running[key] += 1
         timed = Timed(act)
+        # Not by the future, which refers to itself: it would keep a large answer until the next collection of garbage.
+        found: list[Value] = []
         try:
-            running: Future[Value] = self._executor.submit(timed.run)
+            running: Future[None] = self._executor.submit(lambda: found.append(timed.run()))
         except RuntimeError:  # it was closed
             self._release(key)
             raise Refusal(503, "server", "The server ends. Try again.", [CLOSE]) from None
         try:
-            return await asyncio.wrap_future(running)
+            await asyncio.wrap_future(running)
+            return found.pop()
         finally:
             if running.done():
                 note(timed.seconds)
