@@ -106,7 +106,10 @@ def test_a_hidden_text_is_as_much_work_as_one_that_is_nowhere(filled: Database) 
                 steps = {text: count_steps(tx, look, text) for text in (PRESENT, ABSENT)}
                 assert abs(steps[PRESENT] - steps[ABSENT]) <= 0.02 * max(steps.values()) + 5, (name, steps)
             else:
-                rows = {text: count_rows(tx, look, text) for text in (PRESENT, ABSENT)}
+                for _ in range(3):  # PostgreSQL may analyze a table in between, and plan anew
+                    rows = {text: count_rows(tx, look, text) for text in (PRESENT, ABSENT)}
+                    if rows[PRESENT] == rows[ABSENT]:
+                        break
                 assert rows[PRESENT] == rows[ABSENT], (name, rows)
 
 
