@@ -27,7 +27,7 @@ class Goal:
 
 
 IMPORTS = "70 modules of our own: decision 49"
-PYTHON = "the bare loop itself takes 0.27 × the fastest peer: decision 49"
+PYTHON = "the bare loop itself takes nearly 0.3 × the fastest peer: decision 49"
 CHECKS = "checks, a transaction, a log line, limits: decision 51"
 HTTP = "uvicorn, and the bounds around every request: decision 51"
 COMPARED = "a trigram index only proposes, texts are compared: decision 48"

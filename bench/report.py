@@ -19,6 +19,8 @@ repeats everything, `make bench PARTS="start calls"` some of it; [bench/README.m
 figures mean.
 """
 
+_OWN_LOAD = 3  # of our own clients and servers; a higher one is of other programs
+
 
 def write(found: dict[str, Result]) -> None:
     """The page and its pictures."""
@@ -38,7 +40,7 @@ def write(found: dict[str, Result]) -> None:
 def describe(ordered: list[Result]) -> str:
     """The machine, and when and beside how much other work each part was measured."""
     lines = ["## Machine\n", *(f"- {name}: {value}" for name, value in describe_machine()), ""]
-    busy = [result for result in ordered if max(result.load) > 2]
+    busy = [result for result in ordered if max(result.load) > _OWN_LOAD]
     if busy:
         worst = max(max(result.load) for result in busy)
         lines.append(
