@@ -17,6 +17,8 @@ _BEGINNING = 1_500  # characters of a longer one that stand below its outline
 _MOST_HEADINGS = 60  # of an outline
 _MOST_KNOWN = 10_000  # headings of a text that are looked at; a text can have two million
 
+_BLOCK = 64 * 1024  # characters that are looked at in one step
+
 _RANGE = r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})?)?\s*"
 _HEADING = r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*"
 _FENCE = r" {0,3}(```+|~~~+)"
@@ -117,9 +119,8 @@ def make_outline(text: str) -> Outline:
 
 def find_headings(text: str) -> Iterator[Heading]:
     """The headings that begin with `#`, except those in fenced code and in what precedes a text between `---`."""
-    lines = text.split("\n")
-    fence, start = "", _end_of_front_matter(lines)
-    for number, line in enumerate(lines[start:], start + 1):
+    fence, start = "", _end_of_front_matter(text.split("\n", 200))
+    for number, line in enumerate(islice(_split_lines(text), start, None), start + 1):
         mark = re.match(_FENCE, line) if "`" in line or "~" in line else None
         if mark and not fence:
             fence = mark[1]
@@ -144,7 +145,26 @@ def _fold(heading: str) -> str:
 
 
 def _take(text: str, first: int, last: int) -> TextPart:
-    lines = text.split("\n")
-    total = count_lines(text)
-    part = "\n".join(lines[first - 1 : last])
-    return TextPart(part + "\n" if last < len(lines) else part, first, last, total)
+    return TextPart(text[_find_line(text, first) : _find_line(text, last + 1)], first, last, count_lines(text))
+
+
+def _find_line(text: str, number: int) -> int:
+    """Where a line begins; behind the last line, the end of the text. A list of all lines may take 200 MB."""
+    place, before = 0, number - 1
+    while place < len(text):
+        count = text.count("\n", place, place + _BLOCK)
+        if count >= before:
+            for _ in range(before):
+                place = text.index("\n", place) + 1
+            return place
+        place, before = place + _BLOCK, before - count
+    return len(text)
+
+
+def _split_lines(text: str) -> Iterator[str]:
+    """The lines of a text, without a list of all."""
+    start = 0
+    while start >= 0:
+        end = text.find("\n", start + _BLOCK)
+        yield from (text[start:end] if end >= 0 else text[start:]).split("\n")
+        start = end + 1 if end >= 0 else -1

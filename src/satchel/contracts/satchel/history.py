@@ -73,8 +73,10 @@ def _list_changed_lines(context: Context, done: Restored) -> list[str]:
     old, new = done.item.version - 1, done.item.version
     text = diffs.diff(context.tx, context.scope, reference, old, new, context=0)[3]
     lines = [line for line in text.split("\n")[2:] if not line.startswith("@@ ")]
+    left_out = [line for line in lines if line.startswith("\\ ")]  # such as "\ 98990 more lines"
+    lines = [line for line in lines if not line.startswith("\\ ")]
     shown = [line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..." for line in lines[:_MOST_LINES]]
-    more = len(lines) - len(shown)
+    more = len(lines) - len(shown) + sum(int(line.split()[1]) for line in left_out)
     return [*shown, f"and {shared.format_count(more, 'more line')}"] if more else shown
 
 
