@@ -10,6 +10,7 @@ from satchel.services.history import OldVersion
 from satchel.services.references import FoundItem
 from satchel.services.states import State
 from satchel.storage.database import Tx
+from satchel.storage.deltas import common_prefix
 
 Change = tuple[int, int, int, int]  # the lines from, to of the old text, and those of the new one in their place
 
@@ -134,8 +135,8 @@ def find_differing(old: str, new: str, context: int) -> Differing:
 
     The beginning and the end that both have are cut off before the rest is split: a text may have two million lines.
     """
-    start = _count_alike(old, new)
-    end = _count_alike(old[start:][::-1], new[start:][::-1])
+    start = common_prefix(old, new)
+    end = common_prefix(old[start:][::-1], new[start:][::-1])
     start = old.rfind("\n", 0, start) + 1
     for _ in range(context):
         start = old.rfind("\n", 0, start - 1) + 1 if start else 0
@@ -165,18 +166,6 @@ def _split(text: str | None) -> tuple[list[str], int]:
     lines = text.split("\n", _MOST_LINES)
     rest = lines.pop() if len(lines) > _MOST_LINES else None
     return lines, 0 if rest is None else rest.count("\n") + 1
-
-
-def _count_alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike. Halves are compared at once, not characters one by one."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _write_replaced(differing: Differing) -> list[str]:

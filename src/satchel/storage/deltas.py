@@ -5,6 +5,7 @@ Its window is 32 KiB; beyond it a text is compressed by itself.
 """
 
 import zlib
+from typing import AnyStr
 
 from satchel.storage.database import explain_damage
 
@@ -14,8 +15,8 @@ _WORTH_COMPRESSING = 48  # bytes; below, the header of zlib costs more than it s
 
 def make_delta(old: bytes, new: bytes) -> bytes:
     """What `apply_delta` needs to turn `new` into `old`; with an empty `new`, `old` as a whole."""
-    start = _common_prefix(old, new)
-    end = _common_prefix(old[start:][::-1], new[start:][::-1])
+    start = common_prefix(old, new)
+    end = common_prefix(old[start:][::-1], new[start:][::-1])
     middle = old[start : len(old) - end]
     replaced = new[start : len(new) - end]
     head = _write_number(start) + _write_number(end)
@@ -49,8 +50,8 @@ def _apply(delta: bytes, new: bytes) -> bytes:
     return new[:start] + middle + tail
 
 
-def _common_prefix(one: bytes, other: bytes) -> int:
-    """How many bytes two texts begin with alike; by halving, because comparing slices is fast and loops are not."""
+def common_prefix(one: AnyStr, other: AnyStr) -> int:
+    """How many bytes or characters two texts begin with alike; by halving: slices are compared fast, loops are not."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -23,7 +23,7 @@ LOOKUPS = 1  # tokens of one user that are looked up in threads at once
 STRANGERS = 4  # and those of all whose token was not valid before: one of them may wait for an issuer
 FREE_BYTES = 64 * 1024  # of one request, which are never refused: the number of connections bounds them
 
-TOO_MUCH_OF_HOLDER = f"Your requests and their answers have more than {MAX_HOLDER_BYTES} bytes in flight. Read first."
+TOO_MUCH_OF_HOLDER = f"Your requests and their answers have more than {MAX_HOLDER_BYTES} bytes in flight"
 TOO_MUCH_OF_ALL = "Too many bytes are in flight"
 
 _MAX_NOTED = 1000  # holders; then those whose time is over are forgotten
@@ -49,7 +49,7 @@ class Budget:
         """
         held = self._by_holder[holder] + size
         if held > MAX_HOLDER_BYTES:
-            raise Refusal(429, "body", TOO_MUCH_OF_HOLDER, [RETRY_LATER])
+            raise Refusal(429, "body", f"{TOO_MUCH_OF_HOLDER}. Read first.", [RETRY_LATER])
         if self._total + size > MAX_BYTES + (RESERVE if held <= LITTLE else 0):
             raise Refusal(503, "body", f"{TOO_MUCH_OF_ALL}. Try again later.", [RETRY_LATER])
 
@@ -134,14 +134,14 @@ class Account:
             self._answer_size = size
             return self._budget.find_shortage(self._holder)
 
-    def check_unread(self) -> None:
-        """Check that a call may begin whose answer cannot be refused later.
+    def check_unread(self, id: str | int | None) -> None:
+        """Check that a call with this id may begin whose answer cannot be refused later.
 
         Raises:
             Refusal: the holder has too many bytes in flight.
         """
         if self._budget.find_shortage(self._holder) == TOO_MUCH_OF_HOLDER:
-            raise Refusal(429, "body", TOO_MUCH_OF_HOLDER, [RETRY_LATER])
+            raise Refusal(429, "body", f"{TOO_MUCH_OF_HOLDER}. Read first.", [RETRY_LATER], id)
 
     @property
     def expects_large_answer(self) -> bool:

@@ -124,7 +124,7 @@ class Endpoint:
             return Response(202)
         self._calls.rates.count(work.user, len(post.calls) - 1, id)
         if len(post.calls) > 1 or any(tool.writes for tool in tools):
-            request.account.check_unread()
+            request.account.check_unread(id)
         if any(call.progress_token is not None for call in post.calls):
             return await self._answer_with_progress(request, post, scope, work, received)
         may_be_large = request.account.expects_large_answer
