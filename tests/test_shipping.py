@@ -26,8 +26,6 @@ from satchel.contracts import CONTRACTS
 from tests.support.process import HttpProcess
 
 ROOT = Path(__file__).resolve().parents[1]
-MAX_PACKAGES = 18  # of a plain installation, beside Satchel itself
-MAX_BYTES = 40 * 10**6  # of their files
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +51,6 @@ def follow(required: list[str]) -> Iterator[str]:
 
 
 PLAIN = sorted(set(follow(PROJECT["dependencies"])))
-
-
-def test_a_plain_installation_has_few_packages_and_is_small() -> None:
-    assert len(PLAIN) <= MAX_PACKAGES, PLAIN
-    sizes = {name: size(name) for name in PLAIN}
-    sizes["satchel"] = sum(path.stat().st_size for path in (ROOT / "src").rglob("*.py"))
-    assert sum(sizes.values()) <= MAX_BYTES, sizes
-
-
-def size(name: str) -> int:
-    """The bytes of the files of a distribution, without those that Python compiles."""
-    files = [Path(str(file.locate())) for file in metadata.files(name) or () if file.suffix != ".pyc"]
-    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def test_the_wheel_has_the_package_and_nothing_else(built: Path) -> None:
