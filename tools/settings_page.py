@@ -65,7 +65,6 @@ _EXAMPLES = {  # of settings without a fixed default
     "toolsets": '["prompts", "resources", "tasks"]',
     "tls_cert": '"/etc/satchel/chain.pem"',
     "tls_key": '"/etc/satchel/key.pem"',
-    "connections_per_address": "200",
     "allow_host": '["satchel.example"]',
     "allow_origin": '["https://app.example"]',
     "public_url": '"https://satchel.example"',

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from satchel import config
 from satchel.app import http
 from satchel.app.embedding import load_settings
-from satchel.transports.http.guard import Guard
+from satchel.transports.http.app import Guard
 
 
 def create_app(

@@ -25,7 +25,7 @@ class Http(Struct, frozen=True, kw_only=True):
     tls_key: str | None = None
     workers: int
     connections: int  # of one process
-    connections_per_address: int | None
+    forwarded_allow_ips: str | None = None  # proxies whose X-Forwarded-For names the client
     auth: str  # none, token, oauth
     calls_per_minute: int = 0  # of a user with a token; 0: any number
     user_items: int = 0  # that a user with a token may keep; 0: any number

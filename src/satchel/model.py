@@ -88,9 +88,10 @@ class StoreChange(Struct, frozen=True, array_like=True):
     # prompts, resources: a project's list of them. prompt (key: its name), resource (key: its URI): one of a project.
     # project: that it exists, or what it holds. task (key: its number): a task of `owner`, in `project` or in none.
     # libraries: what libraries on disk list. template (key: the name of its prompt): one template of a library.
+    # access: a token or a session of `owner` was revoked.
     # everything: the change is unknown, so anything may have changed.
     what: Literal[
-        "prompts", "resources", "prompt", "resource", "project", "task", "libraries", "template", "everything"
+        "prompts", "resources", "prompt", "resource", "project", "task", "libraries", "template", "access", "everything"
     ]
     project: str | None = None  # by name, not number: a project that is deleted and created again has a new number
     owner: str | None = None

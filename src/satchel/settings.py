@@ -166,12 +166,9 @@ SETTINGS = (
         "connections", "NUMBER", "the most connections of one process", kind="number", bounds=(1, 100_000), default=1000
     ),
     _http(
-        "connections_per_address",
-        "NUMBER",
-        "the most connections of one address; a reverse proxy is one address",
-        kind="number",
-        bounds=(1, 100_000),
-        default_note="200; as many as --connections for this machine itself",
+        "forwarded_allow_ips",
+        "LIST",
+        "the addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; *: any",
     ),
     _http(
         "auth",

@@ -592,7 +592,7 @@ def test_who_has_no_token_is_told_where_to_get_one(with_oauth: WebServer) -> Non
                 "resource_name": "Satchel",
             },
         )
-        assert with_oauth.ask("POST", path).header("allow") == "GET"
+        assert with_oauth.ask("POST", path).header("allow") == "GET, HEAD"
         assert with_oauth.ask("GET", path, [("Host", "evil.com")]).status == 421
     for part in ("/", "/mcp/", "/mcp/nothing", "/mcp/tool/add_task", "x"):
         assert with_oauth.ask("GET", f"/.well-known/oauth-protected-resource{part}").status == 404

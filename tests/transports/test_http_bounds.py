@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import statistics
 import sys
 import threading
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.transports.http.timeouts import Timeouts
+from satchel.transports.http.bounds import Limits
 from tests.support import short_timeouts
 from tests.support.web import (
     HANDSHAKE,
@@ -62,7 +61,7 @@ def nothing_is_left(server: WebServer) -> Iterator[None]:
 
 
 def test_the_deadline_is_30_seconds_unless_a_test_says_otherwise() -> None:
-    assert Timeouts() == Timeouts(request=30.0, write=30.0, keep_alive=75, shutdown=10)
+    assert Limits() == Limits(connections=1000, request=30.0, write=30.0, keep_alive=75, shutdown=10)
 
 
 def test_a_served_deadline_is_30_seconds(tmp_path: Path) -> None:
@@ -391,22 +390,18 @@ def test_200_trickling_connections_do_not_hold_up_the_others(server: WebServer) 
 
     thread = threading.Thread(target=keep_trickling)
     thread.start()
-    taken = []
     try:
         with server.connect() as wire:
-            while not taken or open_sockets(pid) > files + 3:
+            while open_sockets(pid) > files + 3:
                 assert time.monotonic() - started < DEADLINE + 2 * SLACK, "some are still open"
-                before = time.perf_counter()
                 wire.send(CALL)
                 assert wire.read().status == 200
-                taken.append(time.perf_counter() - before)
                 time.sleep(0.01)
     finally:
         is_over.set()
         thread.join()
         for wire in slow:
             wire.close()
-    assert statistics.median(taken) < 0.25  # a tenth of it where the machine is ours, which may pause at any time
     assert memory_mb(pid) < memory + 20
 
 
@@ -426,7 +421,7 @@ def test_beyond_the_cap_connections_that_wait_for_their_client_give_way(tmp_path
             wire.close()
 
 
-def test_beyond_the_cap_connections_are_refused_where_all_are_in_use_but_health_is_answered(tmp_path: Path) -> None:
+def test_beyond_the_cap_new_connections_are_refused_where_all_are_in_use(tmp_path: Path) -> None:
     with hurried(tmp_path, "--connections", "10") as server:
         streams = [server.connect() for _ in range(10)]
         for wire in streams:
@@ -434,31 +429,27 @@ def test_beyond_the_cap_connections_are_refused_where_all_are_in_use_but_health_
             assert wire.read_head()[0] == 200
         for _ in range(30):
             with server.connect() as wire:
-                answer = wire.ask("POST", "/mcp", *call("list_prompts"))
-                assert (answer.status, answer.text) == (503, "Too many connections. Try again later.")
+                answer = wire.read()
+                assert (answer.status, answer.text) == (503, "All connections are in use. Try again later.")
                 assert (answer.header("retry-after"), wire.is_closed()) == ("1", True)
-            assert server.ask("GET", "/health").status == 200
         streams.pop().close()
-        assert eventually(lambda: server.ask("POST", "/mcp", *call("list_prompts")).status == 200)
+
+        def is_served() -> bool:
+            with contextlib.suppress(Closed, OSError), server.connect() as wire:
+                return wire.ask("POST", "/mcp", *call("list_prompts")).status == 200
+            return False
+
+        assert eventually(is_served)
         for wire in streams:  # those who were there before are not touched
             assert wire.read_chunk() == b": still here\n\n"
             wire.close()
 
 
-def test_an_address_has_its_own_cap(tmp_path: Path) -> None:
-    with hurried(tmp_path, "--connections-per-address", "3") as server:
-        streams = [server.connect() for _ in range(3)]
-        for wire in streams:
-            wire.send(STREAM)
-            assert wire.read_head()[0] == 200
-        with server.connect() as wire:
-            answer = wire.read()
-            message = "Too many connections of your address. Close one, or try again later."
-            assert (answer.status, answer.text, answer.header("retry-after")) == (429, message, "1")
-        with socket.create_connection(("127.0.0.1", server.port), PATIENCE, ("127.0.0.2", 0)) as other:
-            other.sendall(request("GET", "/health"))
-            assert other.recv(12) == b"HTTP/1.1 200"
-        for wire in streams:
+def test_silent_connections_never_stop_a_probe(tmp_path: Path) -> None:
+    with hurried(tmp_path, "--connections", "50") as server:
+        silent = [server.connect() for _ in range(200)]
+        assert server.ask("GET", "/health").status == 200
+        for wire in silent:
             wire.close()
 
 

@@ -9,6 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from satchel.app import upkeep
 from satchel.app.startup import CannotStart, end_start, open_store, print_message
 from satchel.auth import tokens
@@ -25,18 +27,15 @@ from satchel.library.catalog import Libraries
 from satchel.model import Identity, Quota, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
-from satchel.transports.http.calls import Calls
-from satchel.transports.http.connections import Limits
-from satchel.transports.http.endpoint import Endpoint
-from satchel.transports.http.guard import Guard
+from satchel.transports.http.app import Guard, build_app
+from satchel.transports.http.bounds import Limits
+from satchel.transports.http.endpoint import Calls, Endpoint
 from satchel.transports.http.health import Health
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.pages import Pages
-from satchel.transports.http.routes import build_app
 from satchel.transports.http.server import run
+from satchel.transports.http.streams import Streams
 from satchel.transports.http.tasks_api import TasksApi
-from satchel.transports.http.timeouts import Timeouts
-from satchel.transports.listeners import Listeners
 
 if TYPE_CHECKING:
     from satchel.auth.code_flow import CodeFlow
@@ -64,8 +63,8 @@ serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
 Stop with Ctrl-C."""
 
 
-def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, heartbeat: float = HEARTBEAT) -> int:
-    """Serve until a signal comes; the exit status."""
+def serve(settings: Settings, http: Http, limits: Limits | None = None, heartbeat: float = HEARTBEAT) -> int:
+    """Serve until a signal comes; return the exit status."""
     wrong = find_wrong_setting(http)
     if wrong is not None:
         raise CannotStart(wrong, 2)
@@ -101,9 +100,9 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
         partial(make_app, settings, http, url, heartbeat),
         listening,
         workers=http.workers,
-        limits=Limits(connections=http.connections, per_address=http.connections_per_address),
+        limits=structs.replace(limits or Limits(), connections=http.connections),
         tls=tls,
-        timeouts=timeouts or Timeouts(),
+        forwarded_allow_ips=http.forwarded_allow_ips,
         greet=lambda: _greet(settings, http, url),
     )
 
@@ -123,16 +122,15 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         database.close()
         raise
     libraries = Libraries(settings.libraries)
-    listeners, metrics = Listeners(), Metrics()
-    store_watch = _StoreWatch(database, listeners.publish)
+    metrics = Metrics()
+    streams = Streams(metrics, heartbeat)
+    store_watch = _StoreWatch(database, streams.publish)
     why = settings.why_project or "the default"
     callers = Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         default_user=settings.user or users.local(database, settings.home),
         personal=settings.personal,
         identify=_identifier(http, database, url),
-        is_lookup=http.auth == "none" or (http.auth == "token" and not database.is_shared),
-        store=database if http.auth == "token" else None,
         has_scopes=http.auth == "oauth",
         quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
     )
@@ -154,20 +152,17 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
                 (lambda: libraries) if contract.reads_libraries else None,
                 lambda: callers.default_user or "",
             ),
-            callers=callers,
             calls=calls,
-            listeners=listeners,
+            streams=streams,
             metrics=metrics,
             watch=watch_all,
-            is_embedded=not database.is_shared,
-            heartbeat=heartbeat,
         )
 
     contracts = {name: load(name) for name in CONTRACTS}
     contracts["satchel"] = contracts["satchel"].narrow(settings.toolsets, is_read_only=settings.is_read_only)
     by_name = {name: make_endpoint(contract) for name, contract in contracts.items()}
     endpoints = {"/mcp": by_name[settings.contract], **{f"/mcp/{name}": one for name, one in by_name.items()}}
-    stop_watching = watch.start(lambda: libraries, listeners.publish)
+    stop_watching = watch.start(lambda: libraries, streams.publish)
     is_read_only = settings.is_read_only or database.why_read_only
     stop_upkeep = None if is_read_only else upkeep.start(database, libraries.list_names)
 
@@ -175,8 +170,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         stop_watching.set()
         if stop_upkeep is not None:
             stop_upkeep()
-        listeners.close()
-        calls.close()
+        streams.close()
         libraries.renderer.close()
         database.close()
 
@@ -194,26 +188,25 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
 
         return Pages(
             make_site,
-            callers=callers,
             calls=calls,
             sessions=Sessions(database),
             code_flow=_code_flow(http, url),
-            listeners=listeners,
+            streams=streams,
             watch=watch_all,
             is_secure=url.startswith("https://"),
             port=urlsplit(url).port or 0,
-            heartbeat=heartbeat,
         )
 
     return build_app(
         allowed=allow([*http.allow_hosts, *_own_names(http)], http.allow_origins),
         callers=callers,
         endpoints=endpoints,
-        tasks=TasksApi(Runner(contracts["tasks"], database), callers, calls, metrics),
+        tasks=TasksApi(Runner(contracts["tasks"], database), calls, metrics),
         health=Health(lambda: database.schema),
         metrics=metrics,
         issuer=http.oauth_issuer if http.auth == "oauth" else None,
         url=url,
+        end_streams=streams.close,
         close=close,
         pages=make_pages() if http.has_page else None,
     )

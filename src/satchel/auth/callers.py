@@ -1,16 +1,13 @@
 """Who is calling over HTTP, and what they may do: anyone on this machine, a bearer token, or the JWT of an issuer."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from urllib.parse import parse_qs
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from satchel.auth import tokens
-from satchel.errors import AuthUnavailable, StoreError, Unanswered, Unauthorized
+from satchel.errors import AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Author, Identity, Quota, Scope
-from satchel.storage.database import Database, look_ahead
 
 PROJECT_HEADER = "satchel-project"
 SCOPES = ("satchel:read", "satchel:write")
@@ -48,9 +45,7 @@ class Callers(Struct, frozen=True, kw_only=True):
     scope: Scope  # of a caller that names neither user nor project
     default_user: str | None = None  # for contracts that act as one
     identify: Callable[[str], Identity] | None = None  # None: no token is asked for
-    is_lookup: bool = True  # `identify` reads one row of an embedded store, so it may run in the event loop
     has_scopes: bool = False  # tokens carry OAuth scopes
-    store: Database | None = None  # that has the tokens, where `identify` looks them up
     quota: Quota | None = None  # of each user with a token
     personal: str = ""  # as in Scope, for contracts that read it
 
@@ -71,20 +66,6 @@ class Callers(Struct, frozen=True, kw_only=True):
         except (AuthUnavailable, StoreError) as error:
             raise AccessDenied(503, "Who is calling cannot be told at the moment. Try again.") from error
         return self.scope_of(identity, project, why)
-
-    async def find_scope_ahead(self, header: ReadHeader, query: str) -> Scope:
-        """As `find_scope`, in an event loop.
-
-        Raises:
-            Unanswered: call `find_scope` in a thread.
-        """
-        if self.store is None:
-            raise Unanswered
-
-        def find(store: Database) -> Scope:
-            return replace(self, identify=partial(tokens.identify, store)).find_scope(header, query)
-
-        return await look_ahead(self.store, find)
 
     def scope_of(self, identity: Identity, project: str | None = None, why: str = "") -> Scope:
         """The scope of a caller who is known, in the project that they name.

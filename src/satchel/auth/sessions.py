@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import Unauthorized
-from satchel.model import Identity
+from satchel.model import Identity, StoreChange
 from satchel.storage import sessions as rows
 from satchel.storage.database import Database, Tx
 from satchel.storage.sessions import Session
@@ -95,6 +95,7 @@ def list_of(tx: Tx, user: str) -> list[Session]:
 
 def end(tx: Tx, id: str, user: str) -> bool:
     """End a session of a user; whether there was one."""
+    tx.changed(StoreChange("access", owner=user))
     return rows.delete(tx, id, user)
 
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from satchel import clock
 from satchel.errors import NotFound, Unauthorized, WrongArgument
-from satchel.model import Identity, Scope, Timestamp, Token
+from satchel.model import Identity, Scope, StoreChange, Timestamp, Token
 from satchel.services import rules
 from satchel.storage import projects as project_rows
 from satchel.storage import tokens as rows
@@ -75,6 +75,7 @@ def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
     token = rows.revoke(tx, found[0]) if found else None
     if token is None:
         raise NotFound("token", id, Scope())
+    tx.changed(StoreChange("access", owner=token.owner))
     return token
 
 

@@ -1,294 +1,194 @@
-"""What uvicorn lacks against slow and endless clients: time limits, bounds on heads, unread bytes and connections."""
+"""An HTTP connection of uvicorn's with the bounds that it lacks: on time, on heads, and on waiting connections."""
 
-import asyncio
 import re
-import select
-from collections.abc import Callable
-from functools import partial
+from asyncio import TimerHandle, Transport
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from msgspec import Struct
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from satchel.transports.http import sockets
-from satchel.transports.http.connections import MAX_UNREAD_BYTES, Connections
-from satchel.transports.http.early_refusals import TOO_MANY, refuse_admission, refuse_late, write_refusal
-from satchel.transports.http.flow import Flow
-from satchel.transports.http.guard import LARGE_HEAD, MAX_FIELDS, MAX_HEAD_BYTES
-from satchel.transports.http.timeouts import Timeouts
-from satchel.transports.http.turns import Metered, Turns
+MAX_FIELDS = 100
+MAX_HEAD_BYTES = 64 * 1024
+LARGE_HEAD = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
 
-MAX_PIPELINED = 64  # requests that wait on a connection; each takes some 3 KB
-MAX_UNREAD = 512 * 1024  # bytes received on one connection, and not taken: heads and pipelined requests
-FEW_UNREAD = 16 * 1024  # bytes that a connection may always have
-
-_PIECE = 4096  # bytes of a head, or of a body in chunks, that are parsed in one turn: each may be a chunk of one byte
-
-# Seconds that the event loop needs besides what is measured: to open and close a connection, to read from it, a byte.
-_CONNECTION_SECONDS = 0.0003
-_READ_SECONDS = 0.00003
-_BYTE_SECONDS = 0.5e-9
-
-_CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR  # the first tells most, on Linux only
-_UPGRADE, _DECLINED = b"\r\nupgrade:", b"\r\nx-asked:"  # of one length
+_MAX_PIPELINED = 64  # requests that wait behind another on a connection; each takes some 3 KB
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
-class Refused(Exception):
-    """Raised in a callback of the parser, to have it stop: the connection was refused."""
+class Limits(Struct, frozen=True, kw_only=True):
+    """How many clients a process waits for, and how long."""
+
+    connections: int = 1000
+    request: float = 30.0  # seconds for a request to arrive; its body has more
+    body_rate: int = 16 * 1024  # bytes that give a body one more second
+    body: float = 600.0  # seconds for a request with a body at most
+    write: float = 30.0  # seconds in which a client must take some of what was sent to it
+    keep_alive: int = 75  # seconds that a connection may be idle between two requests
+    shutdown: int = 10  # seconds for running requests when the server ends
+
+
+class ParsingStopped(Exception):
+    """Raised in a callback of the parser to stop it: the connection was refused."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """An HTTP connection with bounds; the application finds it in `scope["state"]`, and reports how far it has read."""
+    """One connection. It is `waiting` until a whole request has arrived, and again once that is answered."""
 
-    def __init__(
-        self, *, app_state: dict[str, Any], register: Connections, turns: Turns, timeouts: Timeouts, **options: Any
-    ) -> None:
-        super().__init__(app_state={**app_state, "satchel.connection": self}, **options)
-        self.flow: Flow
-        self.address = ""
-        self._register = register
-        self._turns = turns
-        self.holder = ""  # whose time of the event loop this connection takes
-        self._timeouts = timeouts
-        self._timer: asyncio.TimerHandle | None = None
-        self._progress: sockets.Progress | None = None
-        self._progress_timer: asyncio.TimerHandle | None = None
-        self._is_idle = True  # the next byte begins a request
-        self._is_parsing = False  # a head, whose request it is the turn of
-        self._has_length = False  # the body that arrives is not in chunks
-        self._is_for_probes = False  # there was no room for anything else
-        self._began_at = 0.0  # the request that arrives
-        self._body_bytes = 0  # of it
-        self._unread = 0
-        self._cycles: list[RequestResponseCycle] = []  # uvicorn reports a loss to the last of pipelined requests only
-        self._close_stream: Callable[[], None] | None = None
+    def __init__(self, *, limits: Limits, waiting: "dict[BoundedProtocol, None]", **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = limits
+        self._waiting = waiting  # all such connections of the process, the one that waits longest first
+        self._running: RequestResponseCycle | None = None  # unlike `cycle`, which may be of a pipelined request
+        self._deadline: TimerHandle | None = None
+        self._began_at = 0.0  # the request that is arriving
+        self._is_arriving = False
+        self._body_size = 0
+        self._unparsed = 0  # bytes since the parser last completed a part of a message
+        self._has_head = False  # of the request that is arriving
+        self._held = b""
 
-    # -- what the application reports -------------------------------------------------------------------------
+    # -- the connection -----------------------------------------------------------------------------------------
 
-    def identified(self, user: str, token: str) -> None:
-        """The application knows whose request this is."""
-        self.holder = self._turns.identify(token.encode("latin-1"), user)
-
-    def computed(self, seconds: float) -> None:
-        """A thread has computed so long for the request, in the interpreter that the event loop needs, too."""
-        self._turns.used(self.holder, seconds)
-
-    def body_taken(self) -> None:
-        """The application has read what has arrived so far."""
-        self._count_unread(0)
-
-    def request_received(self) -> None:
-        """The application has the whole request: no time limit runs until the next one begins."""
-        self._count_unread(0)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def stream_opened(self, close: Callable[[], None]) -> None:
-        """The response is a stream; `close` ends it when the server shuts down."""
-        self.request_received()
-        self._close_stream = close
-
-    def response_sent(self) -> None:
-        """The application has done with a request; one behind it may have begun already."""
-        self.request_received()
-        self._close_stream = None
-        following = [cycle for cycle in self._cycles if not cycle.response_complete]
-        self._is_idle = not following
-        if following and following[0].more_body:
-            self._start_timer()
-        self._tell_state()
-
-    # -- what the connection reports ----------------------------------------------------------------------------
-
-    def is_gone(self) -> bool:
-        """Whether the client has closed the connection, which uvicorn does not notice while requests are pipelined."""
-        if self.transport.is_closing():
-            return True
-        poll = select.poll()
-        poll.register(self.transport.get_extra_info("socket").fileno(), _CLOSED)
-        if poll.poll(0):
-            self.transport.abort()  # the requests behind this one are not begun
-            return True
-        return False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.address = self.client[0] if self.client else ""
-        self.flow = Flow(transport)
-        self._progress = sockets.Progress(transport)
-        self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
-        admission = self._register.admit(self)
-        refusal = refuse_admission(admission)
-        if refusal is None:
-            self._is_for_probes = admission == "probes only"
-            self._start_timer()
-        else:
-            self._end_with(refusal)
-
-    def data_received(self, data: bytes) -> None:
-        begins = self._is_idle and (self.cycle is None or not self.cycle.more_body)  # else a refused body goes on
-        seconds = _READ_SECONDS + len(data) * _BYTE_SECONDS
-        if self._is_idle:
-            self._is_idle = False
-            if self._timer is None:
-                self._start_timer()
-        if begins:
-            seconds += 0.0 if self.holder else _CONNECTION_SECONDS
-            self.holder = self._turns.find_holder(data, self.address)
-        self._turns.used(self.holder, seconds)
-        self._count_unread(self._unread + len(data))
-        if not self._turns.take(self.holder, partial(self._parse, data, begins=begins)):
-            self.flow.wait()
-        self._tell_state()
-        if self._unread > MAX_UNREAD:
-            self._refuse(b"431 Request Header Fields Too Large", b"The head of a request has at most 64 KiB.")
-        elif self._unread > FEW_UNREAD and self._register.unread > MAX_UNREAD_BYTES:
-            self._refuse(b"503 Service Unavailable", b"Too many bytes are in flight. Try again later.")
-
-    def _parse(self, data: bytes, *, begins: bool) -> None:
-        """Have uvicorn parse what has arrived, when it is its turn."""
-        if self.parser is None or self.transport.is_closing():
-            return
-        if self.flow.is_waiting and self.is_gone():  # which is not noticed while nothing is read
-            return
-        # httptools drops the body of a request for another protocol, as Java's client sends first: hide that wish.
-        if begins and _UPGRADE in data[:MAX_HEAD_BYTES].lower():
-            head, end, body = data.partition(b"\r\n\r\n")
-            data = re.sub(_UPGRADE, _DECLINED, head, flags=re.IGNORECASE) + end + body
-        piece = data if self._has_length else data[:_PIECE]
-        super().data_received(piece)
-        if self.transport.is_closing():
-            return
-        if len(piece) < len(data):
-            self.flow.wait()
-            self._turns.follow(self.holder, partial(self._parse, data[len(piece) :], begins=False))
-        elif self.flow.is_waiting:
-            self.flow.go_on()
-        self._tell_state()
+        self._start_deadline()
+        self._waiting[self] = None
+        if len(self.connections) > self._limits.connections:
+            oldest = next(iter(self._waiting))
+            if oldest is self:
+                self._refuse(503, b"All connections are in use. Try again later.")
+            else:
+                del self._waiting[oldest]
+                oldest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.request_received()
+        self._waiting.pop(self, None)
+        self._stop_deadline()
         self._unset_keepalive_if_required()
-        if self._progress_timer is not None:
-            self._progress_timer.cancel()
-        self._register.remove(self)
-        for cycle in self._cycles:
-            cycle.disconnected = True
-            cycle.message_event.set()
+        if self._running is not None:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
-    # -- what the parser reports --------------------------------------------------------------------------------
+    def shutdown(self) -> None:
+        if end_streams := self.app_state.get("end_streams"):
+            end_streams()
+        super().shutdown()
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        self._unparsed += len(data)
+        if not self._has_head:
+            data = self._hide_upgrade(data)
+        super().data_received(data)
+        if self._unparsed > MAX_HEAD_BYTES:
+            self._refuse(431, LARGE_HEAD.encode())
+        elif self._is_arriving or self._unparsed:
+            self._start_deadline()
+
+    def _hide_upgrade(self, data: bytes) -> bytes:
+        """Rename the header `Upgrade`, behind which httptools drops the body. Java's client sends one with its first POST.
+
+        A part of its name that ends a packet is kept for the next.
+        """
+        data, self._held = self._held + data, b""
+        end = data.find(b"\r\n\r\n")
+        if end >= 0:
+            return _UPGRADE.sub(b"\r\nx-upgrade:", data[:end]) + data[end:]
+        cut = data.rfind(b"\r")
+        if cut >= 0 and b"\r\nupgrade:".startswith(data[cut:].lower()):
+            data, self._held = data[:cut], data[cut:]
+        return _UPGRADE.sub(b"\r\nx-upgrade:", data)
+
+    # -- callbacks of the parser --------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._is_arriving = True
+        self._has_head = False
+        self._body_size = 0
+        super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self.headers) >= MAX_FIELDS:  # at once, because every field costs time
-            self._refuse(b"431 Request Header Fields Too Large", LARGE_HEAD.encode())
-            raise Refused
+        if len(self.headers) >= MAX_FIELDS:
+            self._refuse(431, LARGE_HEAD.encode())
+            raise ParsingStopped
         super().on_header(name, value)
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        def run(scope: Any, receive: Any, send: Any) -> Metered:
-            return Metered(app(scope, receive, send), lambda seconds: self._turns.used(self.holder, seconds))
-
-        def start() -> None:
-            if not self.transport.is_closing():
-                HttpToolsProtocol._start_asgi_task(self, cycle, run)
-
-        if self._is_parsing:
-            start()
-        else:
-            self._turns.take(self.holder, start)  # the request waited behind another one on this connection
-
     def on_headers_complete(self) -> None:
-        if self._is_for_probes and self.url.partition(b"?")[0] != b"/health":
-            self._end_with(TOO_MANY)
-            raise Refused
-        if len(self.pipeline) >= MAX_PIPELINED:
-            self._refuse(b"503 Service Unavailable", b"At most %d requests wait on a connection." % MAX_PIPELINED)
-            raise Refused
-        self._has_length = not any(name == b"transfer-encoding" for name, _ in self.headers)
-        self._is_parsing = True
+        if len(self.pipeline) >= _MAX_PIPELINED:
+            self._refuse(503, b"At most %d requests wait on a connection." % _MAX_PIPELINED)
+            raise ParsingStopped
+        self._has_head = True
+        self._unparsed = 0
         super().on_headers_complete()
-        self._is_parsing = False
-        self.headers = []  # uvicorn would add the trailers of a body to the headers that the application sees
-        self._cycles = [cycle for cycle in (*self._cycles, self.cycle) if not cycle.response_complete]
-        self._body_bytes = 0
+        self.headers = []  # trailers must not become headers that the application sees
 
     def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        self._body_size += len(body)
         super().on_body(body)
-        self._body_bytes += len(body)
-        if self.cycle.response_complete:
-            self._count_unread(0)  # the rest of a body that was refused is dropped
 
     def on_message_complete(self) -> None:
-        self._has_length = False
+        self._is_arriving = self._has_head = False
+        self._unparsed = 0
+        self._waiting.pop(self, None)
+        self._stop_deadline()
         super().on_message_complete()
-        if self.cycle.response_complete and not self.transport.is_closing():
-            self.response_sent()
-            self.on_response_complete()  # keeps the connection for the usual time
+        if self.cycle.response_complete:  # it was refused before its body had arrived
+            self.on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        if not self.transport.is_closing():  # else it was refused already
-            super().send_400_response(msg)
+        self._refuse(400, msg.encode())
 
-    # -- the end ------------------------------------------------------------------------------------------------
+    # -- the application ----------------------------------------------------------------------------------------
 
-    def shutdown(self) -> None:
-        super().shutdown()
-        if self._close_stream is not None:
-            self._close_stream()
-        if self.transport.is_closing():
-            self.loop.call_later(self._timeouts.linger, self.transport.abort)
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
-    def give_way(self) -> None:
-        """Close, because another connection needs the room."""
-        if self._is_idle and not self.transport.get_write_buffer_size():
-            self.transport.close()
-        else:
-            self.transport.abort()
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing() and self._running is not None and self._running.response_complete:
+            self._waiting[self] = None
 
     # -- bounds -------------------------------------------------------------------------------------------------
 
-    def _count_unread(self, size: int) -> None:
-        self._register.unread += size - self._unread
-        self._unread = size
+    def _start_deadline(self) -> None:
+        if self._deadline is None:
+            self._began_at = self.loop.time()
+            self._deadline = self.loop.call_later(self._limits.request, self._check_deadline)
 
-    def _tell_state(self) -> None:
-        """Tell the register whether this connection waits for its client."""
-        unanswered = next((cycle for cycle in self._cycles if not cycle.response_complete), None)
-        if unanswered is None:
-            self._register.change(self, "idle" if self._is_idle else "arriving")
-        else:
-            self._register.change(self, "arriving" if unanswered.more_body else "busy")
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
-    def _start_timer(self) -> None:
-        self._began_at = self.loop.time()
-        self._body_bytes = 0
-        self._timer = self.loop.call_later(self._timeouts.request, self._check_arrival)
-
-    def _check_arrival(self) -> None:
+    def _check_deadline(self) -> None:
         """Refuse a request that is late. A body has more time the more of it has arrived."""
-        limits = self._timeouts
-        allowed = min(limits.request + self._body_bytes / limits.body_rate, limits.body)
+        if self.flow.read_paused or self._is_answering():  # the client waits for us
+            self._began_at = self.loop.time()
+        allowed = min(self._limits.request + self._body_size / self._limits.body_rate, self._limits.body)
         left = self._began_at + allowed - self.loop.time()
         if left > 0:
-            self._timer = self.loop.call_later(left, self._check_arrival)
-            return
-        self._end_with(refuse_late(limits))
-
-    def _check_progress(self) -> None:
-        """Cut off a client that has read nothing of what waits for it for too long, however slow it may read."""
-        assert self._progress is not None
-        if self._progress.stalled_for(self.loop.time()) >= self._timeouts.write:
-            self.transport.abort()
+            self._deadline = self.loop.call_later(left, self._check_deadline)
         else:
-            self._progress_timer = self.loop.call_later(self._timeouts.write / 4, self._check_progress)
+            self._refuse(408, b"The request did not arrive in time.")
 
-    def _refuse(self, status: bytes, message: bytes) -> None:
-        self._end_with(write_refusal(status, message))
+    def _is_answering(self) -> bool:
+        running = self._running
+        is_due = running is not None and not running.response_complete
+        return running is not None and is_due and (running.response_started or not running.more_body)
 
-    def _end_with(self, response: bytes) -> None:
-        if self._close_stream is not None:
-            self.transport.abort()  # a status line would be read as part of the stream
+    def _refuse(self, status: int, message: bytes) -> None:
+        """Answer and close; without an answer where it would pass for that of another request."""
+        if self._is_answering():
+            self.transport.abort()
         elif not self.transport.is_closing():
-            self.transport.write(response)
+            later = b"retry-after: 1\r\n" if status == 503 else b""
+            head = b"%scontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % (
+                later,
+                len(message),
+            )
+            self.transport.write(STATUS_LINE[status] + head + message)
             self.transport.close()

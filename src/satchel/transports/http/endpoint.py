@@ -2,41 +2,112 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import nullcontext, suppress
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
-from msgspec import structs
+from anyio import CancelScope
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.clock import new_id
 from satchel.contracts.contract import Contract, Report
 from satchel.contracts.runner import Runner
-from satchel.errors import Abandoned, Unanswered
+from satchel.errors import Abandoned
 from satchel.log import log_call
-from satchel.model import Scope
+from satchel.model import Scope as CallScope
 from satchel.protocol import INVALID_REQUEST, Call, Connection, ProtocolError
 from satchel.protocol.connection import PROTOCOL_METHODS
 from satchel.protocol.elements import Bytes
 from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
-from satchel.transports.http.calls import CallKey, Calls
-from satchel.transports.http.guard import check_body, enter
+from satchel.transports.http.limits import LARGE_MESSAGE, Rate, Threads
 from satchel.transports.http.messages import (
-    Disconnected,
+    BytesResponse,
     HeaderLines,
     Refusal,
-    Request,
-    Response,
+    account_of,
+    check_body,
+    event_stream,
+    head_of,
+    identify,
     json_response,
+    read_body,
 )
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.http.shares import Kind
 from satchel.transports.http.streams import Streams
-from satchel.transports.listeners import Listeners
-from satchel.work import Work
+from satchel.work import LOCAL, Work
 
-_MAX_INLINE_BYTES = 64 * 1024  # a larger message is decoded in a worker thread
+_UNWATCHED = 0.05  # seconds before a call's client is watched for leaving; most calls take less
+_TOKEN_AGE = 0.5  # seconds after which a token is looked up again before a call begins
+
+Value = TypeVar("Value")
+CallKey = tuple[str, str, str | int]  # user, session, and id of the request
+
+
+class Calls:
+    """The calls that one server process runs, in threads; other requests can cancel them."""
+
+    def __init__(self, callers: Callers, calls_per_minute: int = 0) -> None:
+        self.callers = callers
+        self.rate = Rate(calls_per_minute)
+        self._threads = Threads()
+        self._running: dict[CallKey, Work] = {}  # of clients with a session: ids of other clients are not unique
+
+    def begin(self, scope: CallScope) -> Work:
+        """Return the work of one request. Without authentication all callers are one user, who is not limited."""
+        return Work(LOCAL if self.callers.identify is None else scope.user or LOCAL)
+
+    async def run(
+        self, request: Request, work: Work, act: Callable[[], Value], *, writes: bool = False, is_large: bool = False
+    ) -> Value:
+        """Run something for a request in a thread. It is cancelled when the client leaves.
+
+        Raises:
+            Refusal: too many calls of this user are waiting.
+            ClientDisconnect: the client has left.
+            Abandoned: another request cancelled it.
+        """
+        loop = asyncio.get_running_loop()
+        watching: list[asyncio.Task[None]] = []
+
+        async def cancel_with_client() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            work.cancel()
+            waiting.cancel()
+
+        timer = loop.call_later(_UNWATCHED, lambda: watching.append(loop.create_task(cancel_with_client())))
+        try:
+            with CancelScope() as waiting:  # what has begun goes on until `work` ends it
+                if is_large:
+                    return await self._threads.run_large(work.user, act)
+                return await self._threads.run(work.user, act, writes=writes)
+            raise ClientDisconnect
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        finally:
+            timer.cancel()
+            for task in watching:
+                task.cancel()
+
+    def register(self, key: CallKey, work: Work) -> None:
+        """Let later requests cancel a call."""
+        self._running[key] = work
+
+    def forget(self, key: CallKey, work: Work) -> None:
+        """Forget a call that is over."""
+        if self._running.get(key) is work:
+            del self._running[key]
+
+    def cancel(self, key: CallKey) -> None:
+        """Cancel a call, if it runs in this process."""
+        work = self._running.get(key)
+        if work is not None:
+            work.cancel()
 
 
 class Endpoint:
@@ -47,130 +118,145 @@ class Endpoint:
         contract: Contract,
         runner: Runner,
         *,
-        callers: Callers,
         calls: Calls,
-        listeners: Listeners,
+        streams: Streams,
         metrics: Metrics,
         watch: Callable[[], None],
-        is_embedded: bool,
-        heartbeat: float,
     ) -> None:
         self._contract = contract
         self._runner = runner
         self._offer = runner.offer
         self._methods = self._offer.methods | PROTOCOL_METHODS
-        self.has_stream = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
+        self._has_stream = any(announces(self._offer.capabilities, what) for what in ("tools", "prompts", "resources"))
         self._header_arguments = runner.header_arguments
-        self._callers = callers
+        self._callers = calls.callers
         self._calls = calls
+        self._streams = streams
         self._metrics = metrics
-        self._is_embedded = is_embedded  # the store, so that a look-up waits for nothing but the processor
-        self._streams = Streams(
-            contract, callers=callers, listeners=listeners, metrics=metrics, watch=watch, heartbeat=heartbeat
-        )
+        self._watch = watch
 
-    async def handle(self, request: Request) -> Response | None:
-        """Answer one request; None where the response was a stream."""
-        scope = await enter(request, self._callers)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "POST"):
+            allowed = "GET, POST" if self._has_stream else "POST"
+            raise Refusal(405, "method", f"Use {allowed} here.", [("allow", allowed)])
+        request = Request(scope, receive, send)
+        caller = await identify(request, self._callers)
         if self._contract.acts_as_user:
-            scope = self._callers.as_user(scope)
+            caller = self._callers.as_user(caller)
         if self._contract.reads_personal:
-            scope = self._callers.with_personal(scope)
-        if request.method == "GET":
-            connection = self._open_connection(request)
-            await self._streams.listen(request, connection, scope, list)
-            return None
-        work = self._calls.begin(scope)
-        self._calls.rates.count(work.user, 1)
-        check_body(request.headers)
-        try:
-            post, received = await self._read_post(request, scope, work)
-            return await self._answer(request, post, scope, work, received)
-        except Abandoned:
-            if request.connection.is_gone() is False:  # another request of the client cancelled it
-                return Response(202)
-            raise Disconnected from None
+            caller = self._callers.with_personal(caller)
+        response = await (self._get if request.method == "GET" else self._post)(request, caller)
+        await response(scope, receive, send)
 
-    async def _read_post(self, request: Request, scope: Scope, work: Work) -> tuple[Post, float]:
-        """The message of a request, whose bytes are freed before its calls are run, and when it was received."""
-        raw, received = await self._calls.read_body(request), time.monotonic()
-        if len(raw) <= _MAX_INLINE_BYTES:
-            return self._decode(request, raw, scope), received
-        async with request.account.decoder(len(raw)) or nullcontext():
-            return await self._calls.run(request, work, lambda: self._decode(request, raw, scope)), received
+    async def _get(self, request: Request, caller: CallScope) -> Response:
+        """Open a stream on which clients of the handshake generation hear of changed lists."""
+        headers = head_of(request)
+        revision = find_handshake_revision(headers)
+        if revision is None or not self._has_stream:
+            raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
+        accepted = [kind for line in headers.all("accept") for kind in line.split(",")]
+        kinds = {kind.partition(";")[0].strip().lower() for kind in accepted}
+        if kinds.isdisjoint(("text/event-stream", "text/*", "*/*")):
+            raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
+        return await self._listen(request, Connection(self._offer.without_subscriptions(), revision), caller, [])
 
-    def _decode(self, request: Request, raw: bytearray, scope: Scope) -> Post:
-        return Post(self._runner.offer_to(scope.user), request.headers, raw, self._header_arguments)
+    async def _listen(
+        self, request: Request, connection: Connection, caller: CallScope, opening: Sequence[Bytes]
+    ) -> Response:
+        return await self._streams.listen(
+            partial(identify, request, self._callers),
+            connection,
+            lambda changes: self._contract.client_changes(changes, caller),
+            owner=caller.user,
+            opening=opening,
+            watch=self._watch,
+        )
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    async def _answer(self, request: Request, post: Post, scope: Scope, work: Work, received: float) -> Response | None:
+    async def _post(self, request: Request, caller: CallScope) -> Response:
+        work = self._calls.begin(caller)
+        identified = time.monotonic()
+        self._calls.rate.count(work.user, 1)
+        headers = head_of(request)
+        check_body(headers)
+        account_of(request).check()
+        raw = await read_body(request)
+        try:
+            if len(raw) > LARGE_MESSAGE:
+                return await self._answer_large(request, caller, work, raw, identified)
+            post = self._decode(request, raw, caller)
+            del raw
+            return await self._answer(request, post, caller, work, identified)
+        except Abandoned:  # another request of the client cancelled it
+            return BytesResponse(202)
+
+    def _decode(self, request: Request, raw: bytearray, caller: CallScope) -> Post:
+        return Post(self._runner.offer_to(caller.user), head_of(request), raw, self._header_arguments)
+
+    async def _answer(self, request: Request, post: Post, caller: CallScope, work: Work, identified: float) -> Response:
+        self._check(request, post, caller, work)
+        if post.exchange.is_listening:
+            return await self._listen(request, post.connection, caller, post.exchange.output())
+        if not post.exchange.is_answered:
+            return BytesResponse(202)
+        settle = partial(self._settle, request, post, caller, work, identified)
+        if not post.calls:
+            return self._respond(post, settle())
+        run = partial(self._run, request, post, work)
+        if any(call.progress_token is not None for call in post.calls):
+            return await self._answer_with_progress(post, work, run, settle)
+        return self._respond(post, await run(settle))
+
+    async def _answer_large(
+        self, request: Request, caller: CallScope, work: Work, raw: bytearray, identified: float
+    ) -> Response:
+        """Decode a large message and carry it out in one go, so that few decoded messages are in memory."""
+
+        def act() -> tuple[Post, Bytes]:
+            post = self._decode(request, raw, caller)
+            self._check(request, post, caller, work)
+            has_answer = post.exchange.is_answered and not post.exchange.is_listening
+            return post, self._settle(request, post, caller, work, identified) if has_answer else b""
+
+        post, body = await self._calls.run(request, work, act, is_large=True)
+        if post.exchange.is_listening:
+            return await self._listen(request, post.connection, caller, post.exchange.output())
+        return self._respond(post, body) if post.exchange.is_answered else BytesResponse(202)
+
+    def _check(self, request: Request, post: Post, caller: CallScope, work: Work) -> None:
+        """Check what can be checked before anything of a message is carried out, and cancel what it cancels.
+
+        Raises:
+            AccessDenied: it would write, and its caller may only read.
+            Refusal: its caller has made too many calls, or has too many bytes in flight.
+        """
         for name in post.exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
         tools = [tool for tool in map(self._runner.tool, post.calls) if tool is not None]
         id = post.calls[0].id if len(post.calls) == 1 else None
-        if scope.is_read_only and any(tool.writes for tool in tools):
+        if caller.is_read_only and any(tool.writes for tool in tools):
             raise self._callers.refuse_write([tool.name for tool in tools], id)
         if not post.calls and post.method is not None:
             method = post.method if isinstance(post.method, str) and post.method in self._methods else "other"
             self._metrics.called(self._contract.name, method, "", is_error=post.exchange.error_code() is not None)
-        if post.exchange.is_listening:
-            await self._streams.listen(request, post.connection, scope, post.exchange.output)
-            return None
         for cancelled in post.exchange.cancelled_ids:
             if post.connection.session:
                 self._calls.cancel((work.user, post.connection.session, cancelled))
-        if not post.exchange.is_answered:
-            return Response(202)
-        self._calls.rates.count(work.user, len(post.calls) - 1, id)
-        if len(post.calls) > 1 or any(tool.writes for tool in tools):
-            request.account.check_unread(id)
-        if any(call.progress_token is not None for call in post.calls):
-            return await self._answer_with_progress(request, post, scope, work, received)
-        may_be_large = request.account.expects_large_answer
-        if self._is_quick(post) and not may_be_large and self._calls.rates.may_use_loop(work.user):
-            started = time.monotonic()
-            body = self._settle(request, post, scope, work, received)
-            self._calls.rates.loop_used(work.user, time.monotonic() - started)
-        else:
-            try:
-                body = await self._look_ahead(request, post, scope, work, received)
-            except Unanswered:
-                body = await self._run(request, post, work, lambda: self._settle(request, post, scope, work, received))
-        response = json_response(post.status(), body, self._session_header(post))
-        return structs.replace(response, is_refusable=not any(tool.writes for tool in tools))
-
-    async def _look_ahead(self, request: Request, post: Post, scope: Scope, work: Work, received: float) -> Bytes:
-        """Answer a look-up in the event loop.
-
-        Raises:
-            Unanswered: it is to be run in a worker thread.
-        """
-        is_lookup = len(post.calls) == 1 and self._is_lookup(post.calls[0])
-        is_small = not request.account.expects_large_answer
-        if not (is_lookup and is_small and self._calls.rates.may_use_loop(work.user)):
-            raise Unanswered
-
-        def settle(runner: Runner) -> Bytes:
-            if self._calls.is_stale(received):  # its token has to be looked up again
-                raise Unanswered
-            started = time.thread_time()
-            try:
-                return self._settle(request, post, scope, work, time.monotonic(), runner=runner)
-            finally:
-                self._calls.rates.loop_used(work.user, time.thread_time() - started)
-
-        return await self._runner.look_ahead(settle)
+        self._calls.rate.count(work.user, len(post.calls) - 1, id)
+        if post.calls:
+            account_of(request).check(id)
 
     async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
-        """Run calls in a worker thread; other requests of the same client may cancel them meanwhile."""
+        """Run the calls of a message in a thread; other requests of the same client may cancel them meanwhile."""
         keys: list[CallKey] = []
         if post.connection.session:
             keys = [(work.user, post.connection.session, call.id) for call in post.calls]
         for key in keys:
             self._calls.register(key, work)
+        writes = any(tool is not None and tool.writes for tool in map(self._runner.tool, post.calls))
         try:
-            return await self._calls.run(request, work, settle, self._find_kind(request, post))
+            return await self._calls.run(request, work, settle, writes=writes)
         except Refusal as refusal:
             refusal.id = post.calls[0].id if len(post.calls) == 1 else None
             raise
@@ -178,48 +264,30 @@ class Endpoint:
             for key in keys:
                 self._calls.forget(key, work)
 
-    def _find_kind(self, request: Request, post: Post) -> Kind:
-        if any(tool is not None and tool.writes for tool in map(self._runner.tool, post.calls)):
-            return "writes"
-        return "large" if len(post.calls) > 1 or request.account.expects_large_answer else "reads"
-
-    def _is_quick(self, post: Post) -> bool:
-        """Whether the answer takes less time than handing the call to a worker thread."""
-        if len(post.calls) != 1:
-            return not post.calls
-        [call] = post.calls
-        return call.method == "tools/list" or (self._is_embedded and self._is_lookup(call))
-
-    def _is_lookup(self, call: Call) -> bool:
-        tool = self._runner.tool(call)
-        return tool is not None and tool.is_lookup
-
     def _settle(
         self,
         request: Request,
         post: Post,
-        scope: Scope,
+        caller: CallScope,
         work: Work,
-        received: float,
+        identified: float,
         reporter: Callable[[Call], Report] = lambda _: _ignore,
-        runner: Runner | None = None,
     ) -> Bytes:
-        """Run every call of a message, and encode the answer. The token is looked at again between calls."""
+        """Run every call of a message, and encode the answer. The token is checked again when time has passed."""
         denial: AccessDenied | None = None
-        runner = runner or self._runner
-        self._calls.check_token(request, received)
         for place, call in enumerate(post.calls):
             work.check()
-            if place and denial is None:
-                denial = self._calls.find_denial(request)
+            if time.monotonic() - identified > _TOKEN_AGE and denial is None:
+                identified = time.monotonic()
+                denial = self._find_denial(request)
+                if denial is not None and not place:
+                    raise denial
             started = time.perf_counter()
             try:
                 if denial is not None:
                     raise ProtocolError(INVALID_REQUEST, denial.message)
-                if len(post.calls) > 1 and (why := request.account.make_answer(post.exchange.batch_bytes)):
-                    post.exchange.end_batch(why)
                 post.exchange.check_room()
-                result: dict[str, Any] | ProtocolError = runner.answer(call, scope, reporter(call), work)
+                result: dict[str, Any] | ProtocolError = self._runner.answer(call, caller, reporter(call), work)
             except ProtocolError as error:
                 result = error.with_traceback(None)  # it would hold this frame, and so the answer
             post.exchange.settle(call, result)
@@ -231,9 +299,21 @@ class Endpoint:
         output = post.exchange.output()
         return output[0] if len(output) == 1 else b"".join(output)
 
+    def _find_denial(self, request: Request) -> AccessDenied | None:
+        """Return why the token of a request is not valid any more; None where it is."""
+        try:
+            self._callers.find_scope(head_of(request).all, request.scope["query_string"].decode("latin-1"))
+        except AccessDenied as denied:
+            return denied
+        return None
+
     async def _answer_with_progress(
-        self, request: Request, post: Post, scope: Scope, work: Work, received: float
-    ) -> Response | None:
+        self,
+        post: Post,
+        work: Work,
+        run: Callable[[Callable[[], Bytes]], Any],
+        settle: Callable[..., Bytes],
+    ) -> Response:
         """Answer with a stream if a call reports progress before it is done, else with one response."""
         loop = asyncio.get_running_loop()
         reports: asyncio.Queue[Bytes | None] = asyncio.Queue()
@@ -245,58 +325,42 @@ class Endpoint:
 
             return report
 
-        def settle() -> Bytes:
-            return self._settle(request, post, scope, work, received, reporter)
-
-        async def work_on() -> Bytes:
+        async def carry_out() -> Bytes:
             try:
-                return await self._run(request, post, work, settle)
+                body: Bytes = await run(partial(settle, reporter=reporter))
+                return body
             finally:
                 reports.put_nowait(None)
 
         async def messages() -> AsyncIterator[Bytes | None]:
             message = first
-            while message is not None:
-                yield message
-                message = await reports.get()
-            with suppress(Abandoned):  # then the client does not wait for the last message
+            try:
+                while message is not None:
+                    yield message
+                    message = await reports.get()
                 yield await working
+            except Abandoned:  # the client does not wait for the last message
+                return
+            finally:
+                work.cancel()
 
-        def cancel() -> None:
-            for call in post.exchange.calls:
-                call.is_cancelled = True
-            work.cancel()
-
-        working = asyncio.create_task(work_on())
+        working = asyncio.create_task(carry_out())
         first = await reports.get()
-        if first is None:
-            return json_response(post.status(), await working, self._session_header(post))
-        await request.stream(messages(), cancel)
-        return None
+        return self._respond(post, await working) if first is None else event_stream(messages())
+
+    def _respond(self, post: Post, body: Bytes) -> Response:
+        return json_response(post.status(), body, self._session_header(post))
 
     def _session_header(self, post: Post) -> HeaderLines:
-        """A session id, which tells later requests the client's name.
+        """Return a session id, which tells later requests the client's name.
 
-        Some clients open the stream of changes only where they were given one.
+        Some clients open the stream of changes only if they were given one.
         """
         is_opening = post.method == "initialize" and not post.is_per_request and post.exchange.error_code() is None
-        if not (is_opening and self.has_stream):
+        if not (is_opening and self._has_stream):
             return ()
         return ((SESSION_HEADER, make_session_id(new_id(), post.connection.client)),)
 
-    # -- streams ------------------------------------------------------------------------------------------------
-
-    def _open_connection(self, request: Request) -> Connection:
-        """The connection of a GET, on which clients of the handshake generation hear of changed lists."""
-        revision = find_handshake_revision(request.headers)
-        if revision is None or not self.has_stream:
-            raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
-        accepted = [kind for line in request.headers.all("accept") for kind in line.split(",")]
-        kinds = {kind.partition(";")[0].strip().lower() for kind in accepted}
-        if kinds.isdisjoint(("text/event-stream", "text/*", "*/*")):
-            raise Refusal(406, "method", "A GET opens a stream of changes: accept text/event-stream.")
-        return Connection(self._offer.without_subscriptions(), revision)
-
 
 def _ignore(*_: object) -> None:
-    """The report of a call whose client did not ask for progress."""
+    """Drop the progress of a call whose client did not ask for it."""

@@ -1,20 +1,22 @@
-"""`GET /health`: whether the database answers, asked on a thread that no request can keep busy."""
+"""`GET /health`: whether the database answers, asked in a thread that no call can occupy."""
 
 import asyncio
 from collections.abc import Callable
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import Response
 
 from satchel.errors import StoreError
 from satchel.log import log
-from satchel.transports.http.messages import Request, Response, json_response
+from satchel.transports.http.messages import json_response
 
 _DATABASE_TIMEOUT = 2.0  # seconds; a probe waits no longer
 
 
 class Health:
-    """Asks the database; requests that come while an answer is awaited share it."""
+    """Asks the database; requests that arrive meanwhile share the answer."""
 
     def __init__(self, read_schema: Callable[[], int]) -> None:
         self._read_schema = read_schema

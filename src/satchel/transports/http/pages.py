@@ -1,9 +1,8 @@
-"""The page for people over HTTP: who asks, whether the request comes from our own page, forms, and the live stream.
+"""The page for people over HTTP: sessions, origins, forms, and the live stream.
 
 The page itself, satchel.page, is imported with the first request for it.
 """
 
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,29 +10,41 @@ from urllib.parse import quote, unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from msgspec import structs
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Send
+from starlette.types import Scope as ASGIScope
 
 from satchel.auth.callers import AccessDenied, Callers
 from satchel.auth.sessions import ISSUED_MINUTES, Sessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
-from satchel.model import Identity, Scope
+from satchel.model import Identity, Scope, StoreChange
 from satchel.protocol.codec import encode
-from satchel.transports.http.calls import Calls
-from satchel.transports.http.forms import read_cookie, read_form, read_query
-from satchel.transports.http.guard import run_alone
-from satchel.transports.http.messages import CLOSE, RETRY_LATER, Disconnected, Refusal, Request, Response
-from satchel.transports.http.page_listener import PageListener
-from satchel.transports.listeners import Listeners, TooManyStreams
+from satchel.transports.http.endpoint import Calls
+from satchel.transports.http.messages import (
+    CLOSE,
+    BytesResponse,
+    Refusal,
+    account_of,
+    event_stream,
+    head_of,
+    path_of,
+)
+from satchel.transports.http.streams import Listener, Streams
 
 if TYPE_CHECKING:
     from satchel.auth.code_flow import CodeFlow
     from satchel.page.site import Match, PageResponse, Site
+    from satchel.page.visit import Upload
 
 NOTHING = "There is nothing at this path. MCP is served at /mcp."
 
 _OWN_PATHS = ("/login", "/login/start", "/login/callback", "/logout", "/events")
 _STEP = "satchel-login"  # the cookie of a login that goes on elsewhere
-_WRONG_TOKENS = 5  # a minute and address
-_ADDRESSES = 10_000  # whose wrong tokens are remembered
+_MAX_FIELDS = 500
+_MAX_FIELD_BYTES = 16 * 1024 * 1024  # as browsers send it: 4 MiB of text may be three times as long in percent signs
 
 
 class Pages:
@@ -43,63 +54,65 @@ class Pages:
         self,
         make_site: "Callable[[], Site]",
         *,
-        callers: Callers,
         calls: Calls,
         sessions: Sessions,
         code_flow: "CodeFlow | None",
-        listeners: Listeners,
+        streams: Streams,
         watch: Callable[[], None],
         is_secure: bool,
         port: int,
-        heartbeat: float,
     ) -> None:
         self._make_site = make_site
         self._site: Site | None = None
-        self._callers = callers
+        self._callers: Callers = calls.callers
         self._calls = calls
         self._sessions = sessions
         self._code_flow = code_flow  # where people log in with an OAuth issuer
-        self._listeners = listeners
+        self._streams = streams
         self._watch = watch
         self._is_secure = is_secure
         # Cookies know no ports: servers on several ports of one host must not take each other's.
         self._cookie = "__Host-satchel" if is_secure else f"satchel-{port}"
-        self._heartbeat = heartbeat
-        self._wrong_tokens: dict[str, list[float]] = {}
 
-    async def handle(self, request: Request) -> Response | None:
-        """Answer one request; None where the response was a stream."""
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        response = await self._handle(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _handle(self, request: Request) -> Response:
         from satchel.page.site import find_static
 
         site = self._site if self._site is not None else await run_sync(self._open_site)
-        if request.path.startswith("/static/"):
-            found = find_static(request.path, takes_gzip="gzip" in request.headers.last.get("accept-encoding", ""))
-            if found is None or request.method != "GET":
+        path, headers = path_of(request.scope), head_of(request).last
+        if path.startswith("/static/"):
+            found = find_static(path, takes_gzip="gzip" in headers.get("accept-encoding", ""))
+            if found is None or request.method not in ("GET", "HEAD"):
                 raise Refusal(404, "path", "There is no such file.")
             return _respond(found)
-        match = site.match(request.path)
-        is_page = match is not None or request.path in _OWN_PATHS
-        if not is_page and "text/html" not in request.headers.last.get("accept", ""):
+        match = site.match(path)
+        is_page = match is not None or path in _OWN_PATHS
+        is_mcp = path == "/mcp" or path.startswith("/mcp/")
+        if is_mcp or (not is_page and "text/html" not in headers.get("accept", "")):
             raise Refusal(404, "path", NOTHING)  # a program asked, not a person
         self._check_origin(request)
-        if request.path == "/login":
+        if path == "/login":
             return await self._log_in(request, site)
-        if request.path in ("/login/start", "/login/callback"):
+        if path in ("/login/start", "/login/callback"):
             return await self._log_in_elsewhere(request, site)
         try:
-            scope, session = await run_alone(request, partial(self._identify, request))
+            scope, session = await run_sync(self._identify, request, limiter=request.scope["satchel.lookups"])
         except Unauthorized:
-            if request.method != "GET" or request.path == "/events":
+            if request.method != "GET" or path == "/events":
                 return _respond(site.show_login(message="Your session has ended. Log in again.", status=401))
-            return Response(303, headers=[("location", f"/login?next={quote(request.address)}")])
+            return BytesResponse(303, headers=[("location", f"/login?next={quote(_address(request))}")])
         except StoreError:
             raise Refusal(503, "server", "Who is calling cannot be told at the moment. Try again.") from None
-        if request.path == "/events" and request.method == "GET":
-            await self._listen(request, scope)
-            return None
-        if request.path == "/logout" and request.method == "POST":
+        if self._callers.identify is not None and scope.user is not None:
+            account_of(request).belongs_to(scope.user)
+        if path == "/events" and request.method == "GET":
+            return await self._listen(request, scope)
+        if path == "/logout" and request.method == "POST":
             await run_sync(self._end_session, session, scope)
-            return Response(303, headers=[("location", "/login"), ("set-cookie", self._write_cookie("", 0))])
+            return BytesResponse(303, headers=[("location", "/login"), ("set-cookie", self._write_cookie("", 0))])
         return await self._show(request, site, match, scope, session)
 
     def _open_site(self) -> "Site":
@@ -116,9 +129,9 @@ class Pages:
         visit = Visit(
             server=site.server,
             scope=scope,
-            address=request.address,
+            address=_address(request),
             path=match.parts if match else {},
-            query=read_query(request.query),
+            query=dict(request.query_params),
             session=session,
         )
         if match is None:
@@ -127,27 +140,26 @@ class Pages:
         if view is None:
             allowed = ", ".join(match.views)
             raise Refusal(405, "method", f"Use {allowed} here.", [("allow", allowed)])
-        if request.method == "POST":
-            form, files = await read_form(request, takes_files=view.takes_files)
-            visit = structs.replace(visit, form=form, files=files)
-        said = read_said(read_cookie(request, SAID))
-        work = self._calls.begin(scope)
-        self._calls.rates.count(work.user, 1)
         is_change = request.method == "POST"
+        if is_change:
+            form, files = await _read_form(request, takes_files=view.takes_files)
+            visit = structs.replace(visit, form=form, files=files)
+        said = read_said(request.cookies.get(SAID, ""))
+        work = self._calls.begin(scope)
+        self._calls.rate.count(work.user, 1)
+        account_of(request).check()
         try:
-            answer = await self._calls.run(
-                request, work, lambda: site.answer(view, visit, said), "writes" if is_change else "reads"
-            )
+            act = partial(site.answer, view, visit, said)
+            return _respond(await self._calls.run(request, work, act, writes=is_change))
         except Abandoned:
-            raise Disconnected from None
-        return structs.replace(_respond(answer), is_refusable=not is_change)
+            raise ClientDisconnect from None
 
     # -- who ------------------------------------------------------------------------------------------------------
 
     def _identify(self, request: Request) -> tuple[Scope, str]:
         if self._callers.identify is None:
             return self._callers.as_user(self._callers.scope), ""
-        identity, session = self._sessions.identify(read_cookie(request, self._cookie))
+        identity, session = self._sessions.identify(request.cookies.get(self._cookie, ""))
         return self._make_scope(identity), session
 
     def _make_scope(self, identity: Identity) -> Scope:
@@ -158,40 +170,35 @@ class Pages:
             self._sessions.end(session, scope.user or "")
 
     async def _log_in(self, request: Request, site: "Site") -> Response:
-        query = read_query(request.query)
+        query = request.query_params
         next = _read_next(query.get("next", ""))
         if self._callers.identify is None:
-            return Response(303, headers=[("location", next)])
+            return BytesResponse(303, headers=[("location", next)])
         if request.method == "GET":
             obstacle = "" if self._code_flow is None else await run_sync(self._code_flow.find_obstacle)
             return _respond(site.show_login(next=next, code=query.get("code", ""), obstacle=obstacle))
-        if request.method != "POST":
-            raise Refusal(405, "method", "Use GET, POST here.", [("allow", "GET, POST")])
-        form, _ = await read_form(request)
+        form, _ = await _read_form(request)
         field = {name: values[-1].strip() for name, values in form.items()}
         next = _read_next(field.get("next", ""))
-        if self._is_guessing(request.client):
-            message = "Too many wrong tokens from your address. Wait a minute."
-            return _respond(site.show_login(message=message, next=next, status=429))
         try:
-            secret = await run_sync(self._open_session, field)
+            secret = await run_sync(self._open_session, field, limiter=request.scope["satchel.lookups"])
         except Unauthorized as error:
-            self._note_wrong_token(request.client)
             message = f"That did not work: {error.description}."
             return _respond(site.show_login(message=message, next=next, status=401))
-        return Response(303, headers=[("location", next), ("set-cookie", self._write_cookie(secret, 7 * 86400))])
+        cookie = self._write_cookie(secret, 7 * 86400)
+        return BytesResponse(303, headers=[("location", next), ("set-cookie", cookie)])
 
     async def _log_in_elsewhere(self, request: Request, site: "Site") -> Response:
-        """The two steps of a login with an OAuth issuer: the way there, and the way back."""
-        flow, query = self._code_flow, read_query(request.query)
+        """Answer the two steps of a login with an OAuth issuer: the way there, and the way back."""
+        flow, query = self._code_flow, dict(request.query_params)
         if flow is None or request.method != "GET":
             raise Refusal(404, "path", NOTHING)
         try:
-            if request.path == "/login/start":
+            if path_of(request.scope) == "/login/start":
                 begun = await run_sync(flow.begin)
                 cookie = self._write_step(f"{begun.cookie}.{quote(_read_next(query.get('next', '')), safe='')}", 600)
-                return Response(303, headers=[("location", begun.url), ("set-cookie", cookie)])
-            brought, _, next = read_cookie(request, _STEP).rpartition(".")
+                return BytesResponse(303, headers=[("location", begun.url), ("set-cookie", cookie)])
+            brought, _, next = request.cookies.get(_STEP, "").rpartition(".")
             secret = await run_sync(self._finish_login, query, brought)
         except (Unauthorized, AuthUnavailable) as error:
             why = error.description if isinstance(error, Unauthorized) else "the issuer cannot be reached"
@@ -206,7 +213,7 @@ class Pages:
         return self._sessions.begin(identity, ISSUED_MINUTES)
 
     def _write_step(self, value: str, age: int) -> str:
-        """The cookie of a login that goes on elsewhere; lax, because the issuer leads back to us."""
+        """Return the cookie of a login that goes on elsewhere; lax, because the issuer leads back to us."""
         secure = "; Secure" if self._is_secure else ""
         return f"{_STEP}={value}; Path=/login; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"
 
@@ -220,76 +227,100 @@ class Pages:
         secure = "; Secure" if self._is_secure else ""
         return f"{self._cookie}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
 
-    def _is_guessing(self, address: str) -> bool:
-        recent = [at for at in self._wrong_tokens.get(address, []) if time.monotonic() - at < 60]
-        return len(recent) >= _WRONG_TOKENS
-
-    def _note_wrong_token(self, address: str) -> None:
-        if len(self._wrong_tokens) >= _ADDRESSES:
-            self._wrong_tokens.clear()
-        kept = self._wrong_tokens.get(address, [])[-_WRONG_TOKENS:]
-        self._wrong_tokens[address] = [*kept, time.monotonic()]
-
     # -- from where -------------------------------------------------------------------------------------------------
 
     def _check_origin(self, request: Request) -> None:
-        """Check that a request that changes something comes from our own page, and no other site embeds us.
+        """Check that a request that changes something comes from our own page, and that no other site embeds us.
 
-        A page on another port of the same host gets the cookie sent along, so that the exact origin decides.
+        A page on another port of the same host gets the cookie sent along, so the exact origin decides.
 
         Raises:
             Refusal: 403 where it does not.
         """
-        site = request.headers.last.get("sec-fetch-site")
-        origin = request.headers.last.get("origin")
+        headers = head_of(request).last
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if request.method == "POST":
-            own = f"{'https' if self._is_secure else 'http'}://{request.headers.last.get('host', '')}"
+            own = f"{'https' if self._is_secure else 'http'}://{headers.get('host', '')}"
             is_own = site == "same-origin" if site is not None else origin == own
             if not is_own or origin not in (own, None):
                 raise Refusal(403, "origin", "This form was not sent from a page of this server.", [CLOSE])
-        elif site == "cross-site" and request.headers.last.get("sec-fetch-mode") != "navigate":
+        elif site == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
             raise Refusal(403, "origin", "Other sites may link to this page, and not embed it.")
 
     # -- live ---------------------------------------------------------------------------------------------------------
 
-    async def _listen(self, request: Request, scope: Scope) -> None:
+    async def _listen(self, request: Request, scope: Scope) -> Response:
         """Send what changed until the browser leaves, the session ends, or the server shuts down."""
+        self._streams.check_room(scope.user)
         await run_sync(self._watch)
-        listener = PageListener(lambda change: change.is_open_to(scope), scope.user)
-        try:
-            self._listeners.add(listener)
-        except TooManyStreams as error:
-            raise Refusal(503, "path", str(error), [RETRY_LATER]) from error
+        listener = Listener(
+            lambda changes: (one for one in changes if one.what != "access" and one.is_open_to(scope)),
+            StoreChange("everything"),
+            scope.user,
+        )
+        has_ended = False
+
+        async def is_allowed() -> bool:
+            nonlocal has_ended
+            try:
+                await run_sync(self._identify, request, limiter=request.scope["satchel.lookups"])
+            except (Unauthorized, StoreError, AccessDenied):
+                has_ended = True
+            return not has_ended
 
         async def messages() -> AsyncIterator[bytes | None]:
             yield encode({"what": "hello"})
-            checked = time.monotonic()
-            while not listener.is_closing:
-                found = await listener.next_changes(self._heartbeat)
-                if time.monotonic() - checked >= self._heartbeat:
-                    checked = time.monotonic()
-                    try:
-                        await run_sync(self._identify, request)
-                    except (Unauthorized, StoreError, AccessDenied):
-                        yield encode({"what": "logout"})
-                        return
-                if found:
+            async for changes in self._streams.follow(listener, is_allowed):
+                if changes:
+                    found = [{"what": one.what, "project": one.project, "key": one.key} for one in changes]
                     yield encode({"what": "changed", "changes": found})
-                elif not listener.is_closing:
+                else:
                     yield None
+            if has_ended:
+                yield encode({"what": "logout"})
 
-        try:
-            await request.stream(messages(), listener.close, listener.close)
-        finally:
-            self._listeners.remove(listener)
+        return event_stream(messages())
+
+
+async def _read_form(
+    request: Request, *, takes_files: bool = False
+) -> "tuple[dict[str, list[str]], dict[str, Upload]]":
+    """Return the fields of a form, and its files.
+
+    Raises:
+        Refusal: it is no form, or it cannot be read.
+    """
+    from satchel.page.visit import Upload
+
+    kind = head_of(request).last.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded" and not (takes_files and kind == "multipart/form-data"):
+        raise Refusal(415, "body", "A form is sent as application/x-www-form-urlencoded.")
+    fields: dict[str, list[str]] = {}
+    files: dict[str, Upload] = {}
+    try:
+        async with request.form(max_fields=_MAX_FIELDS, max_part_size=_MAX_FIELD_BYTES) as form:
+            for name, value in form.multi_items():
+                if not isinstance(value, UploadFile):
+                    fields.setdefault(name, []).append(value)
+                elif value.filename:  # empty where no file was chosen
+                    files[name] = Upload(value.filename, await value.read())
+    except HTTPException:
+        raise Refusal(400, "body", "The form cannot be read.") from None
+    return fields, files
+
+
+def _address(request: Request) -> str:
+    query = request.scope["query_string"].decode("latin-1")
+    path = path_of(request.scope)
+    return f"{path}?{query}" if query else path
 
 
 def _respond(response: "PageResponse", more: Sequence[tuple[str, str]] = ()) -> Response:
-    return Response(response.status, response.body, (*response.headers, *more))
+    return BytesResponse(response.status, response.body, (*response.headers, *more))
 
 
 def _read_next(address: str) -> str:
-    """An address of ours to go to after logging in."""
+    """Return an address of ours to go to after logging in."""
     if not address.startswith("/") or address.startswith(("//", "/\\")) or not address.isprintable():
         return "/"
     parts = urlsplit(address)

@@ -1,15 +1,15 @@
 """The serving process, or several on one socket: uvicorn with our bounds, our log, and exit status 0 at a signal."""
 
+import asyncio
 import ctypes
 import logging
 import os
-import select
+import resource
 import signal
 import socket
 import sys
 import threading
 import time
-from asyncio import CancelledError
 from collections.abc import Callable
 from functools import partial
 from multiprocessing import connection, parent_process
@@ -18,24 +18,19 @@ from typing import Any
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
-from uvicorn.supervisors.multiprocess import Process
 
 from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
-from satchel.transports.http.arrivals import Arrivals
-from satchel.transports.http.bounds import BoundedProtocol
-from satchel.transports.http.connections import PROBE_CONNECTIONS, Connections, Limits
-from satchel.transports.http.guard import Guard
-from satchel.transports.http.timeouts import Timeouts
-from satchel.transports.http.turns import Turns
+from satchel.transports.http.app import Guard
+from satchel.transports.http.bounds import BoundedProtocol, Limits
 
-_PAUSES = (1.0, 2.0, 3.0)  # seconds before a worker that could not start is tried again; the last one from then on
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BLOCK = 1024 * 1024  # bytes
 _OTHER_FILES = 400  # of the store and the libraries
-# Seconds that the event loop waits for a thread that computes; Python's 5 ms would be paid several times a call.
+# Seconds after which a thread that computes lets the event loop run. With Python's 5 ms, each call waits several times.
 _SWITCH_INTERVAL = 0.0005
+_OUT_OF_FILES_PAUSE = 60.0  # seconds between two log lines about it
 
 
 def run(
@@ -45,129 +40,63 @@ def run(
     workers: int,
     limits: Limits,
     tls: tuple[str, str] | None,
-    timeouts: Timeouts,
+    forwarded_allow_ips: str | None,
     greet: Callable[[], None],
 ) -> int:
-    """Serve until a signal comes; the exit status. With several workers, `make_app` is pickled for each of them."""
-    protocol: Any = partial(BoundedProtocol, register=Connections(limits), turns=Turns(), timeouts=timeouts)
+    """Serve until a signal comes; return the exit status. `make_app` is pickled for each of several workers."""
+    protocol: Any = partial(BoundedProtocol, limits=limits, waiting={})
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
-        partial(_load, make_app, greet if workers == 1 else None),
+        partial(_load, make_app),
         factory=True,
         http=protocol,
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
-        proxy_headers=False,
+        proxy_headers=forwarded_allow_ips is not None,
+        forwarded_allow_ips=forwarded_allow_ips,
         server_header=False,
         workers=workers,
-        timeout_keep_alive=timeouts.keep_alive,
-        timeout_graceful_shutdown=timeouts.shutdown,
+        timeout_keep_alive=limits.keep_alive,
+        timeout_graceful_shutdown=limits.shutdown,
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
     _forward_logs()
-    _allow_open_files(limits.connections + PROBE_CONNECTIONS + _OTHER_FILES)
-    if workers == 1:
-        try:
-            _Server(config).run(sockets=[listening])
-        except SystemExit:
-            return 1  # the application could not be made; _load has logged why
-        except KeyboardInterrupt:
-            os._exit(0)  # a second Ctrl-C: uvicorn skips the end of the lifespan, and worker threads may be waiting
-        return 0
-    with metrics.shared_folder():
-        supervisor = _Supervisor(config, sockets=[listening])
-        greet()
-        supervisor.run()
-    return 1 if supervisor.has_failed else 0
+    _raise_file_limit(limits.connections + _OTHER_FILES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections inherit it; it ends those whose client takes nothing
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.write * 1000))
+    if workers > 1:
+        with metrics.shared_folder():
+            supervisor = _Supervisor(config, sockets=[listening])
+            greet()
+            supervisor.run()
+        return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises the signal again at its end. No worker thread that waits for the database holds the exit up.
+        signal.signal(number, lambda *_: os._exit(0))
+    try:
+        _Server(config, greet).run(sockets=[listening])
+    except SystemExit:
+        return 1  # the application could not be made; _load has logged why
+    return 0
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with our way to accept connections where there is one."""
+    """uvicorn's server, which tells the operator when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, greet: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._greet = greet
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        if not hasattr(select, "epoll"):
-            await super().startup(sockets)
-            return
-        await super().startup([])
-        protocol: Any = self.config.http_protocol_class
-        make_protocol = partial(
-            protocol, config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        arrivals: list[Any] = [
-            Arrivals(one, make_protocol, tls=self.config.ssl, **protocol.keywords) for one in sockets or ()
-        ]
-        self.servers = arrivals
-
-
-class _Worker(Process):
-    """One of several processes."""
-
-    @property
-    def server(self) -> uvicorn.Server:
-        if self._server is None:
-            self._server = _Server(self.config)
-        return self._server
+        await super().startup(sockets)
+        self._greet()
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's supervisor, which refuses connections while the workers shut down.
-
-    Once a worker has served, one that cannot start (the database is away, or a newer Satchel has migrated it) is tried
-    again after a pause, and the others go on. Where none could ever start, the server ends.
-    """
-
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
-        super().__init__(config, sockets)
-        self.has_failed = False  # no worker could start
-        self._has_served = False
-        self._paused: dict[Process, float] = {}  # workers that could not start, and when they are tried again
-        self._failures: dict[int, int] = {}  # by place: how often in a row
-
-    def init_processes(self) -> None:
-        for place in range(self.processes_num):
-            self._start(place)
-
-    def keep_subprocess_alive(self) -> None:
-        for place, process in enumerate(self.processes):
-            if self.should_exit.is_set():
-                return
-            if process in self._paused:
-                if self._has_served and time.monotonic() >= self._paused[process]:
-                    del self._paused[process]
-                    self._start(place)
-            elif (has_started := _ping(process, self.config.timeout_worker_healthcheck)) is None:
-                self._bury(place, process)
-            elif has_started:
-                self._has_served = True
-                if self._failures.pop(place, 0):
-                    log(f"worker {process.pid} serves again")
-        if not self._has_served and len(self._paused) == len(self.processes):
-            self.has_failed = True
-            self.should_exit.set()
-
-    def _start(self, place: int) -> None:
-        worker = _Worker(self.config, self.sockets)
-        worker.start()
-        self.processes[place : place + 1] = [worker]
-
-    def _bury(self, place: int, process: Process) -> None:
-        """Replace a worker that ended or hangs: at once, or after a pause where it could not start."""
-        process.kill()
-        process.join()
-        if process.exitcode != STARTUP_FAILURE:
-            log(f"Child process [{process.pid}] died")
-            self._has_served = True  # it was ended from outside, perhaps before we looked
-            self._start(place)
-            return
-        failures = self._failures.get(place, 0)
-        pause = _PAUSES[min(failures, len(_PAUSES) - 1)]
-        self._failures[place] = failures + 1
-        self._paused[process] = time.monotonic() + pause
-        if self._has_served and not failures:
-            log(f"worker {process.pid} could not start; the others go on, and it is tried again every few seconds")
+    """uvicorn's supervisor, which refuses connections while the workers shut down."""
 
     def terminate_all(self) -> None:
         for listening in self.sockets:
@@ -175,45 +104,38 @@ class _Supervisor(Multiprocess):
         super().terminate_all()
 
 
-def _ping(process: Process, timeout: float) -> bool | None:
-    """Whether a worker has started to serve; None where it ended, or does not answer in time.
-
-    uvicorn's own ping waits for the whole time where the worker ends meanwhile, and for no other worker's end.
-    """
-    try:
-        process.parent_conn.send(b"ping")
-        ready = connection.wait([process.parent_conn, process.process.sentinel], timeout)
-        return bool(process.parent_conn.recv()) if process.parent_conn in ready else None
-    except (OSError, EOFError):
-        return None
-
-
-def _load(make_app: Callable[[], Guard], greet: Callable[[], None] | None) -> Guard:
+def _load(make_app: Callable[[], Guard]) -> Guard:
     """Make the application in the process that serves it."""
     _forward_logs()
     _return_freed_memory()
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if parent_process() is not None:
         threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
+    asyncio.get_running_loop().set_exception_handler(_LoopErrors())
     try:
-        app = make_app()
+        return make_app()
     except SatchelError as error:
         log(str(error))
         sys.exit(STARTUP_FAILURE)
 
-    app.on_start = greet or app.on_start
-    # A worker thread that still waits for the database must not hold the process up, and uvicorn would let the signal
-    # end it instead of status 0.
-    app.on_end = partial(os._exit, 0)
-    return app
+
+class _LoopErrors:
+    """Logs errors of the event loop; that no connection can be accepted, once a minute."""
+
+    def __init__(self) -> None:
+        self._logged_at = -_OUT_OF_FILES_PAUSE
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, OSError):
+            loop.default_exception_handler(context)
+        elif time.monotonic() >= self._logged_at + _OUT_OF_FILES_PAUSE:
+            self._logged_at = time.monotonic()
+            log(f"no connection can be accepted: {error.strerror}. Raise the limit of open files (ulimit -n).")
 
 
-def _allow_open_files(count: int) -> None:
-    """Raise the limit of this process and its workers, often 1,024, as far as it may: a connection is a file, too."""
-    try:
-        import resource  # Windows has none, and no such limit
-    except ImportError:
-        return
+def _raise_file_limit(count: int) -> None:
+    """Raise the limit of open files of this process and its workers, often 1,024: a connection is a file, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -221,7 +143,7 @@ def _allow_open_files(count: int) -> None:
 
 
 def _return_freed_memory() -> None:
-    """Have large blocks given back to the system when they are freed.
+    """Give large blocks back to the system when they are freed.
 
     The C library of Linux would keep blocks of up to 32 MiB in each of several arenas, once one of that size was freed.
     """
@@ -250,7 +172,7 @@ def _forward_logs() -> None:
 
 class _Forwarder(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info and isinstance(record.exc_info[1], CancelledError):
+        if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
             log("a request was given up, because the server ends")
         elif record.exc_info:
             log_surprise("the application", record.exc_info[1])

@@ -1,80 +1,175 @@
-"""The stream of changes of one client: opened by a GET or by a subscription, until the client leaves."""
+"""Open streams of changes, of MCP clients and of pages. Changes come in from the threads that watch."""
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
 
 from anyio.to_thread import run_sync
+from starlette.responses import Response
 
-from satchel.auth.callers import AccessDenied, Callers
-from satchel.contracts.contract import Contract
-from satchel.model import Scope
-from satchel.protocol import Connection
+from satchel.auth.callers import AccessDenied
+from satchel.log import log_surprise
+from satchel.model import StoreChange
+from satchel.protocol import ClientChange, Connection
 from satchel.protocol.elements import Bytes
-from satchel.transports.http.guard import enter
-from satchel.transports.http.messages import RETRY_LATER, Refusal, Request
+from satchel.transports.http.messages import RETRY_LATER, Refusal, event_stream
 from satchel.transports.http.metrics import Metrics
-from satchel.transports.listeners import Listener, Listeners, TooManyStreams
+
+MAX_STREAMS = 400  # of one process
+MAX_STREAMS_PER_USER = 100  # and of all callers without a user together
+
+_MAX_WAITING = 1000  # changes that wait for a slow reader; then it is told that anything may have changed
+
+Change = TypeVar("Change")
+
+
+class Listener(Generic[Change]):
+    """The reader of one stream: its owner, and the changes that were not sent to it yet."""
+
+    def __init__(
+        self, translate: Callable[[list[StoreChange]], Iterable[Change]], everything: Change, owner: str | None
+    ) -> None:
+        self.owner = owner
+        self.is_closing = False
+        self.must_check = False  # a token or session of its owner was revoked
+        self._translate: Callable[[list[StoreChange]], Iterable[Change]] = (
+            translate  # changes of the store as this reader may know them
+        )
+        self._everything = everything
+        self._waiting: dict[Change, None] = {}
+        self._wakeup = asyncio.Event()
+
+    def receive(self, changes: list[StoreChange]) -> None:
+        """Keep changes until they can be sent."""
+        self.must_check |= any(change.what == "access" and change.owner == self.owner for change in changes)
+        self._waiting.update(dict.fromkeys(self._translate(changes)))
+        if len(self._waiting) > _MAX_WAITING:
+            self._waiting = {self._everything: None}
+        if self._waiting or self.must_check:
+            self._wakeup.set()
+
+    def close(self) -> None:
+        """End the stream once everything that waits was sent."""
+        self.is_closing = True
+        self._wakeup.set()
+
+    async def take(self, timeout: float) -> list[Change]:
+        """Wait for changes; return none after the timeout, or at the end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._wakeup.wait()
+        self._wakeup.clear()
+        waiting, self._waiting = self._waiting, {}
+        return list(waiting)
 
 
 class Streams:
-    """The streams of one endpoint."""
+    """Every open stream of this process."""
 
-    def __init__(
-        self,
-        contract: Contract,
-        *,
-        callers: Callers,
-        listeners: Listeners,
-        metrics: Metrics,
-        watch: Callable[[], None],
-        heartbeat: float,
-    ) -> None:
-        self._contract = contract
-        self._callers = callers
-        self._listeners = listeners
+    def __init__(self, metrics: Metrics, heartbeat: float) -> None:
         self._metrics = metrics
-        self._watch = watch  # starts watching for changes, unless that has begun
         self._heartbeat = heartbeat  # seconds between signs of life on a quiet stream
+        self._open: set[Listener[Any]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
+        self._is_closing = False
+
+    def publish(self, changes: list[StoreChange]) -> None:
+        """Send changes to every stream that wants them; from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._publish, changes)
+
+    def close(self) -> None:
+        """End every stream; from any thread."""
+        self._is_closing = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._close_all)
+
+    def check_room(self, owner: str | None) -> None:
+        """Check that a user may open one more stream.
+
+        Raises:
+            Refusal: 503 where the process has too many, 429 where the user has.
+        """
+        if len(self._open) >= MAX_STREAMS:
+            message = f"This server keeps at most {MAX_STREAMS} streams open. Try again later."
+            raise Refusal(503, "streams", message, [RETRY_LATER])
+        if sum(one.owner == owner for one in self._open) >= MAX_STREAMS_PER_USER:
+            message = f"A user has at most {MAX_STREAMS_PER_USER} streams open. Close one of yours first."
+            raise Refusal(429, "streams", message, [RETRY_LATER])
+
+    async def follow(
+        self, listener: Listener[Change], is_allowed: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[list[Change]]:
+        """Yield changes, and nothing as a sign of life, until the stream ends or its owner may not read it any more.
+
+        The token is checked again with each sign of life, and at once when one of the owner's was revoked.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._open.add(listener)
+        self._metrics.stream_opened()
+        checked = time.monotonic()
+        try:
+            yield []
+            while not (listener.is_closing or self._is_closing):
+                found = await listener.take(self._heartbeat)
+                if listener.must_check or time.monotonic() - checked >= self._heartbeat:
+                    checked, listener.must_check = time.monotonic(), False
+                    if not await is_allowed():
+                        return
+                yield found
+        finally:
+            self._open.discard(listener)
+            self._metrics.stream_opened(-1)
 
     async def listen(
-        self, request: Request, connection: Connection, scope: Scope, opening: Callable[[], Sequence[Bytes]]
-    ) -> None:
-        """Send changes until the client leaves, its token is no longer valid, or the server shuts down."""
-        await run_sync(self._watch)
-        listener = Listener(connection, lambda changes: self._contract.client_changes(changes, scope), scope.user)
-        try:
-            self._listeners.add(listener)  # before the acknowledgement, so that nothing after it is missed
-        except TooManyStreams as error:
-            raise Refusal(429, "streams", str(error), [RETRY_LATER]) from None
-        self._metrics.stream_opened()
+        self,
+        identify: Callable[[], Awaitable[object]],
+        connection: Connection,
+        translate: Callable[[list[StoreChange]], list[ClientChange]],
+        *,
+        owner: str | None,
+        opening: Sequence[Bytes],
+        watch: Callable[[], None],
+    ) -> Response:
+        """Return a stream of changes for an MCP client; `watch` starts watching for them, unless that has begun."""
+        self.check_room(owner)
+        await run_sync(watch)
+        listener = Listener(
+            lambda changes: filter(connection.wants, translate(changes)), ClientChange("everything"), owner
+        )
+
+        async def is_allowed() -> bool:
+            try:
+                await identify()
+            except AccessDenied as denied:
+                return denied.status >= 500  # it cannot be checked now
+            return True
 
         async def messages() -> AsyncIterator[Bytes | None]:
-            for message in opening():
-                yield message
-            checked = time.monotonic()
-            while not listener.is_closing:
-                found = await listener.next_messages(self._heartbeat)
-                if time.monotonic() - checked >= self._heartbeat:
-                    if not await self._is_still_allowed(request):
-                        break
-                    checked = time.monotonic()
-                for message in found:
+            is_open = False
+            async for changes in self.follow(listener, is_allowed):
+                for message in () if is_open else opening:  # once the listener is there, so that no change is missed
                     yield message
-                if not found and not listener.is_closing:
+                for change in changes:
+                    for message in connection.announce(change):
+                        yield message
+                if is_open and not changes and not listener.is_closing:
                     yield None
+                is_open = True
             for message in connection.close():
                 yield message
 
-        try:
-            await request.stream(messages(), listener.close, listener.close)
-        finally:
-            self._listeners.remove(listener)
-            self._metrics.stream_opened(-1)
+        return event_stream(messages())
 
-    async def _is_still_allowed(self, request: Request) -> bool:
-        """Whether the token of a stream is still valid: it may have expired, or been revoked."""
-        try:
-            await enter(request, self._callers)
-        except AccessDenied as denied:
-            return denied.status >= 500  # it cannot be checked at the moment
-        return True
+    def _close_all(self) -> None:
+        for listener in self._open:
+            listener.close()
+
+    def _publish(self, changes: list[StoreChange]) -> None:
+        for listener in list(self._open):
+            try:
+                listener.receive(changes)
+            except Exception:
+                log_surprise("publishing a change")  # the other streams still get it

@@ -1,20 +1,31 @@
 """The tools of `tasks` as plain HTTP, without MCP: `POST /mcp/tool/{name}` with the arguments as body."""
 
 import time
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
-from satchel.auth.callers import Callers
 from satchel.contracts.runner import Runner
 from satchel.contracts.tasks import COMPLAINTS, error
 from satchel.errors import Abandoned
 from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol.codec import BadJson, TooManyElements, decode
-from satchel.transports.http.calls import Calls
-from satchel.transports.http.guard import check_body, enter
-from satchel.transports.http.messages import Disconnected, Refusal, Request, Response, json_response
+from satchel.transports.http.endpoint import Calls
+from satchel.transports.http.limits import LARGE_MESSAGE
+from satchel.transports.http.messages import (
+    Refusal,
+    account_of,
+    check_body,
+    head_of,
+    identify,
+    json_response,
+    path_of,
+    read_body,
+)
 from satchel.transports.http.metrics import Metrics
 from satchel.work import Work
 
@@ -27,35 +38,31 @@ class TasksApi(Struct, frozen=True):
     """Serves the tools of one contract, `tasks`, one path each."""
 
     runner: Runner
-    callers: Callers
     calls: Calls
     metrics: Metrics
 
     async def handle(self, request: Request) -> Response:
         """Carry out one call."""
         started = time.perf_counter()
-        scope = await enter(request, self.callers)
-        name = request.path.removeprefix(PREFIX)
+        callers = self.calls.callers
+        scope = callers.as_user(await identify(request, callers))
+        name = path_of(request.scope).removeprefix(PREFIX)
         tool = self.runner.tools.get(name)
         if tool is None:
             log_call(name, "UnknownTool", started)
             raise Refusal(404, "tool", f"Unknown tool: {name}")
         if scope.is_read_only and tool.writes:
-            raise self.callers.refuse_write([name])
+            raise callers.refuse_write([name])
         work = self.calls.begin(scope)
-        self.calls.rates.count(work.user, 1)
-        check_body(request.headers)
-        raw = await self.calls.read_body(request)
-        acting, received = self.callers.as_user(scope), time.monotonic()
-
-        def call() -> Response:
-            self.calls.check_token(request, received)
-            return self._call(name, acting, raw, work)
-
+        self.calls.rate.count(work.user, 1)
+        check_body(head_of(request))
+        account_of(request).check()
+        raw = await read_body(request)
         try:
-            return await self.calls.run(request, work, call, "writes" if tool.writes else "reads")
+            act = partial(self._call, name, scope, raw, work)
+            return await self.calls.run(request, work, act, writes=tool.writes, is_large=len(raw) > LARGE_MESSAGE)
         except Abandoned:
-            raise Disconnected from None
+            raise ClientDisconnect from None
 
     def _call(self, name: str, scope: Scope, raw: bytearray, work: Work) -> Response:
         started = time.perf_counter()
@@ -75,7 +82,7 @@ class TasksApi(Struct, frozen=True):
 
 
 def refuse(refusal: Refusal) -> Response:
-    """A refusal in the envelope of this contract, which has no status beyond 500."""
+    """Return a refusal in the envelope of this contract, which has no status beyond 500."""
     if refusal.status == 404:
         body = error("NOT_FOUND", refusal.message)
     else:

@@ -1,0 +1,151 @@
+"""Limits per user, so that nobody takes the server from others: threads, queued calls, calls a minute, bytes in flight.
+
+All of it runs in the event loop, except the calls themselves. Each worker process counts for itself.
+"""
+
+import os
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeVar
+from weakref import WeakValueDictionary
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from satchel.transports.http.messages import RETRY_LATER, Refusal
+from satchel.work import LOCAL
+
+THREADS: Final = 16  # calls that run at once; a PostgreSQL store has as many connections
+# Calls of one user that read, and as many that write, at once: half of the processors, so that others get the rest.
+THREADS_PER_USER: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
+QUEUE_PER_USER: Final = 100  # calls that wait for a thread
+
+MAX_BYTES: Final = 96 * 1024 * 1024  # in flight in one process: bodies that are not answered, answers that are not sent
+MAX_BYTES_PER_HOLDER: Final = 72 * 1024 * 1024  # of one user or address; the largest answer has 64 MiB
+LITTLE: Final = 1024 * 1024  # who has less in flight is never refused
+LARGE_MESSAGE: Final = 64 * 1024  # bytes; one larger message is decoded and carried out at a time
+
+_BURST_MINUTES = 5  # of calls at the rate, which a user may make at once
+_MOST_USERS = 10_000  # whose rates are remembered
+
+Value = TypeVar("Value")
+
+
+class Threads:
+    """Worker threads for calls, shared between users."""
+
+    def __init__(self) -> None:
+        self._all = CapacityLimiter(THREADS)
+        self._large = CapacityLimiter(1)
+        self._of_users: WeakValueDictionary[tuple[str, bool], CapacityLimiter] = WeakValueDictionary()  # while used
+
+    async def run(self, user: str, act: Callable[[], Value], *, writes: bool = False) -> Value:
+        """Run something in a thread once one of the user's is free. Callers without a token are not limited.
+
+        Raises:
+            Refusal: too many calls of this user are waiting.
+        """
+        if user == LOCAL:
+            return await run_sync(act, limiter=self._all)
+        limiter = self._of_users.get((user, writes))
+        if limiter is None:
+            limiter = self._of_users[user, writes] = CapacityLimiter(THREADS_PER_USER)
+        if limiter.statistics().tasks_waiting >= QUEUE_PER_USER:
+            message = f"More than {QUEUE_PER_USER} of your calls are waiting. Try again when some of them are answered."
+            raise Refusal(429, "rate", message, [RETRY_LATER])
+        async with limiter:
+            return await run_sync(act, limiter=self._all)
+
+    async def run_large(self, user: str, act: Callable[[], Value]) -> Value:
+        """Run something with a large message, which takes many times its size in memory, one at a time."""
+        async with self._large:
+            return await self.run(user, act, writes=True)
+
+
+class Rate:
+    """A token bucket for the calls of each user."""
+
+    def __init__(self, calls_per_minute: int) -> None:
+        self._calls_per_minute = calls_per_minute  # 0: no limit
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by user: how many calls, and when
+
+    def count(self, user: str, calls: int, id: str | int | None = None) -> None:
+        """Count some calls of a user.
+
+        Raises:
+            Refusal: they have made too many.
+        """
+        if user == LOCAL or not self._calls_per_minute or not calls:
+            return
+        now, most = time.monotonic(), self._calls_per_minute * _BURST_MINUTES
+        left, since = self._left.get(user, (most, now))
+        left = min(most, left + (now - since) * self._calls_per_minute / 60)
+        missing = min(calls, self._calls_per_minute) - left
+        if missing > 0:
+            seconds = int(missing * 60 / self._calls_per_minute) + 1
+            message = f"You may make {self._calls_per_minute} calls a minute. Try again in {seconds} s."
+            raise Refusal(429, "rate", message, [("retry-after", str(seconds))], id)
+        self._left[user] = (left - calls, now)
+        self._left.move_to_end(user)
+        if len(self._left) > _MOST_USERS:
+            self._left.popitem(last=False)
+
+
+class InFlight:
+    """Bytes in flight: of callers with a token by user, of any other by address, and of the whole process."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._by_holder: Counter[str] = Counter()
+
+    def add(self, holder: str, size: int) -> None:
+        """Count bytes in, or with a negative size out."""
+        self._total += size
+        self._by_holder[holder] += size
+        if not self._by_holder[holder]:
+            del self._by_holder[holder]
+
+    def check(self, holder: str, id: str | int | None = None) -> None:
+        """Check that more of a holder's requests can be read or carried out.
+
+        Raises:
+            Refusal: 429 where the holder has too many bytes in flight, 503 where all together have.
+        """
+        held = self._by_holder[holder]
+        if held > MAX_BYTES_PER_HOLDER:
+            message = (
+                f"Your requests and their answers have more than {MAX_BYTES_PER_HOLDER} bytes in flight. Read first."
+            )
+            raise Refusal(429, "body", message, [RETRY_LATER], id)
+        if self._total > MAX_BYTES and held > LITTLE:
+            raise Refusal(503, "body", "Too many bytes are in flight. Try again later.", [RETRY_LATER], id)
+
+
+class Account:
+    """The bytes that one request has in flight."""
+
+    def __init__(self, in_flight: InFlight, address: str) -> None:
+        self._in_flight = in_flight
+        self._holder = f"address {address}"
+        self._size = 0
+
+    def belongs_to(self, user: str) -> None:
+        """Count the request for a user from now on, instead of for an address."""
+        self._in_flight.add(self._holder, -self._size)
+        self._holder = f"user {user}"
+        self._in_flight.add(self._holder, self._size)
+
+    def add(self, size: int) -> None:
+        """Count more bytes in."""
+        self._size += size
+        self._in_flight.add(self._holder, size)
+
+    def check(self, id: str | int | None = None) -> None:
+        """Check that the request may go on. Raises Refusal as `InFlight.check` does."""
+        self._in_flight.check(self._holder, id)
+
+    def close(self) -> None:
+        """Count everything out: the request is answered."""
+        self._in_flight.add(self._holder, -self._size)
+        self._size = 0
