@@ -5,7 +5,7 @@ import sys
 from satchel import config
 from satchel.app import http
 from satchel.cli.serve import parse
-from satchel.transports.http.bounds import Limits
+from satchel.transports.http.limits import Timeouts
 
 REQUEST = 1.0
 KEEP_ALIVE = 3
@@ -17,8 +17,8 @@ def main() -> int:
     assert flags is not None, sys.argv
     settings = config.load(flags)
     assert settings.http is not None
-    limits = Limits(request=REQUEST, write=REQUEST, keep_alive=KEEP_ALIVE)
-    return http.serve(settings, settings.http, limits, HEARTBEAT)
+    timeouts = Timeouts(request=REQUEST, write=REQUEST, keep_alive=KEEP_ALIVE)
+    return http.serve(settings, settings.http, timeouts, HEARTBEAT)
 
 
 if __name__ == "__main__":

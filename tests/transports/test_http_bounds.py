@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.transports.http.bounds import Limits
+from satchel.transports.http.limits import Timeouts
 from tests.support import short_timeouts
 from tests.support.web import (
     HANDSHAKE,
@@ -61,7 +61,7 @@ def nothing_is_left(server: WebServer) -> Iterator[None]:
 
 
 def test_the_deadline_is_30_seconds_unless_a_test_says_otherwise() -> None:
-    assert Limits() == Limits(connections=1000, request=30.0, write=30.0, keep_alive=75, shutdown=10)
+    assert Timeouts() == Timeouts(request=30.0, write=30.0, keep_alive=75, shutdown=10)
 
 
 def test_a_served_deadline_is_30_seconds(tmp_path: Path) -> None:
@@ -416,6 +416,7 @@ def test_beyond_the_cap_connections_that_wait_for_their_client_give_way(tmp_path
         for wire in newer:
             assert wire.ask("POST", "/mcp", *call("list_prompts")).status == 200
         for wire in waiting:
+            assert wire.read().status == 503
             assert wire.is_closed()
         for wire in (*waiting, *newer):
             wire.close()

@@ -9,8 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from msgspec import structs
-
 from satchel.app import upkeep
 from satchel.app.startup import CannotStart, end_start, open_store, print_message
 from satchel.auth import tokens
@@ -28,9 +26,9 @@ from satchel.model import Identity, Quota, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.app import Guard, build_app
-from satchel.transports.http.bounds import Limits
 from satchel.transports.http.endpoint import Calls, Endpoint
 from satchel.transports.http.health import Health
+from satchel.transports.http.limits import Timeouts
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.pages import Pages
 from satchel.transports.http.server import run
@@ -63,7 +61,7 @@ serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
 Stop with Ctrl-C."""
 
 
-def serve(settings: Settings, http: Http, limits: Limits | None = None, heartbeat: float = HEARTBEAT) -> int:
+def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, heartbeat: float = HEARTBEAT) -> int:
     """Serve until a signal comes; return the exit status."""
     wrong = find_wrong_setting(http)
     if wrong is not None:
@@ -100,7 +98,8 @@ def serve(settings: Settings, http: Http, limits: Limits | None = None, heartbea
         partial(make_app, settings, http, url, heartbeat),
         listening,
         workers=http.workers,
-        limits=structs.replace(limits or Limits(), connections=http.connections),
+        connections=http.connections,
+        timeouts=timeouts or Timeouts(),
         tls=tls,
         forwarded_allow_ips=http.forwarded_allow_ips,
         greet=lambda: _greet(settings, http, url),
@@ -131,6 +130,7 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         default_user=settings.user or users.local(database, settings.home),
         personal=settings.personal,
         identify=_identifier(http, database, url),
+        is_local=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         has_scopes=http.auth == "oauth",
         quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
     )

@@ -45,6 +45,7 @@ class Callers(Struct, frozen=True, kw_only=True):
     scope: Scope  # of a caller that names neither user nor project
     default_user: str | None = None  # for contracts that act as one
     identify: Callable[[str], Identity] | None = None  # None: no token is asked for
+    is_local: bool = True  # `identify` reads one row of a file, so that it needs no thread
     has_scopes: bool = False  # tokens carry OAuth scopes
     quota: Quota | None = None  # of each user with a token
     personal: str = ""  # as in Scope, for contracts that read it

@@ -19,10 +19,9 @@ from satchel.log import log_call, log_surprise
 from satchel.protocol import INVALID_REQUEST, MAX_MESSAGE_BYTES
 from satchel.protocol.streamable_http import Headers
 from satchel.transports.http import tasks_api
-from satchel.transports.http.bounds import LARGE_HEAD, MAX_FIELDS, MAX_HEAD_BYTES
 from satchel.transports.http.endpoint import Endpoint
 from satchel.transports.http.health import Health
-from satchel.transports.http.limits import Account, InFlight
+from satchel.transports.http.limits import LARGE_HEAD, MAX_FIELDS, MAX_HEAD_BYTES, Account, InFlight
 from satchel.transports.http.messages import CLOSE, BytesResponse, Refusal, identify, json_response, path_of
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.pages import NOTHING, Pages

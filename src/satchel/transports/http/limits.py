@@ -1,6 +1,5 @@
-"""Limits per user, so that nobody takes the server from others: threads, queued calls, calls a minute, bytes in flight.
-
-All of it runs in the event loop, except the calls themselves. Each worker process counts for itself.
+"""Limits, so that nobody takes the server from others: sizes and times of requests; of each user the threads, queued
+calls, calls a minute and bytes in flight. Each worker process counts for itself.
 """
 
 import os
@@ -12,9 +11,15 @@ from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
+from msgspec import Struct
 
 from satchel.transports.http.messages import RETRY_LATER, Refusal
 from satchel.work import LOCAL
+
+MAX_FIELDS: Final = 100
+MAX_HEAD_BYTES: Final = 64 * 1024
+LARGE_HEAD: Final = f"The head of a request has at most {MAX_FIELDS} fields and {MAX_HEAD_BYTES // 1024} KiB."
+MAX_PIPELINED: Final = 64  # requests that wait behind another on a connection; each takes some 3 KB
 
 THREADS: Final = 16  # calls that run at once; a PostgreSQL store has as many connections
 # Calls of one user that read, and as many that write, at once: half of the processors, so that others get the rest.
@@ -30,6 +35,21 @@ _BURST_MINUTES = 5  # of calls at the rate, which a user may make at once
 _MOST_USERS = 10_000  # whose rates are remembered
 
 Value = TypeVar("Value")
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """How long a server waits for its clients, in seconds."""
+
+    request: float = 30.0  # for a request to arrive; its body has more
+    body_rate: int = 16 * 1024  # bytes that give a body one more second
+    body: float = 600.0  # for a request with a body at most
+    write: float = 30.0  # in which a client must take some of what was sent to it
+    keep_alive: int = 75  # between two requests on a connection
+    shutdown: int = 10  # for running requests when the server ends
+
+    def for_request(self, body_size: int) -> float:
+        """Return the time for a request of whose body so many bytes have arrived."""
+        return min(self.request + body_size / self.body_rate, self.body)
 
 
 class Threads:

@@ -71,10 +71,11 @@ def path_of(scope: Scope) -> str:
 async def identify(request: Request, callers: Callers) -> CallScope:
     """Return the scope of a request: who is calling, and in which project. Raises AccessDenied."""
     find = partial(callers.find_scope, head_of(request).all, request.scope["query_string"].decode("latin-1"))
-    if callers.identify is None:
-        return find()
-    scope = await run_sync(find, limiter=request.scope["satchel.lookups"], abandon_on_cancel=True)
-    if scope.user is not None:
+    if callers.is_local:
+        scope = find()
+    else:
+        scope = await run_sync(find, limiter=request.scope["satchel.lookups"], abandon_on_cancel=True)
+    if callers.identify is not None and scope.user is not None:
         account_of(request).belongs_to(scope.user)
     return scope
 

@@ -23,7 +23,8 @@ from satchel.errors import SatchelError
 from satchel.log import log, log_surprise
 from satchel.transports.http import metrics
 from satchel.transports.http.app import Guard
-from satchel.transports.http.bounds import BoundedProtocol, Limits
+from satchel.transports.http.bounds import BoundedProtocol
+from satchel.transports.http.limits import Timeouts
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # of malloc.h
 _LARGE_BLOCK = 1024 * 1024  # bytes
@@ -38,13 +39,14 @@ def run(
     listening: socket.socket,
     *,
     workers: int,
-    limits: Limits,
+    connections: int,
+    timeouts: Timeouts,
     tls: tuple[str, str] | None,
     forwarded_allow_ips: str | None,
     greet: Callable[[], None],
 ) -> int:
     """Serve until a signal comes; return the exit status. `make_app` is pickled for each of several workers."""
-    protocol: Any = partial(BoundedProtocol, limits=limits, waiting={})
+    protocol: Any = partial(BoundedProtocol, connections=connections, timeouts=timeouts, waiting={})
     certificate, key = tls or (None, None)
     config = uvicorn.Config(
         partial(_load, make_app),
@@ -58,15 +60,15 @@ def run(
         forwarded_allow_ips=forwarded_allow_ips,
         server_header=False,
         workers=workers,
-        timeout_keep_alive=limits.keep_alive,
-        timeout_graceful_shutdown=limits.shutdown,
+        timeout_keep_alive=timeouts.keep_alive,
+        timeout_graceful_shutdown=timeouts.shutdown,
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
     _forward_logs()
-    _raise_file_limit(limits.connections + _OTHER_FILES)
+    _raise_file_limit(connections + _OTHER_FILES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # connections inherit it; it ends those whose client takes nothing
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.write * 1000))
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(timeouts.write * 1000))
     if workers > 1:
         with metrics.shared_folder():
             supervisor = _Supervisor(config, sockets=[listening])
