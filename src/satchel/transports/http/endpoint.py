@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ from satchel.transports.http.messages import (
     account_of,
     check_body,
     event_stream,
+    find_caller,
     head_of,
     identify,
     json_response,
@@ -94,14 +96,16 @@ class Calls:
             for task in watching:
                 task.cancel()
 
-    def register(self, key: CallKey, work: Work) -> None:
-        """Let later requests cancel a call."""
-        self._running[key] = work
-
-    def forget(self, key: CallKey, work: Work) -> None:
-        """Forget a call that is over."""
-        if self._running.get(key) is work:
-            del self._running[key]
+    @contextmanager
+    def registered(self, keys: Sequence[CallKey], work: Work) -> Iterator[None]:
+        """Let later requests cancel some calls meanwhile."""
+        self._running.update(dict.fromkeys(keys, work))
+        try:
+            yield
+        finally:
+            for key in keys:
+                if self._running.get(key) is work:
+                    del self._running[key]
 
     def cancel(self, key: CallKey) -> None:
         """Cancel a call, if it runs in this process."""
@@ -249,20 +253,15 @@ class Endpoint:
 
     async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
         """Run the calls of a message in a thread; other requests of the same client may cancel them meanwhile."""
-        keys: list[CallKey] = []
-        if post.connection.session:
-            keys = [(work.user, post.connection.session, call.id) for call in post.calls]
-        for key in keys:
-            self._calls.register(key, work)
+        session = post.connection.session
+        keys = [(work.user, session, call.id) for call in post.calls] if session else []
         writes = any(tool is not None and tool.writes for tool in map(self._runner.tool, post.calls))
         try:
-            return await self._calls.run(request, work, settle, writes=writes)
+            with self._calls.registered(keys, work):
+                return await self._calls.run(request, work, settle, writes=writes)
         except Refusal as refusal:
             refusal.id = post.calls[0].id if len(post.calls) == 1 else None
             raise
-        finally:
-            for key in keys:
-                self._calls.forget(key, work)
 
     def _settle(
         self,
@@ -274,20 +273,19 @@ class Endpoint:
         reporter: Callable[[Call], Report] = lambda _: _ignore,
     ) -> Bytes:
         """Run every call of a message, and encode the answer. The token is checked again when time has passed."""
-        denial: AccessDenied | None = None
         for place, call in enumerate(post.calls):
             work.check()
-            if time.monotonic() - identified > _TOKEN_AGE and denial is None:
-                identified = time.monotonic()
-                denial = self._find_denial(request)
-                if denial is not None and not place:
-                    raise denial
             started = time.perf_counter()
             try:
-                if denial is not None:
-                    raise ProtocolError(INVALID_REQUEST, denial.message)
+                if time.monotonic() - identified > _TOKEN_AGE:
+                    find_caller(request, self._callers)
+                    identified = time.monotonic()
                 post.exchange.check_room()
                 result: dict[str, Any] | ProtocolError = self._runner.answer(call, caller, reporter(call), work)
+            except AccessDenied as denied:
+                if not place:
+                    raise
+                result = ProtocolError(INVALID_REQUEST, denied.message)
             except ProtocolError as error:
                 result = error.with_traceback(None)  # it would hold this frame, and so the answer
             post.exchange.settle(call, result)
@@ -298,14 +296,6 @@ class Endpoint:
             self._metrics.called(self._contract.name, call.method, name, seconds=seconds, is_error=is_error)
         output = post.exchange.output()
         return output[0] if len(output) == 1 else b"".join(output)
-
-    def _find_denial(self, request: Request) -> AccessDenied | None:
-        """Return why the token of a request is not valid any more; None where it is."""
-        try:
-            self._callers.find_scope(head_of(request).all, request.scope["query_string"].decode("latin-1"))
-        except AccessDenied as denied:
-            return denied
-        return None
 
     async def _answer_with_progress(
         self,

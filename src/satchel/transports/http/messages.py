@@ -68,16 +68,21 @@ def path_of(scope: Scope) -> str:
     return path[len(root) :] if root and (path == root or path.startswith(f"{root}/")) else path
 
 
+def find_caller(request: Request, callers: Callers) -> CallScope:
+    """Return who is calling, and in which project; this may ask the database. Raises AccessDenied."""
+    return callers.find_scope(head_of(request).all, request.scope["query_string"].decode("latin-1"))
+
+
 async def identify(request: Request, callers: Callers) -> CallScope:
-    """Return the scope of a request: who is calling, and in which project. Raises AccessDenied."""
-    find = partial(callers.find_scope, head_of(request).all, request.scope["query_string"].decode("latin-1"))
+    """Return who is calling, and count the request for them. Raises AccessDenied."""
+    find = partial(find_caller, request, callers)
     if callers.is_local:
-        scope = find()
+        caller = find()
     else:
-        scope = await run_sync(find, limiter=request.scope["satchel.lookups"], abandon_on_cancel=True)
-    if callers.identify is not None and scope.user is not None:
-        account_of(request).belongs_to(scope.user)
-    return scope
+        caller = await run_sync(find, limiter=request.scope["satchel.lookups"], abandon_on_cancel=True)
+    if callers.identify is not None and caller.user is not None:
+        account_of(request).belongs_to(caller.user)
+    return caller
 
 
 def check_body(headers: Headers) -> None:
