@@ -1,4 +1,4 @@
-"""Who may: sessions, foreign origins, read-only and limited tokens, hostile content."""
+"""Access: sessions, foreign origins, read-only and limited tokens, hostile content."""
 
 import re
 from collections.abc import Iterator
@@ -9,8 +9,9 @@ import pytest
 from satchel import clock
 from satchel.auth import tokens
 from satchel.storage.database import open_database
+from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.page.visitor import SAME_ORIGIN, Visitor, text_of
-from tests.support.web import WebServer
+from tests.support.web import HANDSHAKE, WebServer, Wire, eventually, request
 
 FORM = urlencode({"title": "T", "content": "C"})
 
@@ -75,10 +76,67 @@ def test_the_cookie_is_no_token_and_a_token_no_cookie(store: str, guarded: WebSe
     assert guarded.ask("GET", "/tasks", [("cookie", f"{name}={secret}"), *SAME_ORIGIN]).status == 303
 
 
-def test_wrong_tokens_are_counted_for_each_address(guarded: WebServer) -> None:
+def test_wrong_tokens_of_one_do_not_lock_out_others_behind_the_same_proxy(store: str, guarded: WebServer) -> None:
     visitor = Visitor(guarded)
-    statuses = [visitor.post("/login", token=f"wrong {count}").status for count in range(7)]
-    assert statuses == [401] * 5 + [429] * 2
+    assert [visitor.post("/login", token=f"wrong {count}").status for count in range(20)] == [401] * 20
+    assert log_in(guarded, make_token(store, clock.new_id())[1]).get("/tasks").status == 200
+
+
+def test_the_page_has_the_same_bounds_of_streams_and_the_same_count(store: str, guarded: WebServer) -> None:
+    visitor = log_in(guarded, make_token(store, user := clock.new_id())[1])
+    token = [("authorization", f"Bearer {make_token(store, user)[1]}")]
+    streams = [open_stream(visitor) for _ in range(MAX_STREAMS_PER_USER)]
+    assert {wire.read_head()[0] for wire in streams} == {200}
+    assert eventually(
+        lambda: f"satchel_streams {MAX_STREAMS_PER_USER}.0\n" in guarded.ask("GET", "/metrics", token).text
+    )
+    for wire in (open_stream(visitor), subscribe(guarded, token)):
+        assert wire.read_head()[0] == 429
+        wire.close()
+    for wire in streams:
+        wire.close()
+    assert eventually(lambda: "satchel_streams 0.0\n" in guarded.ask("GET", "/metrics", token).text)
+
+
+def open_stream(visitor: Visitor) -> Wire:
+    """Ask for the live changes of a page."""
+    wire = visitor.server.connect()
+    cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
+    wire.send(request("GET", "/events", [("cookie", cookie), *SAME_ORIGIN]))
+    return wire
+
+
+def subscribe(server: WebServer, token: list[tuple[str, str]]) -> Wire:
+    """Ask for the stream of changes of an MCP client of the handshake generation."""
+    wire = server.connect()
+    headers = [*token, ("accept", "text/event-stream"), ("mcp-protocol-version", HANDSHAKE)]
+    wire.send(request("GET", "/mcp", headers))
+    return wire
+
+
+def test_streams_end_soon_after_the_token_of_their_owner_was_revoked(store: str, guarded: WebServer) -> None:
+    id, secret = make_token(store, user := clock.new_id())
+    other = [("authorization", f"Bearer {make_token(store, user)[1]}")]
+    page, client, kept = (
+        open_stream(log_in(guarded, secret)),
+        subscribe(guarded, [("authorization", f"Bearer {secret}")]),
+        subscribe(guarded, other),
+    )
+    assert [wire.read_head()[0] for wire in (page, client, kept)] == [200] * 3
+    assert b'"hello"' in page.read_chunk()
+
+    database = open_database(store)
+    with database.write() as tx:
+        tokens.revoke(tx, id)
+    database.close()
+
+    for wire in (page, client):  # a heartbeat comes after 15 seconds, and would end them later
+        wire.socket.settimeout(10)
+        while wire.read_chunk():
+            pass
+        wire.close()
+    assert not kept.is_closed(patience=0.2)
+    kept.close()
 
 
 def test_read_only_and_limited_tokens_see_and_may_do_what_they_may_by_mcp(store: str, guarded: WebServer) -> None:
