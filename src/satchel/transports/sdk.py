@@ -43,7 +43,7 @@ _LIST_EVENTS: dict[str, ServerEvent] = {
 }
 
 
-class Session:
+class SdkSession:
     """An open contract in one event loop, from the start of a server's lifespan to its end."""
 
     def __init__(self, answer: Answer, watch: Callable[[], None]) -> None:
@@ -55,7 +55,7 @@ class Session:
         self._uris: Counter[str] = Counter()  # the resources that streams asked for
 
     async def listen(
-        self, context: "ServerRequestContext[Session]", params: SubscriptionsListenRequestParams
+        self, context: "ServerRequestContext[SdkSession]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves."""
         self._loop = asyncio.get_running_loop()
@@ -83,8 +83,8 @@ class Session:
 
 
 def make_server(
-    offer: Offer, lifespan: Callable[[Server[Session]], AbstractAsyncContextManager[Session]]
-) -> Server[Session]:
+    offer: Offer, lifespan: Callable[[Server[SdkSession]], AbstractAsyncContextManager[SdkSession]]
+) -> Server[SdkSession]:
     """A server of the official SDK that offers the same as ours do."""
     server = Server(
         offer.server["name"],
@@ -100,7 +100,7 @@ def make_server(
     return server
 
 
-async def _answer(offer: Offer, context: ServerRequestContext[Session], _: RequestParams) -> Json:
+async def _answer(offer: Offer, context: ServerRequestContext[SdkSession], _: RequestParams) -> Json:
     """Answer a request in a worker thread, from its own parameters: the SDK's models drop what they do not know."""
     call = Call(
         id=context.request_id or 0,
@@ -126,7 +126,7 @@ async def _answer(offer: Offer, context: ServerRequestContext[Session], _: Reque
     return plain
 
 
-async def _ask(context: ServerRequestContext[Session], call: Call, result: Result) -> None:
+async def _ask(context: ServerRequestContext[SdkSession], call: Call, result: Result) -> None:
     """Have the client ask its user, and keep the answer with the call."""
     [(key, request)] = result["inputRequests"].items()
     params = request["params"]
@@ -139,7 +139,7 @@ async def _ask(context: ServerRequestContext[Session], call: Call, result: Resul
         call.answers = {key: "cancel"}
 
 
-def _find_capabilities(context: ServerRequestContext[Session]) -> object:
+def _find_capabilities(context: ServerRequestContext[SdkSession]) -> object:
     """What the client can do, as it said in the handshake or in this request."""
     known = context.session.client_params
     if known is not None:
@@ -147,7 +147,7 @@ def _find_capabilities(context: ServerRequestContext[Session]) -> object:
     return ((context.params or {}).get("_meta") or {}).get(CAPABILITIES_KEY)
 
 
-def _find_client(context: ServerRequestContext[Session]) -> Client:
+def _find_client(context: ServerRequestContext[SdkSession]) -> Client:
     """The client, as it introduced itself in the handshake or in this request."""
     known = context.session.client_params
     if known is not None:
@@ -156,11 +156,13 @@ def _find_client(context: ServerRequestContext[Session]) -> Client:
     return read_client(meta.get(CLIENT_KEY))
 
 
-def _report(context: ServerRequestContext[Session], progress: float, total: float | None, message: str | None) -> None:
+def _report(
+    context: ServerRequestContext[SdkSession], progress: float, total: float | None, message: str | None
+) -> None:
     from_thread.run(context.session.report_progress, progress, total, message)
 
 
 async def _listen(
-    context: ServerRequestContext[Session], params: SubscriptionsListenRequestParams
+    context: ServerRequestContext[SdkSession], params: SubscriptionsListenRequestParams
 ) -> SubscriptionsListenResult:
     return await context.lifespan_context.listen(context, params)
