@@ -1,4 +1,4 @@
-"""A contract as a server of the official SDK. Its store is open while any lifespan of the server lasts."""
+"""A contract as a server of the official SDK; its store is open during the lifespans of the server."""
 
 import threading
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from satchel.transports.sdk import SdkSession, make_server
 
 
 def create_server(settings: Settings) -> Server[SdkSession]:
-    """A server of the official SDK for the contract that the settings name."""
+    """Return a server of the official SDK for the contract that the settings name."""
     offer = Runner(load_contract(settings), None).offer_to(settings.user)
     return make_server(offer, _SharedContract(settings).lifespan)
 

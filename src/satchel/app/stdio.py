@@ -20,11 +20,11 @@ def serve(settings: Settings, streams: StandardStreams | None = None, shutdown: 
         if os.isatty(streams.reader):
             print_message(f"serving {opened.contract.name} on stdin and stdout, for an MCP client. End with Ctrl-D.")
 
-        def work_beside(announce: Callable[[ClientChange], None]) -> None:
+        def start_upkeep(announce: Callable[[ClientChange], None]) -> None:
             opened.watch(announce)
             opened.prune()
 
-        server = StdioServer(streams, shutdown, opened.offer, opened.answer, work_beside)
+        server = StdioServer(streams, shutdown, opened.offer, opened.answer, start_upkeep)
         end_start()
         server.run()
     return 0
