@@ -17,6 +17,7 @@ from satchel.protocol import MAX_MESSAGE_BYTES, messages
 from satchel.services import projects, prompts, resources, retry_keys, rules, task_notes, tasks
 from satchel.storage import links
 from satchel.storage.database import Database, open_database
+from satchel.transports import stdio
 from tests.support.satchel import answered, ok, pages
 from tests.support.stdio import NEWEST, Server
 
@@ -52,6 +53,7 @@ BOUNDS = {
     "page": answer_size.MAX_PAGE_BYTES,
     "answer": runner.MAX_ANSWER_BYTES,
     "message": MAX_MESSAGE_BYTES,
+    "waiting messages": stdio._MAX_QUEUED,
 }
 
 

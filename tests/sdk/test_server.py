@@ -23,7 +23,7 @@ from satchel.protocol import ClientChange
 from satchel.sdk import CannotStart, SettingsError, create_server
 from satchel.services import projects
 from satchel.storage.database import open_database
-from satchel.transports.sdk import Session, make_server
+from satchel.transports.sdk import SdkSession, make_server
 from tests.conftest import Serve
 from tests.contracts.test_real_transports import ANN
 from tests.support.process import TIMEOUT, eventually
@@ -251,12 +251,12 @@ def test_a_contract_that_announces_nothing_has_no_streams(file: str, contract: s
 # -- what no contract of ours does yet: the fixtures of the transports' tests ------------------------------------------
 
 
-def converse(conversation: Callable[[Client, Session], Awaitable[None]], mode: str, **more: Any) -> None:
+def converse(conversation: Callable[[Client, SdkSession], Awaitable[None]], mode: str, **more: Any) -> None:
     async def run() -> None:
-        session = Session(fixtures.answer, lambda: None)
+        session = SdkSession(fixtures.answer, lambda: None)
 
         @asynccontextmanager
-        async def lifespan(_: Server[Session]) -> AsyncIterator[Session]:
+        async def lifespan(_: Server[SdkSession]) -> AsyncIterator[SdkSession]:
             yield session
 
         async with Client(make_server(fixtures.OFFER, lifespan), mode=mode, **more) as client:
@@ -267,7 +267,7 @@ def converse(conversation: Callable[[Client, Session], Awaitable[None]], mode: s
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_progress_is_reported(mode: str) -> None:
-    async def conversation(client: Client, _: Session) -> None:
+    async def conversation(client: Client, _: SdkSession) -> None:
         steps: list[tuple[float, float | None, str | None]] = []
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -280,7 +280,7 @@ def test_progress_is_reported(mode: str) -> None:
 
 
 def test_when_everything_may_have_changed_a_stream_hears_of_all_it_asked_for() -> None:
-    async def conversation(client: Client, session: Session) -> None:
+    async def conversation(client: Client, session: SdkSession) -> None:
         wanted = {"tools_list_changed": True, "prompts_list_changed": True, "resources_list_changed": True}
         async with client.listen(resource_subscriptions=["test://one"], **wanted) as stream:
             await asyncio.to_thread(session.announce, ClientChange("everything"))
@@ -305,7 +305,7 @@ def test_the_user_is_asked(mode: str, action: Any) -> None:
         asked.append(params.message)
         return ErrorData(code=-1, message="no") if action == "fails" else ElicitResult(action=action)
 
-    async def conversation(client: Client, _: Session) -> None:
+    async def conversation(client: Client, _: SdkSession) -> None:
         if action == "fails" and mode == "auto":
             with pytest.raises(MCPError):  # the client itself does not go on
                 await client.call_tool("confirm", {})
@@ -320,7 +320,7 @@ def test_the_user_is_asked(mode: str, action: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_client_that_cannot_ask_its_user_is_not_asked(mode: str) -> None:
-    async def conversation(client: Client, _: Session) -> None:
+    async def conversation(client: Client, _: SdkSession) -> None:
         [content] = (await client.call_tool("confirm", {})).content
         assert isinstance(content, TextContent) and content.text == "not asked"
 

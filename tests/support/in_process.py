@@ -7,37 +7,34 @@ and an HTTP server answer the same.
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from satchel import config, log
 from satchel.app import stdio as app_stdio
 from satchel.cli.serve import parse
 from satchel.transports import stdio
+from satchel.transports.shutdown import Shutdown
 from tests.support.process import TIMEOUT
 from tests.support.stdio import Client
 
 
-class _NoShutdown:
-    """Stands in for `Shutdown`, whose signal handlers need the main thread. The end of the input ends the server."""
+class _NoShutdown(Shutdown):
+    """Handles no signals, which only the main thread can, and never ends the process, which runs other tests too."""
 
-    is_stopping = False
+    def __init__(self) -> None:
+        self.is_stopping = False
+        self._progress = 0
 
-    @contextmanager
-    def idle(self) -> Iterator[None]:
-        yield
-
-    def mark_progress(self) -> None:
+    def watch_progress(self) -> None:
         pass
 
 
-class _PipeStreams(stdio.Streams):
+class _Pipes(stdio.StandardStreams):
     """A pair of pipes instead of the process's stdin and stdout."""
 
     def __init__(self) -> None:
         self.reader, self.from_client = os.pipe()
         self.to_client, self.writer = os.pipe()
-        self.shutdown = _NoShutdown()  # type: ignore[assignment]
 
 
 class InProcess(Client):
@@ -48,7 +45,7 @@ class InProcess(Client):
         flags = parse(arguments)
         assert flags is not None, arguments
         settings = config.load(flags, {**os.environ, **(environment or {})})
-        self._streams = _PipeStreams()
+        self._streams = _Pipes()
         self._input = open(self._streams.from_client, "wb", buffering=0)  # noqa: SIM115 - closed by close()
         self._status = 1
         self._lines: list[bytes] = []
@@ -78,7 +75,7 @@ class InProcess(Client):
 
     def _serve(self, settings: config.Settings) -> None:
         try:
-            self._status = app_stdio.serve(settings, self._streams)
+            self._status = app_stdio.serve(settings, self._streams, _NoShutdown())
         finally:
             os.close(self._streams.writer)
             os.close(self._streams.reader)

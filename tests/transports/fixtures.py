@@ -14,6 +14,8 @@ from satchel.contracts.contract import Report
 from satchel.protocol import Call, ClientChange, Offer, invalid_params, make_question
 from satchel.protocol.cursors import page
 from satchel.transports import stdio
+from satchel.transports.shutdown import Shutdown
+from satchel.work import Work
 
 OFFER = Offer(
     server={"name": "fixtures", "version": "1"},
@@ -32,12 +34,13 @@ OFFER = Offer(
 )
 PROMPTS = [{"name": f"p{number}", "description": "A prompt"} for number in range(25)]
 server: stdio.StdioServer  # the one that runs
+shutdown: Shutdown
 SCHEMA = {"type": "object", "properties": {}}
-NAMES = ("print", "progress", "sleep", "until signalled", "announce", "flood", "confirm")
+NAMES = ("print", "progress", "sleep", "until signalled", "stuck", "broken", "announce", "flood", "confirm")
 TOOLS = [{"name": name, "inputSchema": SCHEMA} for name in NAMES]
 
 
-def answer(call: Call, report: Report) -> dict[str, Any]:
+def answer(call: Call, report: Report, _work: Work | None = None) -> dict[str, Any]:
     """Answer one call."""
     if call.method == "tools/list":
         return {"tools": TOOLS}
@@ -81,10 +84,15 @@ def call_tool(name: str, report: Report) -> dict[str, Any]:
             report(step, 3, f"step {step}")
     elif name == "sleep":
         time.sleep(0.5)
-    elif name == "until signalled":
+    elif name in ("until signalled", "stuck"):
         print("at work", file=sys.stderr, flush=True)
-        while not server._shutdown.is_stopping:
+        while not shutdown.is_stopping:
             time.sleep(0.01)
+        if name == "stuck":
+            print("told to stop", file=sys.stderr, flush=True)
+            threading.Event().wait()
+    elif name == "broken":
+        raise RuntimeError("a bug of ours")
     elif name == "announce":
         announce(1)
     elif name == "flood":
@@ -106,5 +114,6 @@ def announce(times: int) -> None:
 
 
 if __name__ == "__main__":
-    server = stdio.StdioServer(stdio.Streams(), OFFER, answer)
+    shutdown = Shutdown()
+    server = stdio.StdioServer(stdio.StandardStreams(), shutdown, OFFER, answer)
     server.run()

@@ -106,7 +106,7 @@ def test_an_endless_line_is_refused_while_it_runs_and_costs_no_more_memory_than_
 def test_every_feature_answers_in_every_revision(fixtures: Server, revision: str) -> None:
     if revision != NEWEST:
         fixtures.initialize(revision)
-    assert len(fixtures.request("tools/list")["result"]["tools"]) == 7
+    assert len(fixtures.request("tools/list")["result"]["tools"]) == 9
     assert fixtures.request("prompts/get", {"name": "p", "arguments": {"a": "b"}})["result"]["messages"]
     assert fixtures.request("resources/list")["result"]["resources"]
     assert fixtures.request("resources/templates/list")["result"]["resourceTemplates"]
@@ -232,6 +232,44 @@ def test_a_signal_in_mid_request_lets_the_request_finish(fixtures: Server) -> No
     assert fixtures.process.wait(PATIENCE) == 0
 
 
+PATIENT = """
+import runpy
+from satchel.transports import shutdown
+shutdown.TIMEOUT = 600.0
+runpy.run_module("tests.transports.fixtures", run_name="__main__")
+"""
+
+
+def test_a_second_signal_ends_the_process_at_once() -> None:
+    with Server(command=[sys.executable, "-c", PATIENT]) as fixtures:
+        fixtures.ask("tools/call", {"name": "stuck"})
+        fixtures.said("at work")
+        fixtures.process.send_signal(signal.SIGTERM)
+        fixtures.said("told to stop")
+        fixtures.process.send_signal(signal.SIGINT)
+        assert fixtures.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("way", ["signal", "close"])
+def test_a_call_that_does_not_return_cannot_keep_a_server_alive(fixtures: Server, way: str) -> None:
+    fixtures.ask("tools/call", {"name": "stuck"})
+    fixtures.said("at work")
+    if way == "signal":
+        fixtures.process.send_signal(signal.SIGTERM)
+    assert fixtures.close() == 0
+
+
+def test_a_bug_outside_of_the_contracts_ends_the_server_with_status_1() -> None:
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None and process.stderr is not None
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "broken", "_meta": modern_meta()}}
+    process.stdin.write(json.dumps(call).encode() + b"\n")
+    process.stdin.flush()
+    assert process.wait(PATIENCE) == 1
+    assert b"a bug of ours" in process.stderr.read()
+    ended(process)
+
+
 def test_a_client_that_does_not_read_cannot_keep_a_server_alive(tmp_path: Path) -> None:
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdin is not None and process.stdout is not None
@@ -318,6 +356,29 @@ def test_requests_in_the_pipe_when_the_input_closes_are_all_answered(tmp_path: P
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == list(range(1000))
     assert not any(answer["result"]["isError"] for answer in answers)
+
+
+def test_a_signal_among_many_writes_loses_none_that_was_acknowledged(store: str) -> None:
+    open_database(store).close()
+    process = satchel(store)
+    assert process.stdin is not None and process.stdout is not None
+    for number in range(100):
+        arguments = {"title": f"T{number}", "content": "x"}
+        call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {**ADD, "arguments": arguments}}
+        process.stdin.write(json.dumps(call).encode() + b"\n")
+    process.stdin.flush()
+    answers = [process.stdout.readline() for _ in range(3)]
+    process.send_signal(signal.SIGTERM)
+    answers += process.stdout
+    assert ended(process) == 0
+    acknowledged = [json.loads(answer)["id"] for answer in answers]
+    assert acknowledged == list(range(len(acknowledged)))
+    database = open_database(store)
+    with database.read() as tx:
+        stored = {title for (title,) in tx.all("select title from prompts")}
+    database.close()
+    assert {f"T{number}" for number in acknowledged} <= stored
+    assert len(stored) - len(acknowledged) <= 1  # the one that the bounded wait cut off
 
 
 def test_a_signal_during_the_start_ends_it_with_status_0(tmp_path: Path) -> None:

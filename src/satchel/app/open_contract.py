@@ -20,13 +20,14 @@ from satchel.model import Scope, StoreChange
 from satchel.protocol import Call, ClientChange, Offer
 from satchel.services import project_names, users
 from satchel.storage.database import Database
+from satchel.work import Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries
 
 
 def load_contract(settings: Settings) -> Contract:
-    """The contract to serve, with the tools that the settings leave it."""
+    """Return the contract to serve, narrowed to the tools that the settings allow."""
     contract = load(settings.contract)
     if settings.toolsets or settings.is_read_only:
         contract = contract.narrow(settings.toolsets, is_read_only=settings.is_read_only)
@@ -34,7 +35,7 @@ def load_contract(settings: Settings) -> Contract:
 
 
 class OpenContract:
-    """The contract that the settings name. Close it to close its store and to end its watchers and workers.
+    """The contract that the settings name, with its store. Closing it ends its watchers and workers.
 
     Raises:
         CannotStart: the store cannot be used, or has no such project.
@@ -64,11 +65,11 @@ class OpenContract:
         self._is_read_only = settings.is_read_only
         self._library_folders = settings.libraries
         if not self.contract.reads_store and any(map(os.path.isdir, settings.libraries)):
-            self._libraries.renderer.warm_up()  # all that this server does needs a worker
+            self._libraries.renderer.warm_up()  # every call of this server needs a worker
 
     @cached_property
     def _libraries(self) -> "Libraries":
-        from satchel.library import catalog  # 8 ms, and not every client asks for something of libraries
+        from satchel.library import catalog  # 8 ms, and not every client uses libraries
 
         libraries = catalog.Libraries(self._library_folders)
         self._closing.callback(libraries.renderer.close)
@@ -76,23 +77,20 @@ class OpenContract:
 
     @property
     def offer(self) -> Offer:
-        """What is offered to clients."""
+        """The server's description for clients: capabilities, methods, instructions."""
         return self._runner.offer_to(self._scope.user)
 
-    def answer(self, call: Call, report: Report) -> Result:
-        """The result of a call.
+    def answer(self, call: Call, report: Report, work: Work | None = None) -> Result:
+        """Return the result of a call.
 
         Raises:
-            ProtocolError: for what goes to the client as a JSON-RPC error.
+            ProtocolError: the client gets a JSON-RPC error.
+            Abandoned: the work was cancelled; nothing of it remains.
         """
-        return self._runner.answer(call, self._scope, report)
-
-    def needs_store(self, call: Call) -> bool:
-        """Whether a call reads or writes the store, or libraries; the list of tools does not."""
-        return call.method != "tools/list" or call.method in self.contract.methods
+        return self._runner.answer(call, self._scope, report, work)
 
     def prune(self) -> None:
-        """Keep history and trash within their retention from now on, in a thread of its own."""
+        """Start a thread that keeps history and trash within their retention."""
         if self._database is not None and not self._is_read_only and not self._database.why_read_only:
             from satchel.app import upkeep  # after the first answer
 
@@ -102,7 +100,7 @@ class OpenContract:
         return self._libraries.list_names() if self.contract.reads_libraries else None
 
     def watch(self, announce: Callable[[ClientChange], None]) -> None:
-        """Watch the store and the libraries, and announce changes, where the contract announces any."""
+        """Start to watch the store and the libraries, if the contract announces changes."""
         if not any(capability.get("listChanged") for capability in self.contract.capabilities.values()):
             return
 
@@ -121,19 +119,19 @@ class OpenContract:
             self._closing.callback(watch.start(lambda: self._libraries, announce_all).set)
 
     def close(self) -> None:
-        """Close the store, and end the watchers and the workers."""
+        """Close the store; end the watchers and the workers."""
         self._closing.close()
 
 
 def _complete_scope(scope: Scope, contract: Contract, database: Database, settings: Settings) -> Scope:
-    """Add the project that the working directory names and the local user, where the settings name none."""
+    """Fill in what the settings leave open: the project of the working directory, and the local user."""
     if contract.reads_personal:
         scope = structs.replace(scope, personal=settings.personal)
     try:
         if contract.finds_project and settings.why_project is None:
             scope = project_discovery.find_current(scope, partial(project_names.exists, database))
             if scope.is_named_by_file and not project_names.exists(database, scope.project):
-                # Clients show little of a server that ends at once; calls that need the project tell the same.
+                # Serve nevertheless: clients show little of a server that ends at once, and calls give the same reason.
                 print_message(explain_missing_project(database, scope))
         if contract.acts_as_user and scope.user is None:
             scope = structs.replace(scope, user=users.local(database, settings.home))

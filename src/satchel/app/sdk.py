@@ -1,4 +1,4 @@
-"""A contract as a server of the official SDK. Its store is open while any lifespan of the server lasts."""
+"""A contract as a server of the official SDK; its store is open during the lifespans of the server."""
 
 import threading
 from collections.abc import AsyncIterator
@@ -13,11 +13,11 @@ from satchel.config import Settings
 from satchel.contracts.contract import Report, Result
 from satchel.contracts.runner import Runner
 from satchel.protocol import Call, ClientChange
-from satchel.transports.sdk import Session, make_server
+from satchel.transports.sdk import SdkSession, make_server
 
 
-def create_server(settings: Settings) -> Server[Session]:
-    """A server of the official SDK for the contract that the settings name."""
+def create_server(settings: Settings) -> Server[SdkSession]:
+    """Return a server of the official SDK for the contract that the settings name."""
     offer = Runner(load_contract(settings), None).offer_to(settings.user)
     return make_server(offer, _SharedContract(settings).lifespan)
 
@@ -32,17 +32,17 @@ class _SharedContract:
         self._settings = settings
         self._lock = threading.Lock()
         self._opened: OpenContract | None = None
-        self._sessions: set[Session] = set()
+        self._sessions: set[SdkSession] = set()
         self._is_watching = False
 
     @asynccontextmanager
-    async def lifespan(self, _: Server[Session]) -> AsyncIterator[Session]:
+    async def lifespan(self, _: Server[SdkSession]) -> AsyncIterator[SdkSession]:
         """Keep the contract open.
 
         Raises:
             CannotStart: the store cannot be used, or has no such project.
         """
-        session = Session(self._answer, self._watch)
+        session = SdkSession(self._answer, self._watch)
         try:
             await run_sync(self._enter, session)
             yield session
@@ -50,14 +50,14 @@ class _SharedContract:
             with CancelScope(shield=True):
                 await run_sync(self._leave, session)
 
-    def _enter(self, session: Session) -> None:
+    def _enter(self, session: SdkSession) -> None:
         with self._lock:
             if self._opened is None:
                 self._opened = OpenContract(self._settings)
                 self._opened.prune()
             self._sessions.add(session)
 
-    def _leave(self, session: Session) -> None:
+    def _leave(self, session: SdkSession) -> None:
         with self._lock:
             self._sessions.discard(session)
             if self._opened is not None and not self._sessions:

@@ -8,21 +8,23 @@ from satchel.app.open_contract import OpenContract
 from satchel.app.startup import end_start, print_message
 from satchel.config import Settings
 from satchel.protocol import ClientChange
-from satchel.transports.stdio import StdioServer, Streams
+from satchel.transports.shutdown import Shutdown
+from satchel.transports.stdio import StandardStreams, StdioServer
 
 
-def serve(settings: Settings, streams: Streams | None = None) -> int:
-    """Serve a contract on the streams of the process, or on others, until the client leaves; the exit status."""
-    streams = streams or Streams()
+def serve(settings: Settings, streams: StandardStreams | None = None, shutdown: Shutdown | None = None) -> int:
+    """Serve a contract until the client leaves or a signal comes, and return the exit status."""
+    streams = streams or StandardStreams()
+    shutdown = shutdown or Shutdown()
     with closing(OpenContract(settings)) as opened:
         if os.isatty(streams.reader):
             print_message(f"serving {opened.contract.name} on stdin and stdout, for an MCP client. End with Ctrl-D.")
 
-        def work_beside(announce: Callable[[ClientChange], None]) -> None:
+        def start_upkeep(announce: Callable[[ClientChange], None]) -> None:
             opened.watch(announce)
             opened.prune()
 
-        server = StdioServer(streams, opened.offer, opened.answer, work_beside, opened.needs_store)
+        server = StdioServer(streams, shutdown, opened.offer, opened.answer, start_upkeep)
         end_start()
         server.run()
     return 0

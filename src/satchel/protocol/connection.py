@@ -71,6 +71,7 @@ class Exchange:
         self._batch_bytes = 0  # of the answers so far
         self._why_full = ""  # why no further call of the batch is run
         self.is_listening = False  # it opens a subscription, so its stream stays open
+        self.is_subscribing = False  # answer it once changes are watched, else one may be missed
         self.cancelled_ids: list[Id] = []  # of requests that the client needs no answer to any more
         self.refused_tools: list[str] = []  # of the calls that are answered with an error here; a client's own words
 
@@ -273,6 +274,8 @@ class Connection:
         exchange._replies.append(reply)
         if isinstance(reply, Subscription):
             exchange.is_listening = True
+        if message.method in ("subscriptions/listen", "resources/subscribe"):
+            exchange.is_subscribing = True
 
     def _answer(self, request_id: Id, method: str, params: Json, *, is_batched: bool) -> Json | Call | Subscription:
         revision = find_revision(method, params, self.revision)

@@ -1,6 +1,6 @@
-"""The official SDK's low-level server in front of a contract: its requests in, results out, changes to its streams.
+"""A contract behind the official SDK's low-level server: answers to its requests, announcements to its streams.
 
-The SDK moves the messages and checks their form; what they are answered with comes from the contract.
+The SDK moves the messages and checks their form; the contract answers them.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from satchel.protocol.subscriptions import announces
 
 Answer = Callable[[Call, Report], Result]
 
-_NEWEST = list(REVISIONS.values())[-1]  # stands in for a later revision, which a later SDK may know
+_NEWEST = list(REVISIONS.values())[-1]  # used for a revision that only a later SDK knows
 _LIST_EVENTS: dict[str, ServerEvent] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
@@ -43,19 +43,19 @@ _LIST_EVENTS: dict[str, ServerEvent] = {
 }
 
 
-class Session:
+class SdkSession:
     """An open contract in one event loop, from the start of a server's lifespan to its end."""
 
     def __init__(self, answer: Answer, watch: Callable[[], None]) -> None:
         self.answer = answer
-        self._watch = watch  # has the store and the libraries watched, unless they are already
+        self._watch = watch  # starts the watchers, unless they run
         self._bus = InMemorySubscriptionBus()
         self._handle_stream = ListenHandler(self._bus)
         self._loop: asyncio.AbstractEventLoop | None = None  # None until the first stream is opened
-        self._uris: Counter[str] = Counter()  # the resources that streams asked for
+        self._uris: Counter[str] = Counter()  # of resources, with the number of streams that watch each
 
     async def listen(
-        self, context: "ServerRequestContext[Session]", params: SubscriptionsListenRequestParams
+        self, context: "ServerRequestContext[SdkSession]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves."""
         self._loop = asyncio.get_running_loop()
@@ -68,7 +68,7 @@ class Session:
             self._uris -= uris
 
     def announce(self, change: ClientChange) -> None:
-        """Tell the streams of a change; from any thread."""
+        """Send a change to the streams; from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._announce(change), self._loop)
 
@@ -83,9 +83,9 @@ class Session:
 
 
 def make_server(
-    offer: Offer, lifespan: Callable[[Server[Session]], AbstractAsyncContextManager[Session]]
-) -> Server[Session]:
-    """A server of the official SDK that offers the same as ours do."""
+    offer: Offer, lifespan: Callable[[Server[SdkSession]], AbstractAsyncContextManager[SdkSession]]
+) -> Server[SdkSession]:
+    """Return a server of the official SDK with this offer."""
     server = Server(
         offer.server["name"],
         version=offer.server["version"],
@@ -100,8 +100,8 @@ def make_server(
     return server
 
 
-async def _answer(offer: Offer, context: ServerRequestContext[Session], _: RequestParams) -> Json:
-    """Answer a request in a worker thread, from its own parameters: the SDK's models drop what they do not know."""
+async def _answer(offer: Offer, context: ServerRequestContext[SdkSession], _: RequestParams) -> Json:
+    """Answer a request in a worker thread, from its raw parameters: the SDK's models drop unknown members."""
     call = Call(
         id=context.request_id or 0,
         method=context.method,
@@ -126,29 +126,29 @@ async def _answer(offer: Offer, context: ServerRequestContext[Session], _: Reque
     return plain
 
 
-async def _ask(context: ServerRequestContext[Session], call: Call, result: Result) -> None:
-    """Have the client ask its user, and keep the answer with the call."""
+async def _ask(context: ServerRequestContext[SdkSession], call: Call, result: Result) -> None:
+    """Ask the user through the client, and store the answer in the call."""
     [(key, request)] = result["inputRequests"].items()
     params = request["params"]
     try:
         answer = await context.session.elicit_form(params["message"], params["requestedSchema"], context.request_id)
         call.answers = {key: answer.action}
     except NoBackChannelError:
-        call.can_ask = False  # a transport without sessions: as if the client could not ask
+        call.can_ask = False  # a transport without sessions cannot ask
     except MCPError:
         call.answers = {key: "cancel"}
 
 
-def _find_capabilities(context: ServerRequestContext[Session]) -> object:
-    """What the client can do, as it said in the handshake or in this request."""
+def _find_capabilities(context: ServerRequestContext[SdkSession]) -> object:
+    """Return the client's capabilities, from the handshake or from this request."""
     known = context.session.client_params
     if known is not None:
         return known.capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
     return ((context.params or {}).get("_meta") or {}).get(CAPABILITIES_KEY)
 
 
-def _find_client(context: ServerRequestContext[Session]) -> Client:
-    """The client, as it introduced itself in the handshake or in this request."""
+def _find_client(context: ServerRequestContext[SdkSession]) -> Client:
+    """Return the client's name and version, from the handshake or from this request."""
     known = context.session.client_params
     if known is not None:
         return read_client({"name": known.client_info.name, "version": known.client_info.version})
@@ -156,11 +156,13 @@ def _find_client(context: ServerRequestContext[Session]) -> Client:
     return read_client(meta.get(CLIENT_KEY))
 
 
-def _report(context: ServerRequestContext[Session], progress: float, total: float | None, message: str | None) -> None:
+def _report(
+    context: ServerRequestContext[SdkSession], progress: float, total: float | None, message: str | None
+) -> None:
     from_thread.run(context.session.report_progress, progress, total, message)
 
 
 async def _listen(
-    context: ServerRequestContext[Session], params: SubscriptionsListenRequestParams
+    context: ServerRequestContext[SdkSession], params: SubscriptionsListenRequestParams
 ) -> SubscriptionsListenResult:
     return await context.lifespan_context.listen(context, params)

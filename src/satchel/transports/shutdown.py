@@ -1,7 +1,7 @@
-"""Ends the process soon after a SIGTERM, or after its input is closed, even if a request is stuck.
+"""The end of a stdio process: after SIGTERM, SIGINT or the end of its input, in bounded time and with status 0.
 
-A thread watches for both, because a signal handler of Python cannot run while a call into the database lasts. The
-database rolls back what is not committed by then.
+Python runs signal handlers in the main thread, which a call into the database or a write to a full pipe may hold for
+long. So another thread waits for the byte that Python writes for each signal, and the handlers do nothing.
 """
 
 import os
@@ -9,71 +9,44 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-# Seconds for the current request after a signal, and for a request that makes no progress after the input was closed.
-REQUEST_TIMEOUT = 0.6
-
-
-class Stop(Exception):
-    """Raised by a signal while the process waits for input."""
+TIMEOUT = 1.5  # seconds for the running call after a signal, and for each call after the end of the input
 
 
 class Shutdown:
-    """Tracks what the process is doing, and ends it in time."""
+    """Tells a server to stop, and ends a process that does not end in time.
 
-    def __init__(self, reader: int) -> None:
-        self.is_stopping = False
-        self._reader = reader
-        self._is_idle = False
-        self._has_started = False
-        self._busy_since = time.monotonic()
-        self._wakeup_reader, self._wakeup_writer = os.pipe()
-        os.set_blocking(self._wakeup_writer, False)
-        signal.set_wakeup_fd(self._wakeup_writer, warn_on_full_buffer=False)
+    The database rolls back what is not committed by then, and none of that was acknowledged.
+    """
+
+    def __init__(self) -> None:
+        self.is_stopping = False  # run no further call
+        self.on_signal: Callable[[], None] | None = None  # None: the server has not started
+        self._progress = 0
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-        threading.Thread(target=self._watch, name="satchel-shutdown", daemon=True).start()
-
-    @contextmanager
-    def idle(self) -> Iterator[None]:
-        """Mark the wait for input; a signal ends it by raising Stop."""
-        self._has_started = self._is_idle = True
-        try:
-            if self.is_stopping:  # the signal came just before
-                raise Stop
-            yield
-        finally:
-            self._busy_since = time.monotonic()
-            self._is_idle = False
+            signal.signal(number, lambda *_: None)
+        threading.Thread(target=self._wait_for_signal, args=(reader,), name="satchel-shutdown", daemon=True).start()
 
     def mark_progress(self) -> None:
-        """Restart the timeout: the next request begins."""
-        self._busy_since = time.monotonic()
+        """Restart the timeout after the end of the input."""
+        self._progress += 1
 
-    def _on_signal(self, *_: object) -> None:
-        self.is_stopping = True
-        if self._is_idle:
-            raise Stop
-        if not self._has_started:  # there is no request to finish
-            os._exit(0)
-
-    def _watch(self) -> None:
-        poll = select.poll()
-        poll.register(self._wakeup_reader, select.POLLIN)
-        poll.register(self._reader, 0)  # POLLHUP is always reported
-        closed_at: float | None = None
+    def watch_progress(self) -> None:
+        """End the process once it makes no progress; call this at the end of the input, in a thread to spare."""
         while True:
-            for file, _ in poll.poll(100 if closed_at is not None else None):
-                if file == self._wakeup_reader:
-                    time.sleep(REQUEST_TIMEOUT)
-                    os._exit(0)
-                poll.unregister(self._reader)
-                closed_at = time.monotonic()
-            # Requests that are still in the pipe are answered, however many: only a request without progress ends the
-            # process. Before the first read, none of them has begun.
-            if closed_at is None or not self._has_started:
-                continue
-            if time.monotonic() - max(self._busy_since, closed_at) > REQUEST_TIMEOUT:
+            before = self._progress
+            time.sleep(TIMEOUT)
+            if self._progress == before:
                 os._exit(0)
+
+    def _wait_for_signal(self, reader: int) -> None:
+        os.read(reader, 1)
+        self.is_stopping = True
+        if self.on_signal is not None:
+            self.on_signal()
+            select.select([reader], [], [], TIMEOUT)  # a second signal ends the process at once
+        os._exit(0)

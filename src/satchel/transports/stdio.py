@@ -1,39 +1,39 @@
-"""The stdio transport: a blocking loop. stdout carries only protocol messages; any other output goes to stderr.
+"""The stdio transport: one client on stdin and stdout. Only protocol messages go to stdout; all else goes to stderr.
 
-While a call takes long, because it waits for the store for example, a second thread reads on and answers what needs no
-store (see stand_in.py). Calls are run by the main thread alone, in the order in which they came.
+A thread reads. It handles cancellations and answers what needs no store, such as a ping, at once; calls go into a
+queue. The main thread runs them in order and writes their answers.
 """
 
 import os
+import queue
 import select
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from satchel.clock import new_id
 from satchel.contracts.contract import Report
-from satchel.log import log_call
+from satchel.errors import Abandoned
+from satchel.log import log_call, log_surprise
 from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, Exchange, Offer, ProtocolError
 from satchel.protocol.elements import Bytes
-from satchel.transports.shutdown import Shutdown, Stop
-from satchel.transports.stand_in import StandIn
+from satchel.transports.shutdown import Shutdown
+from satchel.work import Work
 
-Answer = Callable[[Call, Report], dict[str, Any]]
-# Called once, after the first response or before the first acknowledgement of a subscription, with `announce`. What it
-# starts does not delay a cold start.
-OnFirstResponse = Callable[[Callable[[ClientChange], None]], None]
-
+Answer = Callable[[Call, Report, Work], dict[str, Any]]
+# Called once with `announce`, after the first answer, or before the acknowledgement of a subscription if that comes
+# first. What it starts does not delay a cold start.
+OnFirstAnswer = Callable[[Callable[[ClientChange], None]], None]
 
 _CHUNK = 64 * 1024
-_BESIDE_WAIT = 0.02  # seconds that the second thread waits for input before it looks whether it is still needed
-_MAX_PENDING = 100  # messages that are read while a call takes long, and wait for it
+_MAX_QUEUED = 100  # messages that wait for the main thread; beyond them the reader waits too
+_MAX_QUEUED_BYTES = 1024 * 1024  # of such messages, as they were sent; decoded they take up to 60 times as much
 
 
-class Streams:
-    """Our own copies of stdin and stdout. File descriptor 0 becomes /dev/null, and 1 becomes stderr."""
+class StandardStreams:
+    """Duplicates of stdin and stdout. File descriptor 0 becomes /dev/null, and 1 becomes stderr."""
 
     def __init__(self) -> None:
         self.reader, self.writer = os.dup(0), os.dup(1)
@@ -45,7 +45,6 @@ class Streams:
             os.dup2(null, 1)
             os.dup2(null, 2)
         os.close(null)
-        self.shutdown = Shutdown(self.reader)
 
 
 class StdioServer:
@@ -53,37 +52,35 @@ class StdioServer:
 
     def __init__(
         self,
-        streams: Streams,
+        streams: StandardStreams,
+        shutdown: Shutdown,
         offer: Offer,
         answer: Answer,
-        on_first_response: OnFirstResponse | None = None,
-        needs_store: Callable[[Call], bool] = lambda _: True,
+        on_first_answer: OnFirstAnswer = lambda _: None,
     ) -> None:
-        self._on_first_response = on_first_response
-        self._connection = Connection(offer, session=new_id())
-        self._answer = answer
-        self._needs_store = needs_store
         self._lines = LineReader(streams.reader)
         self._writer = streams.writer
-        self._shutdown = streams.shutdown
-        self._pending: deque[Exchange] = deque()  # received, and not served yet
-        self._read_ahead = 0  # bytes, by the second thread
-        self._lock = threading.Lock()  # for the connection, what it has made, and the output
-        self._reading = threading.Lock()
-        self._stand_in = StandIn(self._serve_beside)
+        self._shutdown = shutdown
+        self._connection = Connection(offer, session=new_id())
+        self._answer = answer
+        self._on_first_answer = on_first_answer
+        self._is_first = True  # the next message
+        self._is_watching = False  # for changes, as `on_first_answer` does
+        self._has_input_ended = False
+        self._queue: queue.Queue[Exchange | None] = queue.Queue(_MAX_QUEUED)  # None wakes the main thread
+        self._queued_bytes = 0  # since the queue was empty
+        self._running: tuple[Call, Work] | None = None
+        # For the connection, the messages that it makes, and the output: no notification overtakes its acknowledgement.
+        self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Answer requests one after the other."""
+        """Run the calls in this thread, and read in another."""
+        self._shutdown.on_signal = self._wake
+        threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
         with suppress(OSError):  # the client closed its end
-            try:
-                with suppress(Stop):
-                    while self._handle(self._wait()):
-                        self._give_up_questions(time.monotonic())
-                    self._give_up_questions()
-            finally:
-                self._stand_in.close()
-                with self._reading:
-                    pass  # now the second thread reads no more
+            while self._serve_next():
+                pass
+            self._give_up_questions()
             self._write(self._connection.close)
 
     def announce(self, change: ClientChange) -> None:
@@ -91,117 +88,121 @@ class StdioServer:
         with suppress(OSError):
             self._write(lambda: self._connection.announce(change))
 
-    def _handle(self, lines: list[bytes | None]) -> bool:
-        """Answer some lines; False at the end of the input.
+    def _wake(self) -> None:
+        with suppress(queue.Full):
+            self._queue.put_nowait(None)
+
+    # -- the reader thread --------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        try:
+            while not self._lines.has_ended:
+                self._receive_some()
+        except OSError:
+            pass  # the client closed its end
+        except Exception:
+            log_surprise("the stdio reader")
+        self._has_input_ended = True
+        self._wake()
+        self._shutdown.watch_progress()
+
+    def _receive_some(self) -> None:
+        """Wait for lines and receive them.
 
         A function of its own, so that the memory of large messages is freed before the next wait.
         """
-        # All lines are received first, so that a cancellation takes effect before the call it cancels.
-        self._receive(lines)
-        while (exchange := self._take_pending()) is not None:
-            if exchange.is_listening:
-                self._start_watching()  # before the acknowledgement, so that no change after it is missed
-            self._serve(exchange)
-            self._start_watching()
-        self._read_ahead = 0
-        return bool(lines)
+        for line in self._lines.read():
+            if line is None or line.strip():
+                self._receive(line)
 
-    def _take_pending(self) -> Exchange | None:
+    def _receive(self, line: bytes | None) -> None:
         with self._lock:
-            return self._pending.popleft() if self._pending else None
-
-    def _start_watching(self) -> None:
-        start, self._on_first_response = self._on_first_response, None
-        if start is not None:
-            start(self.announce)
-
-    def _wait(self) -> list[bytes | None]:
-        """Wait for lines; meanwhile, calls whose question stays unanswered are answered."""
-        while (deadline := self._connection.questions.deadline) is not None:
-            with self._shutdown.idle(), self._reading:
-                if self._pending or self._lines.wait(deadline - time.monotonic()):
-                    break
-            self._give_up_questions(time.monotonic())
-        with self._shutdown.idle(), self._reading:
-            return [b""] if self._pending else self._lines.read()  # the second thread may have read them
-
-    def _give_up_questions(self, now: float | None = None) -> None:
-        for exchange in self._connection.questions.give_up(now):
-            self._serve(exchange)
-
-    def _receive(self, lines: list[bytes | None]) -> None:
-        with self._lock:
-            for line in lines:
-                if line is None:
-                    self._pending.append(self._connection.reject_oversized())
-                elif line.strip():
-                    self._pending.append(self._connection.receive(line))
-
-    def _serve_beside(self, is_needed: Callable[[], bool]) -> None:
-        """Read on, and answer what needs no store, while a call of the main thread takes long; in another thread."""
-        while is_needed():
-            with self._lock:
-                quick = [exchange for exchange in self._pending if self._is_quick(exchange)]
-                for exchange in quick:
-                    self._pending.remove(exchange)
-            for exchange in quick:
-                self._serve_quick(exchange)
-            is_enough = len(self._pending) >= _MAX_PENDING or self._read_ahead > MAX_MESSAGE_BYTES
-            if is_enough or self._lines.has_ended:
-                return
-            with self._reading:
-                if is_needed() and self._lines.wait(_BESIDE_WAIT):
-                    lines = self._lines.read_available()
-                    self._read_ahead += sum(map(len, filter(None, lines)))
-                    self._receive(lines)
-
-    def _is_quick(self, exchange: Exchange) -> bool:
-        return not exchange.is_listening and not any(map(self._needs_store, exchange.calls))
-
-    def _serve_quick(self, exchange: Exchange) -> None:
-        self._log_refused(exchange)
-        for call in exchange.calls:
-            self._settle(exchange, call, self._run(exchange, call))
-        self._write(exchange.output)
-
-    def _log_refused(self, exchange: Exchange) -> None:
+            exchange = self._connection.reject_oversized() if line is None else self._connection.receive(line)
+            running = self._running
+        if exchange.cancelled_ids and running is not None and running[0].is_cancelled:
+            running[1].cancel()
         for name in exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
+        is_first, self._is_first = self._is_first, False
+        if not (exchange.calls or exchange.is_subscribing or is_first):
+            self._write(exchange.output)
+            return
+        self._queued_bytes = len(line or b"") + (0 if self._queue.empty() else self._queued_bytes)
+        self._queue.put(exchange)
+        if self._queued_bytes > _MAX_QUEUED_BYTES:
+            self._queue.join()
+
+    # -- the main thread ----------------------------------------------------------------------------------------
+
+    def _serve_next(self) -> bool:
+        """Wait for an exchange, or for the deadline of a question, and serve it; return False at the end."""
+        if self._shutdown.is_stopping or (self._has_input_ended and self._queue.empty()):
+            return False
+        with self._lock:
+            deadline = self._connection.questions.deadline
+        with suppress(queue.Empty):
+            exchange = self._queue.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
+            if exchange is not None:
+                self._serve(exchange)
+            self._queue.task_done()
+        self._give_up_questions(time.monotonic())
+        return True
+
+    def _give_up_questions(self, now: float | None = None) -> None:
+        with self._lock:
+            overdue = self._connection.questions.give_up(now)
+        for exchange in overdue:
+            self._serve(exchange)
 
     def _serve(self, exchange: Exchange) -> None:
-        self._log_refused(exchange)
+        if exchange.is_subscribing:
+            self._watch()  # before the acknowledgement, so that no change after it is missed
         for call in exchange.calls:
             if self._shutdown.is_stopping:
-                raise Stop
+                return
             self._shutdown.mark_progress()
-            if not call.is_cancelled:
-                with self._stand_in:
-                    outcome = self._run(exchange, call)
-                self._settle(exchange, call, outcome)
+            self._run(exchange, call)
         self._write(exchange.output)
+        self._watch()
 
-    def _run(self, exchange: Exchange, call: Call) -> dict[str, Any] | ProtocolError:
+    def _watch(self) -> None:
+        if not self._is_watching:
+            self._is_watching = True
+            self._on_first_answer(self.announce)
+
+    def _run(self, exchange: Exchange, call: Call) -> None:
         def report(progress: float, total: float | None = None, message: str | None = None) -> None:
-            self._write(lambda: self._connection.report_progress(call, progress, total, message))
+            with suppress(OSError):  # the client closed its end, which the answer will find
+                self._write(lambda: self._connection.report_progress(call, progress, total, message))
 
+        work = Work()
+        with self._lock:
+            if call.is_cancelled:
+                return
+            self._running = call, work
+        outcome: dict[str, Any] | ProtocolError
         try:
             exchange.check_room()
-            return self._answer(call, report)
+            outcome = self._answer(call, report, work)
         except ProtocolError as error:
-            return error
-
-    def _settle(self, exchange: Exchange, call: Call, outcome: dict[str, Any] | ProtocolError) -> None:
+            outcome = error.with_traceback(None)  # it would hold this frame, and so the answer
+        except Abandoned:
+            return  # cancelled, which has no answer
+        finally:
+            self._running = None
         with self._lock:
-            if not call.is_cancelled:  # meanwhile
+            if not call.is_cancelled:
                 exchange.settle(call, outcome)
 
-    def _write(self, messages: Callable[[], Sequence[Bytes]]) -> None:
-        # Messages are made and written under one lock, so that no notification precedes its acknowledgement.
+    # -- both threads -------------------------------------------------------------------------------------------
+
+    def _write(self, make: Callable[[], Sequence[Bytes]]) -> None:
         with self._lock:
-            for message in messages():
+            for message in make():
                 rest = memoryview(message + b"\n")
                 while rest:
                     rest = rest[self._write_some(rest) :]
+                    self._shutdown.mark_progress()
 
     def _write_some(self, rest: memoryview) -> int:
         try:
@@ -222,27 +223,18 @@ class LineReader:
         self.has_ended = False
 
     def read(self) -> list[bytes | None]:
-        """Wait for at least one line and return all that have arrived; an empty list at the end of the input."""
-        lines: list[bytes | None] = []
-        while not lines and not self.has_ended:
-            lines = self.read_available()
-        return lines
-
-    def read_available(self) -> list[bytes | None]:
-        """The lines that end with the next chunk of input; there may be none."""
-        lines: list[bytes | None] = []
+        """Wait for input and return the lines that end in it, perhaps none."""
         chunk = self._read_chunk()
-        if chunk:
-            self._split(chunk, lines)
-        else:
-            self.has_ended = True
-            if self._partial:
-                lines.append(bytes(self._partial))  # the last line needs no newline
+        self.has_ended = not chunk
+        lines: list[bytes | None] = []
+        *ends, rest = (chunk or b"\n").split(b"\n")  # the last line needs no newline
+        for end in ends:
+            self._extend(end, lines)
+            if not self._is_skipping:
+                lines.append(bytes(self._partial))
+            self._is_skipping, self._partial = False, bytearray()
+        self._extend(rest, lines)
         return lines
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until something arrives, or the input ends; False if nothing did in this time."""
-        return bool(select.select([self._file], [], [], max(0.0, seconds))[0])
 
     def _read_chunk(self) -> bytes:
         while True:
@@ -251,23 +243,11 @@ class LineReader:
             except BlockingIOError:  # the client may have made the shared pipe non-blocking
                 select.select([self._file], [], [])
 
-    def _split(self, chunk: bytes, lines: list[bytes | None]) -> None:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            self._extend(end, lines)
-            if self._is_skipping:
-                self._is_skipping = False
-            else:
-                lines.append(bytes(self._partial))
-            self._partial.clear()
-        self._extend(rest, lines)
-
     def _extend(self, piece: bytes, lines: list[bytes | None]) -> None:
         if self._is_skipping:
             return
         if len(self._partial) + len(piece) > self._limit:
             lines.append(None)  # reported at once, because the line may never end
-            self._is_skipping = True
-            self._partial = bytearray()  # clear() would keep the memory
+            self._is_skipping, self._partial = True, bytearray()
         else:
             self._partial += piece
