@@ -269,6 +269,14 @@ def test_who_would_rather_speak_something_else_is_answered_all_the_same(server: 
             assert wire.ask("GET", "/health", [("Connection", "Upgrade"), ("Upgrade", "websocket")]).status == 200
         refused = wire.ask("POST", "/mcp", [("Host", "evil.com"), *headers, *java], body)
         assert refused.status == 421
+    raw = request("POST", "/mcp", [*headers, *java], body)
+    name = raw.index(b"\r\nUpgrade:")
+    for cut in range(name - 1, name + 12):  # a head in two packets, cut in the name of the field
+        with server.connect() as wire:
+            wire.send(raw[:cut])
+            time.sleep(0.02)
+            wire.send(raw[cut:])
+            assert wire.read().status == 200, raw[:cut][-20:]
 
 
 def test_rubbish_behind_a_request_never_passes_for_its_answer(server: WebServer) -> None:

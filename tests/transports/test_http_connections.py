@@ -379,6 +379,42 @@ def test_a_frozen_or_killed_worker_holds_up_nobody_new(tmp_path: Path) -> None:
         assert eventually(lambda: all(open_sockets(worker) > 0 for worker in server.children()))
 
 
+def test_workers_that_sighup_replaced_keep_all_bounds(tmp_path: Path) -> None:
+    with Server(tmp_path, "--workers", "2") as server:
+        assert eventually(lambda: len(server.children()) == 2)
+        before = set(server.children())
+        server.process.send_signal(signal.SIGHUP)
+        assert eventually(lambda: len(server.children()) == 2 and before.isdisjoint(server.children()))
+        for _ in range(6):  # whichever worker takes it
+            with server.connect() as wire:
+                wire.send(b"GET /health HTTP/1.1\r\n")
+                assert wire.read().status == 408
+
+
+@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+def test_a_server_out_of_files_says_so_once_and_goes_on(tmp_path: Path, loop: str) -> None:
+    missing = "" if loop == "uvloop" else "sys.modules['uvloop'] = None; "
+    limit = "resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90))"
+    code = f"import resource, sys; {missing}{limit}\nfrom satchel.__main__ import main\nsys.exit(main())"
+    with WebServer("-d", str(tmp_path / "s.db"), command=[sys.executable, "-c", code]) as server:
+        first = server.connect()
+        assert first.ask("GET", "/health").status == 200
+        many = [server.connect() for _ in range(150)]
+        if loop == "asyncio":  # uvloop closes the connections for which there is no file
+            server.said("no connection can be accepted: .*Too many open files")
+        assert first.ask("GET", "/health").status == 200
+        for wire in (first, *many):
+            wire.close()
+
+        def is_served() -> bool:
+            with contextlib.suppress(Closed, OSError), server.connect(patience=5) as wire:
+                return wire.ask("GET", "/health").status == 200
+            return False
+
+        assert eventually(is_served)
+        assert server.stderr.count("no connection can be accepted") == (1 if loop == "asyncio" else 0)
+
+
 # -- what a review found --------------------------------------------------------------------------------------------
 
 

@@ -122,18 +122,17 @@ def _load(make_app: Callable[[], Guard]) -> Guard:
 
 
 class _LoopErrors:
-    """Logs errors of the event loop; that no connection can be accepted, once a minute."""
+    """Logs errors of asyncio; once a minute that the process is out of files (uvloop closes connections then)."""
 
     def __init__(self) -> None:
         self._logged_at = -_OUT_OF_FILES_PAUSE
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        if not isinstance(error, OSError):
+        if "socket.accept()" not in context["message"]:
             loop.default_exception_handler(context)
         elif time.monotonic() >= self._logged_at + _OUT_OF_FILES_PAUSE:
             self._logged_at = time.monotonic()
-            log(f"no connection can be accepted: {error.strerror}. Raise the limit of open files (ulimit -n).")
+            log(f"no connection can be accepted: {context['exception']}. Raise the limit of open files (ulimit -n)")
 
 
 def _raise_file_limit(count: int) -> None:
