@@ -31,8 +31,8 @@ from satchel.transports.http.messages import (
     Refusal,
     account_of,
     check_body,
+    check_token,
     event_stream,
-    find_caller,
     head_of,
     identify,
     json_response,
@@ -43,7 +43,6 @@ from satchel.transports.http.streams import Streams
 from satchel.work import LOCAL, Work
 
 _UNWATCHED = 0.05  # seconds before a call's client is watched for leaving; most calls take less
-_TOKEN_AGE = 0.5  # seconds after which a token is looked up again before a call begins
 
 Value = TypeVar("Value")
 CallKey = tuple[str, str, str | int]  # user, session, and id of the request
@@ -180,7 +179,6 @@ class Endpoint:
 
     async def _post(self, request: Request, caller: CallScope) -> Response:
         work = self._calls.begin(caller)
-        identified = time.monotonic()
         self._calls.rate.count(work.user, 1)
         headers = head_of(request)
         check_body(headers)
@@ -188,10 +186,10 @@ class Endpoint:
         raw = await read_body(request)
         try:
             if len(raw) > LARGE_MESSAGE:
-                return await self._answer_large(request, caller, work, raw, identified)
+                return await self._answer_large(request, caller, work, raw)
             post = self._decode(request, raw, caller)
             del raw
-            return await self._answer(request, post, caller, work, identified)
+            return await self._answer(request, post, caller, work)
         except Abandoned:  # another request of the client cancelled it
             return BytesResponse(202)
 
@@ -204,7 +202,7 @@ class Endpoint:
             return await self._listen(request, post.connection, caller, post.exchange.output())
         if not post.exchange.is_answered:
             return BytesResponse(202)
-        settle = partial(self._settle, request, post, caller, work, identified)
+        settle = partial(self._settle, request, post, caller, work)
         if not post.calls:
             return self._respond(post, settle())
         run = partial(self._run, request, post, work)
@@ -212,16 +210,14 @@ class Endpoint:
             return await self._answer_with_progress(post, work, run, settle)
         return self._respond(post, await run(settle))
 
-    async def _answer_large(
-        self, request: Request, caller: CallScope, work: Work, raw: bytearray, identified: float
-    ) -> Response:
+    async def _answer_large(self, request: Request, caller: CallScope, work: Work, raw: bytearray) -> Response:
         """Decode a large message and carry it out in one go, so that few decoded messages are in memory."""
 
         def act() -> tuple[Post, Bytes]:
             post = self._decode(request, raw, caller)
             self._check(request, post, caller, work)
             has_answer = post.exchange.is_answered and not post.exchange.is_listening
-            return post, self._settle(request, post, caller, work, identified) if has_answer else b""
+            return post, self._settle(request, post, caller, work) if has_answer else b""
 
         post, body = await self._calls.run(request, work, act, is_large=True)
         if post.exchange.is_listening:
@@ -233,7 +229,7 @@ class Endpoint:
 
         Raises:
             AccessDenied: it would write, and its caller may only read.
-            Refusal: its caller has made too many calls, or has too many bytes in flight.
+            Refusal: its caller has made too many calls.
         """
         for name in post.exchange.refused_tools:
             log_call(name, "InvalidParams", time.perf_counter())
@@ -248,8 +244,6 @@ class Endpoint:
             if post.connection.session:
                 self._calls.cancel((work.user, post.connection.session, cancelled))
         self._calls.rate.count(work.user, len(post.calls) - 1, id)
-        if post.calls:
-            account_of(request).check(id)
 
     async def _run(self, request: Request, post: Post, work: Work, settle: Callable[[], Bytes]) -> Bytes:
         """Run the calls of a message in a thread; other requests of the same client may cancel them meanwhile."""
@@ -269,17 +263,19 @@ class Endpoint:
         post: Post,
         caller: CallScope,
         work: Work,
-        identified: float,
         reporter: Callable[[Call], Report] = lambda _: _ignore,
     ) -> Bytes:
-        """Run every call of a message, and encode the answer. The token is checked again when time has passed."""
+        """Run every call of a message, and encode the answer.
+
+        Raises:
+            Refusal: too many bytes are in flight; nothing was carried out.
+        """
+        account_of(request).check(post.calls[0].id if len(post.calls) == 1 else None)
         for place, call in enumerate(post.calls):
             work.check()
             started = time.perf_counter()
             try:
-                if time.monotonic() - identified > _TOKEN_AGE:
-                    find_caller(request, self._callers)
-                    identified = time.monotonic()
+                check_token(request, self._callers)
                 post.exchange.check_room()
                 result: dict[str, Any] | ProtocolError = self._runner.answer(call, caller, reporter(call), work)
             except AccessDenied as denied:

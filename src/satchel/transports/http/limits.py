@@ -27,7 +27,7 @@ THREADS_PER_USER: Final = max(1, min(4, (os.cpu_count() or 1) // 2))
 QUEUE_PER_USER: Final = 100  # calls that wait for a thread
 
 MAX_BYTES: Final = 96 * 1024 * 1024  # in flight in one process: bodies that are not answered, answers that are not sent
-MAX_BYTES_PER_HOLDER: Final = 72 * 1024 * 1024  # of one user or address; the largest answer has 64 MiB
+MAX_BYTES_PER_HOLDER: Final = 40 * 1024 * 1024  # of one user or address, before another of their calls runs
 LITTLE: Final = 1024 * 1024  # who has less in flight is never refused
 LARGE_MESSAGE: Final = 64 * 1024  # bytes; one larger message is decoded and carried out at a time
 

@@ -1,5 +1,6 @@
 """What every route shares: who is calling, the head of a request, refusals, JSON answers and streams of events."""
 
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ CLOSE = ("connection", "close")
 RETRY_LATER = ("retry-after", "1")  # seconds
 
 _PIECE = 256 * 1024  # bytes that are handed to the server at once; the next ones wait until these are sent
+_TOKEN_AGE = 0.02  # seconds
 _EVENT_HEADERS = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache, no-transform",
@@ -82,7 +84,15 @@ async def identify(request: Request, callers: Callers) -> CallScope:
         caller = await run_sync(find, limiter=request.scope["satchel.lookups"], abandon_on_cancel=True)
     if callers.identify is not None and caller.user is not None:
         account_of(request).belongs_to(caller.user)
+    request.scope["satchel.identified"] = time.monotonic()
     return caller
+
+
+def check_token(request: Request, callers: Callers) -> None:
+    """Look the token of a call up again, if the call has waited since. Raises AccessDenied."""
+    if time.monotonic() - request.scope["satchel.identified"] > _TOKEN_AGE:
+        find_caller(request, callers)
+        request.scope["satchel.identified"] = time.monotonic()
 
 
 def check_body(headers: Headers) -> None:

@@ -20,6 +20,7 @@ from satchel.transports.http.messages import (
     Refusal,
     account_of,
     check_body,
+    check_token,
     head_of,
     identify,
     json_response,
@@ -56,16 +57,17 @@ class TasksApi(Struct, frozen=True):
         work = self.calls.begin(scope)
         self.calls.rate.count(work.user, 1)
         check_body(head_of(request))
-        account_of(request).check()
         raw = await read_body(request)
         try:
-            act = partial(self._call, name, scope, raw, work)
+            act = partial(self._call, request, name, scope, raw, work)
             return await self.calls.run(request, work, act, writes=tool.writes, is_large=len(raw) > LARGE_MESSAGE)
         except Abandoned:
             raise ClientDisconnect from None
 
-    def _call(self, name: str, scope: Scope, raw: bytearray, work: Work) -> Response:
+    def _call(self, request: Request, name: str, scope: Scope, raw: bytearray, work: Work) -> Response:
         started = time.perf_counter()
+        account_of(request).check()
+        check_token(request, self.calls.callers)
         try:
             arguments: Any = decode(raw)
         except TooManyElements as bad:
