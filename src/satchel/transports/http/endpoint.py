@@ -196,7 +196,7 @@ class Endpoint:
     def _decode(self, request: Request, raw: bytearray, caller: CallScope) -> Post:
         return Post(self._runner.offer_to(caller.user), head_of(request), raw, self._header_arguments)
 
-    async def _answer(self, request: Request, post: Post, caller: CallScope, work: Work, identified: float) -> Response:
+    async def _answer(self, request: Request, post: Post, caller: CallScope, work: Work) -> Response:
         self._check(request, post, caller, work)
         if post.exchange.is_listening:
             return await self._listen(request, post.connection, caller, post.exchange.output())
