@@ -23,7 +23,7 @@ from satchel import clock
 from satchel.auth.issuer import ALGORITHMS, Issuer
 from satchel.model import Identity
 
-MAX_TOKEN = 16 * 1024  # characters
+_MAX_TOKEN = 16 * 1024  # characters
 
 _CLOCK_LEEWAY = 60  # seconds by which clocks may differ
 _READ, _WRITE = "satchel:read", "satchel:write"
@@ -79,7 +79,7 @@ class OAuth:
             Unauthorized: the token is not valid here.
             AuthUnavailable: its key is unknown, and the keys of the issuer cannot be fetched.
         """
-        if len(token) > MAX_TOKEN:
+        if len(token) > _MAX_TOKEN:
             raise Unauthorized("the token is too long")
         payload = self._verify(token)
         try:

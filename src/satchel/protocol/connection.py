@@ -106,8 +106,8 @@ class Exchange:
         self._replies: list[Json | Call | Subscription] = []
         self._settled: dict[Call, Json | Raw] = {}
         self._is_batch = is_batch
-        self.batch_bytes = 0  # of the answers of a batch so far
-        self._why_full = ""  # why the remaining calls of the batch are refused
+        self._batch_bytes = 0  # of the answers of a batch so far
+        self._is_full = False  # the remaining calls of the batch are refused
         self.is_listening = False  # it opens a subscription, so the response is a stream
         self.is_subscribing = False  # send the output only once changes are watched, else one may be missed
         self.cancelled_ids: list[Id] = []  # of requests that the client cancels
@@ -136,14 +136,10 @@ class Exchange:
         """Check that another call of the batch may be run.
 
         Raises:
-            ProtocolError: the batch has ended; settle the call with this error.
+            ProtocolError: its answers are too large; settle the call with this error.
         """
-        if self._why_full:
-            raise invalid_request(f"{self._why_full}; this request was not carried out, send it again")
-
-    def end_batch(self, why: str) -> None:
-        """Have `check_room` refuse the remaining calls of the batch, and give the reason."""
-        self._why_full = self._why_full or why
+        if self._is_full:
+            raise invalid_request(f"{_TOO_LARGE_BATCH}; this request was not carried out, send it again")
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
         """Set the outcome of one of the calls."""
@@ -164,11 +160,11 @@ class Exchange:
     def _fit(self, call: Call, reply: Json) -> Raw:
         """Encode a reply of a batch, so that memory holds it once; replace it by an error if it does not fit."""
         raw = encode(reply)
-        if "result" in reply and self.batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
-            self.end_batch(_TOO_LARGE_BATCH)
+        if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
+            self._is_full = True
             error = invalid_request(f"{_TOO_LARGE_BATCH}; this request was carried out, ask for its answer alone")
             raw = encode(self._connection._make_error(error, call.id))
-        self.batch_bytes += len(raw)
+        self._batch_bytes += len(raw)
         return Raw(raw)
 
     def send_first(self, message: Json) -> None:

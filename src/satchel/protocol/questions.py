@@ -136,14 +136,12 @@ class Questions:
 
     def give_up(self, now: float | None = None) -> "list[Exchange]":
         """Answer questions that have expired, or all, with "cancel"; return the exchanges to resume."""
-        overdue = [id for id, asked in self._open.items() if now is None or asked.deadline <= now]
-        return [self._give_up(id) for id in overdue]
-
-    def _give_up(self, id: str) -> "Exchange":
-        asked = self._open.pop(id)
-        asked.call.answers = {asked.key: "cancel"}
-        asked.exchange.send_first(_cancel(id))
-        return asked.exchange
+        overdue = {id: asked for id, asked in self._open.items() if now is None or asked.deadline <= now}
+        for id, asked in overdue.items():
+            del self._open[id]
+            asked.call.answers = {asked.key: "cancel"}
+            asked.exchange.send_first(_cancel(id))
+        return [asked.exchange for asked in overdue.values()]
 
 
 def _cancel(id: Id) -> Json:

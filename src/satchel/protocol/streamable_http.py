@@ -47,7 +47,7 @@ VERSION_HEADER = "mcp-protocol-version"
 SESSION_HEADER = "mcp-session-id"
 
 # The parameter that the Mcp-Name header repeats, by method.
-NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 # The arguments that clients repeat in headers: tool → argument → name of the header.
 HeaderArguments = Mapping[str, Mapping[str, str]]
@@ -179,7 +179,7 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
     if not is_known:
         return  # an unknown revision may repeat other parts; the connection rejects the message
     _check_header(headers, "Mcp-Method", partial(eq, method))
-    name = params.get(NAME_PARAMS[method]) if method in NAME_PARAMS else None
+    name = params.get(_NAME_PARAMS[method]) if method in _NAME_PARAMS else None
     if not isinstance(name, str):
         return
     _check_header(headers, "Mcp-Name", partial(_agrees, name))
