@@ -65,9 +65,9 @@ class Key(Struct, frozen=True):
 
 
 class Cached(Generic[Value]):
-    """A value that is fetched in a thread of its own, one fetch at a time. Thread-safe.
+    """A value that is fetched in a thread of its own, one fetch at a time; it is used until the next one succeeds.
 
-    A value that is too old is used until the next fetch succeeds.
+    Thread-safe.
     """
 
     def __init__(self, name: str, load: Callable[[], Value]) -> None:
@@ -108,7 +108,6 @@ class Cached(Generic[Value]):
             await asyncio.wait([asyncio.wrap_future(self._fetch)], timeout=timeout)
 
     def _run(self, fetch: "futures.Future[None]") -> None:
-        fetch.set_running_or_notify_cancel()  # from now on, who waits for it cannot cancel it
         value, failure = None, ""
         try:
             value = self._load()
@@ -123,10 +122,10 @@ class Cached(Generic[Value]):
 
 
 class Issuer:
-    """One trusted issuer. Thread-safe."""
+    """One trusted issuer: its keys and its metadata. Thread-safe."""
 
     def __init__(self, url: str, algorithm: str, keys: str | None) -> None:
-        """Without a file or URL for its keys, the metadata of the issuer names their URL.
+        """Take the keys from a file or a URL, else from the URL in the metadata of the issuer.
 
         Raises:
             AuthUnusable: these settings cannot work.
