@@ -1,20 +1,22 @@
-"""An issuer that does not answer: users whose keys are known notice nothing, and others are told at once."""
+"""An issuer that does not answer: users whose keys are known notice nothing, and others get an answer soon."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import pytest
 
-from satchel.auth import issuer as keys
+from satchel.auth import issuer as module
 from satchel.auth.oauth import OAuth
 from satchel.errors import AuthUnavailable
-from tests.attacks.support import Attacked, Neighbour
 from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
-from tests.support.web import HANDSHAKE, call
+from tests.support.web import HANDSHAKE, WebServer, call
 
 KEY, OTHER = rsa_key(), rsa_key()
+METADATA = "/.well-known/oauth-authorization-server"
 
 
 class Hanging:
@@ -26,13 +28,13 @@ class Hanging:
         self.asked = threading.Event()
         self.go_on = threading.Event()
 
-    def hang(self) -> None:
+    def hang(self, path: str = "/keys") -> None:
         def never(request: BaseHTTPRequestHandler) -> None:
             self.asked.set()
             self.go_on.wait(60)
             request.send_error(500)
 
-        self.issuer.answers["/keys"] = never
+        self.issuer.answers[path] = never
 
 
 @pytest.fixture
@@ -50,9 +52,11 @@ def oauth(hanging: Hanging) -> OAuth:
     return oauth
 
 
-def test_only_who_causes_a_fetch_waits_for_it(hanging: Hanging, oauth: OAuth) -> None:
+def test_only_who_causes_a_fetch_waits_for_it(hanging: Hanging, oauth: OAuth, monkeypatch: pytest.MonkeyPatch) -> None:
     good, unknown = hanging.issuer.token(KEY, "one"), hanging.issuer.token(OTHER, "two")
     hanging.hang()
+    monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 20)
+    monkeypatch.setattr(module, "_WAIT", 60.0)
     is_over = threading.Event()
 
     def search() -> None:
@@ -72,41 +76,97 @@ def test_only_who_causes_a_fetch_waits_for_it(hanging: Hanging, oauth: OAuth) ->
     thread.join()
 
 
-def test_keys_are_fetched_again_before_they_are_too_old(
+def test_a_token_with_a_known_key_never_waits_for_keys_that_are_fetched_again(
     hanging: Hanging, oauth: OAuth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = hanging.issuer.token(KEY, "one")
     hanging.hang()
-    monkeypatch.setattr(keys, "monotonic", lambda: time.monotonic() + 400)
-    oauth.identify(good)  # which starts it, and does not wait
-    assert hanging.asked.wait(60) and not hanging.go_on.is_set()
+    monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 86400)
+    oauth.identify(good)  # starts a fetch and does not wait for it
+    assert hanging.asked.wait(60) and oauth.issuer.keys.is_running
     oauth.identify(good)
 
 
 def test_users_with_known_keys_are_served_while_forged_tokens_make_the_server_ask(
-    hanging: Hanging, tmp_path: object
+    hanging: Hanging, tmp_path: Path
 ) -> None:
-    url = hanging.issuer.url
-    options = ("--oauth-issuer", url, "--oauth-keys", f"{url}/keys", "--oauth-audience", AUDIENCE)
-    with Attacked("-c", "prompt-store", "-d", f"{tmp_path}/s.db", "--auth", "oauth", *options) as server:
-        good = ("Authorization", f"Bearer {hanging.issuer.token(KEY, 'one')}")
-        neighbour = Neighbour(server, good)
+    with serve(hanging, tmp_path) as server:
+        assert ask(server, hanging.issuer.token(KEY, "one")) == 200
         hanging.hang()
-        headers, body = call("list_prompts", revision=HANDSHAKE)
         answers: list[int] = []
 
-        def forge(name: str) -> None:
-            forged = ("Authorization", f"Bearer {hanging.issuer.token(OTHER, name)}")
-            answers.append(server.ask("POST", "/mcp", [forged, *headers], body).status)
+        def forge_until_asked() -> None:
+            while not hanging.asked.is_set():  # unknown keys make the server ask at most every ten seconds
+                answers.append(ask(server, hanging.issuer.token(OTHER, "made up")))
 
-        first = threading.Thread(target=forge, args=("made up",))
-        with neighbour:
-            first.start()
-            assert hanging.asked.wait(60)
-            for number in range(30):
-                forge(f"made up {number}")
-            assert neighbour.was_served()
-            assert answers == [503] * 30 and first.is_alive()
-            hanging.go_on.set()
-            first.join()
-    assert answers[-1] == 503
+        first = threading.Thread(target=forge_until_asked)
+        first.start()
+        assert hanging.asked.wait(60)
+        for number in range(30):
+            assert ask(server, hanging.issuer.token(OTHER, f"made up {number}")) == 503
+            assert ask(server, hanging.issuer.token(KEY, "one")) == 200
+        hanging.go_on.set()
+        first.join()
+    assert set(answers[:-1]) == {401} and answers[-1] == 503
+
+
+def test_a_login_page_asks_a_hanging_issuer_once_and_holds_up_nobody_else(hanging: Hanging, tmp_path: Path) -> None:
+    issuer = hanging.issuer
+    with serve(hanging, tmp_path, "--oauth-client-id", "page") as server:
+        assert ask(server, issuer.token(KEY, "one")) == 200
+        issuer.asked.clear()
+        hanging.hang(METADATA)
+        shown: list[str] = []
+        # More visitors than the server has threads.
+        visitors = [threading.Thread(target=lambda: shown.append(server.ask("GET", "/login").text)) for _ in range(60)]
+        for visitor in visitors:
+            visitor.start()
+        assert hanging.asked.wait(60)
+        for _ in range(10):
+            assert ask(server, issuer.token(KEY, "one")) == 200
+        hanging.go_on.set()
+        for visitor in visitors:
+            visitor.join()
+        shown.append(server.ask("GET", "/login").text)  # the failure is remembered
+    assert len(shown) == 61 and all("cannot be reached" in page for page in shown)
+    assert issuer.asked.count(METADATA) <= 3  # not once for each visitor
+
+
+def test_a_login_that_waits_for_the_token_of_a_hanging_issuer_holds_up_nobody_else(
+    hanging: Hanging, tmp_path: Path
+) -> None:
+    issuer = hanging.issuer
+    endpoints = {name: f"{issuer.url}/{name}" for name in ("authorization_endpoint", "token_endpoint")}
+    issuer.answers[METADATA] = json.dumps(
+        {"issuer": issuer.url, "code_challenge_methods_supported": ["S256"], **endpoints}
+    ).encode()
+    cookie = ("Cookie", "satchel-login=state.verifier./")
+    with serve(hanging, tmp_path, "--oauth-client-id", "page") as server:
+        hanging.hang("/token_endpoint")
+        statuses: list[int] = []
+
+        def log_in() -> None:
+            statuses.append(server.ask("GET", "/login/callback?code=c&state=state", [cookie]).status)
+
+        visitors = [threading.Thread(target=log_in) for _ in range(60)]
+        for visitor in visitors:
+            visitor.start()
+        assert hanging.asked.wait(60)
+        for _ in range(10):
+            assert ask(server, issuer.token(KEY, "one")) == 200
+            assert "Log in" in server.ask("GET", "/login").text
+        hanging.go_on.set()
+        for visitor in visitors:
+            visitor.join()
+    assert statuses == [401] * 60
+
+
+def serve(hanging: Hanging, tmp_path: Path, *more: str) -> WebServer:
+    url = hanging.issuer.url
+    options = ("--oauth-issuer", url, "--oauth-keys", f"{url}/keys", "--oauth-audience", AUDIENCE)
+    return WebServer("-c", "prompt-store", "-d", str(tmp_path / "s.db"), "--auth", "oauth", *options, *more)
+
+
+def ask(server: WebServer, token: str) -> int:
+    headers, body = call("list_prompts", revision=HANDSHAKE)
+    return server.ask("POST", "/mcp", [("Authorization", f"Bearer {token}"), *headers], body).status

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from satchel.protocol import connection
+from satchel.protocol.codec import MAX_ELEMENTS
 from satchel.protocol.connection import MAX_BATCH_ANSWER_BYTES
-from satchel.protocol.elements import MAX_ELEMENTS
 from tests.attacks.support import MAX_MEMORY_MB, Attacked, Bearer, Neighbour, PeakMemory, in_threads, make_token
 from tests.support.process import memory_mb
 from tests.support.soak import amount

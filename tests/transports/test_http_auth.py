@@ -449,7 +449,7 @@ def test_every_address_of_this_machine_is_reached_by_its_name(tmp_path: Path, ho
     ],
     ids=" ".join,
 )
-def test_an_address_that_is_none_is_told(tmp_path: Path, wrong: tuple[str, str]) -> None:
+def test_a_malformed_address_is_reported(tmp_path: Path, wrong: tuple[str, str]) -> None:
     command = [
         sys.executable,
         "-m",
@@ -575,7 +575,7 @@ def test_only_tokens_of_the_issuer_for_us_are_let_in(
     assert server.count([bearer(signed())]) - before == reached
 
 
-def test_who_has_no_token_is_told_where_to_get_one(with_oauth: WebServer) -> None:
+def test_a_refusal_without_a_token_says_where_to_get_one(with_oauth: WebServer) -> None:
     answer = with_oauth.ask("POST", "/mcp", [JSON], b"{}")
     assert answer.status == 401
     assert answer.all("www-authenticate") == [f'Bearer realm="satchel", {NEEDED}, {where(with_oauth)}']
@@ -641,7 +641,7 @@ def test_scopes_projects_and_subjects_of_an_issuer_count(with_oauth: WebServer) 
     ids=["none", "HS256", "no keys", "no issuer"],
 )
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_settings_that_cannot_work_are_told_in_one_line(tmp_path: Path, more: list[str], workers: str) -> None:
+def test_settings_that_cannot_work_are_reported_in_one_line(tmp_path: Path, more: list[str], workers: str) -> None:
     command = [sys.executable, "-m", "satchel", "serve", "-t", "http", "--port", "0", "--auth", "oauth", *more]
     command += ["--oauth-issuer", ISSUER] if more else []
     store = ("-c", "tasks", "-d", str(tmp_path / "s.db"), "--workers", workers)

@@ -14,7 +14,7 @@ from satchel.app.startup import CannotStart, end_start, open_store, print_messag
 from satchel.auth import tokens
 from satchel.auth.allowed_names import allow
 from satchel.auth.callers import Callers
-from satchel.auth.sessions import Sessions
+from satchel.auth.sessions import BrowserSessions
 from satchel.config import Http, Settings
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.contract import Contract
@@ -22,7 +22,7 @@ from satchel.contracts.runner import Runner
 from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
-from satchel.model import Identity, Quota, Scope, StoreChange
+from satchel.model import Quota, Scope, StoreChange
 from satchel.services import projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.app import Guard, build_app
@@ -36,7 +36,7 @@ from satchel.transports.http.streams import Streams
 from satchel.transports.http.tasks_api import TasksApi
 
 if TYPE_CHECKING:
-    from satchel.auth.code_flow import CodeFlow
+    from satchel.auth.oauth import OAuth
     from satchel.page.site import Site
 
 HEARTBEAT = 15.0  # seconds between signs of life on a quiet stream
@@ -69,7 +69,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     store = open_store(settings, Scope(project=settings.project), needs_project=True)
     try:
         users.local(store, settings.home)
-        _identifier(http, store, "")  # so that a mistake in its settings is reported here, once
+        _make_oauth(http, "")  # so that a mistake in its settings is reported here, once
     except (AuthUnusable, StoreUnusable) as error:
         raise CannotStart(str(error), 1) from error
     except StoreError as error:
@@ -125,11 +125,12 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
     streams = Streams(metrics, heartbeat)
     store_watch = _StoreWatch(database, streams.publish)
     why = settings.why_project or "the default"
+    oauth = _make_oauth(http, url)
     callers = Callers(
         scope=Scope(project=settings.project, why=why, user=settings.user, is_read_only=settings.is_read_only),
         default_user=settings.user or users.local(database, settings.home),
         personal=settings.personal,
-        identify=_identifier(http, database, url),
+        identify=oauth.identify if oauth else partial(tokens.identify, database) if http.auth == "token" else None,
         is_local=http.auth == "none" or (http.auth == "token" and not database.is_shared),
         has_scopes=http.auth == "oauth",
         quota=Quota(items=http.user_items, bytes=http.user_megabytes * 1024 * 1024),
@@ -175,6 +176,12 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         database.close()
 
     def make_pages() -> Pages:
+        code_flow = None
+        if oauth is not None:
+            from satchel.auth.code_flow import CodeFlow
+
+            code_flow = CodeFlow(oauth, http.oauth_client_id, url)
+
         def make_site() -> "Site":
             from satchel.page.site import Site  # templates and Markdown: only when a page is asked for
             from satchel.page.visit import Server
@@ -189,8 +196,8 @@ def make_app(settings: Settings, http: Http, url: str, heartbeat: float = HEARTB
         return Pages(
             make_site,
             calls=calls,
-            sessions=Sessions(database),
-            code_flow=_code_flow(http, url),
+            sessions=BrowserSessions(database),
+            code_flow=code_flow,
             streams=streams,
             watch=watch_all,
             is_secure=url.startswith("https://"),
@@ -266,33 +273,21 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _identifier(http: Http, database: Database, url: str) -> Callable[[str], Identity] | None:
-    if http.auth == "token":
-        return partial(tokens.identify, database)
-    if http.auth == "oauth":
-        from satchel.auth.oauth import OAuth
-
-        assert http.oauth_issuer is not None
-        ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]
-        audiences = ours if http.oauth_audience is None else [http.oauth_audience]
-        oauth = OAuth(
-            http.oauth_issuer,
-            audiences,
-            http.oauth_algorithm,
-            http.oauth_keys,
-            is_any_scope_enough=http.oauth_any_scope,
-        )
-        return oauth.identify
-    return None
-
-
-def _code_flow(http: Http, url: str) -> "CodeFlow | None":
+def _make_oauth(http: Http, url: str) -> "OAuth | None":
     if http.auth != "oauth":
         return None
-    from satchel.auth.code_flow import CodeFlow
+    from satchel.auth.oauth import OAuth
 
     assert http.oauth_issuer is not None
-    return CodeFlow(http.oauth_issuer, http.oauth_client_id, url)
+    ours = [f"{url}/mcp", *(f"{url}/mcp/{name}" for name in CONTRACTS)]
+    audiences = ours if http.oauth_audience is None else [http.oauth_audience]
+    return OAuth(
+        http.oauth_issuer,
+        audiences,
+        http.oauth_algorithm,
+        http.oauth_keys,
+        is_any_scope_enough=http.oauth_any_scope,
+    )
 
 
 def _own_names(http: Http) -> list[str]:

@@ -1,12 +1,10 @@
-"""Authentication over HTTP: tokens of our own, and access tokens of an OAuth issuer.
+"""Authentication over HTTP: Satchel's own tokens, and access tokens of an OAuth issuer.
 
 allowed_names  host names and origins that are served
 callers        the caller of a request, and what they may do
-sessions       sessions of browsers, opened by a token or a one-time code
 tokens         bearer tokens that the store keeps as hashes
-oauth          verifies the signature and claims of access tokens
-code_flow      logs browsers in with an issuer
-issuer         finds, fetches and caches the keys of an issuer
-jwks           parses public keys: JWK sets and PEM
-fetch          fetches small documents over https
+sessions       sessions of browsers, opened by a token or a one-time code
+oauth          the signature and the claims of access tokens
+code_flow      the login of a browser with an issuer
+issuer         the metadata and the keys of an issuer, fetched and cached
 """

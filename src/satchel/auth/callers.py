@@ -1,4 +1,4 @@
-"""Who is calling over HTTP, and what they may do: anyone on this machine, a bearer token, or the JWT of an issuer."""
+"""The caller of an HTTP request: anyone on this machine, the user of a token, or a user of an OAuth issuer."""
 
 from collections.abc import Callable, Sequence
 from urllib.parse import parse_qs
@@ -14,13 +14,13 @@ SCOPES = ("satchel:read", "satchel:write")
 
 _NEEDED_SCOPE = f'scope="{" ".join(SCOPES)}"'
 
-ReadHeader = Callable[[str], list[str]]  # every value of a header, by its name in lower case
+ReadHeader = Callable[[str], list[str]]  # returns every value of a header, given its name in lower case
 
 
 class AccessDenied(Exception):
-    """A request that may not enter: an HTTP status, a sentence, and the challenge of a WWW-Authenticate header.
+    """A request is refused: an HTTP status, a sentence, and the challenge for a WWW-Authenticate header.
 
-    Where the request was read before it was refused, `id` is its JSON-RPC id, and `tools` are those that it calls.
+    If the request was parsed, `id` is its JSON-RPC id and `tools` are the names of the tools that it calls.
     """
 
     def __init__(
@@ -42,20 +42,20 @@ class AccessDenied(Exception):
 class Callers(Struct, frozen=True, kw_only=True):
     """How one server identifies its callers."""
 
-    scope: Scope  # of a caller that names neither user nor project
-    default_user: str | None = None  # for contracts that act as one
-    identify: Callable[[str], Identity] | None = None  # None: no token is asked for
-    is_local: bool = True  # `identify` reads one row of a file, so that it needs no thread
+    scope: Scope  # without a token and a named project
+    default_user: str | None = None  # for contracts that need a user
+    identify: Callable[[str], Identity] | None = None  # None: no token is needed
+    is_local: bool = True  # `identify` reads one row of a file, so it needs no thread
     has_scopes: bool = False  # tokens carry OAuth scopes
-    quota: Quota | None = None  # of each user with a token
-    personal: str = ""  # as in Scope, for contracts that read it
+    quota: Quota | None = None  # for each user with a token
+    personal: str = ""  # as in Scope, for contracts that show it
 
     def find_scope(self, header: ReadHeader, query: str) -> Scope:
-        """The scope of a request; may ask the database, or wait for an issuer's keys.
+        """Return the scope of a request. This reads one row of the store, or may wait for the keys of an issuer.
 
         Raises:
-            AccessDenied: 400 for a query that has no meaning, 401 without a valid token, 403 for a project that the
-                token does not open, 503 when the token cannot be checked.
+            AccessDenied: 400 for a malformed query, 401 without a valid token, 403 for a project that the token does
+                not open, 503 if the token cannot be checked.
         """
         project, why = _find_project(header, query)
         if self.identify is None:
@@ -65,11 +65,11 @@ class Callers(Struct, frozen=True, kw_only=True):
         except Unauthorized as error:
             raise self._unauthorized(error.description, is_given=True) from error
         except (AuthUnavailable, StoreError) as error:
-            raise AccessDenied(503, "Who is calling cannot be told at the moment. Try again.") from error
+            raise AccessDenied(503, "The token cannot be checked at the moment. Try again.") from error
         return self.scope_of(identity, project, why)
 
     def scope_of(self, identity: Identity, project: str | None = None, why: str = "") -> Scope:
-        """The scope of a caller who is known, in the project that they name.
+        """Return the scope of an identified caller, in the project that they name.
 
         Raises:
             AccessDenied: 403 for a project that their token does not open.
@@ -96,18 +96,18 @@ class Callers(Struct, frozen=True, kw_only=True):
         )
 
     def with_personal(self, scope: Scope) -> Scope:
-        """A scope that can read what the personal project holds, where the server shows that and its token opens it."""
+        """Add the personal project to a scope, if the server shows it and the token opens it."""
         is_open = scope.projects is None or self.personal in scope.projects
         return replace(scope, personal=self.personal) if self.personal and is_open else scope
 
     def as_user(self, scope: Scope) -> Scope:
-        """A scope that acts as the default user where it names none itself."""
+        """Add the default user to a scope without a user."""
         if scope.user is not None or self.default_user is None:
             return scope
         return replace(scope, user=self.default_user)
 
     def refuse_write(self, tools: Sequence[str], id: str | int | None = None) -> AccessDenied:
-        """The refusal of calls of tools that write, by a caller that may only read."""
+        """Return the refusal of calls of tools that write, for a caller that may only read."""
         return self._forbidden("Read-only: nothing may be changed.", id, tools)
 
     def _read_token(self, header: ReadHeader) -> str:
@@ -127,16 +127,16 @@ class Callers(Struct, frozen=True, kw_only=True):
 
     def _forbidden(self, message: str, id: str | int | None = None, tools: Sequence[str] = ()) -> AccessDenied:
         challenge = _challenge('error="insufficient_scope"', _NEEDED_SCOPE)
-        is_challenged = self.identify is not None  # else no token would help
+        is_challenged = self.identify is not None  # else no token helps
         return AccessDenied(403, message, challenge if is_challenged else None, id, tools)
 
 
 def _find_project(header: ReadHeader, query: str) -> tuple[str | None, str]:
-    """The project that a request names, and where; an empty name counts as none."""
+    """Return the project that a request names, and where it does so; an empty name counts as none."""
     try:
         given = parse_qs(query, max_num_fields=20).get("project") if query else None
     except ValueError as error:
-        raise AccessDenied(400, "The query has more fields than there is a use for.") from error
+        raise AccessDenied(400, "The query has more than 20 fields.") from error
     if given:
         return given[-1], "the query ?project="
     named = [name for name in header(PROJECT_HEADER) if name]

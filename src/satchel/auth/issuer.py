@@ -1,159 +1,275 @@
-"""Finds, fetches and caches the keys of an OAuth issuer."""
+"""An OAuth issuer: its metadata and its public keys, fetched over https and cached."""
 
+import asyncio
 import threading
 from collections.abc import Callable
-from time import monotonic, perf_counter
-from urllib.parse import urlsplit, urlunsplit
+from concurrent import futures
+from http.client import HTTPException
+from ipaddress import ip_address
+from time import monotonic
+from typing import IO, Any, Generic, TypeVar
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
+import jwt
 import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from msgspec import Struct
 
-from satchel.auth.fetch import MAX_DOCUMENT, FetchFailed, fetch, is_fetchable
-from satchel.auth.jwks import Key, parse_keys
 from satchel.errors import AuthUnavailable, AuthUnusable
 from satchel.log import log
 
-_MAX_AGE = 600.0  # seconds for which fetched keys are used while the issuer answers
-_REFRESH_AGE = 300.0  # seconds after which they are fetched again beside the requests
-_REFRESH_WAIT = 2.0  # seconds to wait for keys that are overdue, or for the first ones
-_FETCH_WAIT = 10.0  # seconds that a request waits for the fetch it has caused, for a key that is not known
-_ABANDONED = 60.0  # seconds after which a fetch that hangs does not keep another from being started
-_UNKNOWN_KEY_INTERVAL = 30.0  # seconds between fetches for an unknown key id; a forged token can name any
-_RETRY_INTERVAL = 5.0  # seconds before a failed fetch is repeated while there are no keys
+_MAX_AGE = 300.0  # seconds after which metadata and keys are fetched again
+_PAUSE = 10.0  # seconds between two fetches: after a failure, and for unknown keys, because a forged token can name any
+_WAIT = 5.0  # seconds that a request waits for a fetch
+_ABANDONED = 60.0  # seconds after which a fetch that hangs does not prevent the next one
+_FETCH_TIMEOUT = 5.0  # seconds
+_MAX_DOCUMENT = 1024 * 1024  # bytes
+
+# Not the private ones, which an issuer may publish by mistake.
+_PUBLIC_MEMBERS = ("kty", "crv", "n", "e", "x", "y")
+_MIN_RSA_BITS = 2048  # RFC 7518, 3.3
+_CURVES = {"ES256": "secp256r1", "ES384": "secp384r1", "ES512": "secp521r1"}
+
+# Asymmetric algorithms only. With HS256 the public key would be the secret, and `none` has no signature at all.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", *_CURVES, "EdDSA")
+
+Value = TypeVar("Value")
 
 
-class _Metadata(Struct):
+class FetchFailed(Exception):
+    """A document cannot be fetched or used; the message says which and why."""
+
+
+class Metadata(Struct):
+    """The members of an issuer's metadata that Satchel uses."""
+
     issuer: str
-    jwks_uri: str
+    jwks_uri: str = ""
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
+    code_challenge_methods_supported: list[str] = []
 
 
-class _Fetch:
-    """A fetch that runs in a thread of its own."""
+class Key(Struct, frozen=True):
+    """One public key and its key id."""
 
-    def __init__(self, started_at: float) -> None:
-        self.started_at = started_at
-        self.is_done = threading.Event()
+    id: str | None  # None matches any key id
+    public: Any
 
 
-class IssuerKeys:
-    """The cached keys of one issuer. Thread-safe.
+class Cached(Generic[Value]):
+    """A value that is fetched in a thread of its own, one fetch at a time; it is used until the next one succeeds.
 
-    A request whose key is known never waits for an issuer that does not answer, and any other only for the fetch that
-    it has caused itself.
+    Thread-safe.
     """
 
-    def __init__(self, issuer: str, algorithm: str, location: str | None) -> None:
-        self._issuer = issuer
-        self._algorithm = algorithm
-        self._read_source = _make_source(issuer, location)
-        self._keys: tuple[Key, ...] = ()
-        self._failure: str | None = None  # of the last fetch
-        self._is_slow = False  # the last fetch took longer than a request waits
-        self._tried_at = self._fetched_at = self._searched_at = float("-inf")
-        self._running: _Fetch | None = None
-        self._lock = threading.Lock()  # never held while something is fetched
-        if location is not None and _is_file(location):
-            self._load_file(location)
+    def __init__(self, name: str, load: Callable[[], Value]) -> None:
+        self._name = name
+        self._load = load
+        self._lock = threading.Lock()  # not held during a fetch
+        self._fetch: futures.Future[None] | None = None  # the running or the last one
+        self._changed_at = 0.0  # when it began, or when it ended
+        self.value: Value | None = None
+        self.failure = ""  # of the last fetch that ended
 
-    def find(self, key_id: str | None) -> tuple[Key, ...]:
-        """The keys that may have signed a token with this key id, or without one; empty where none is known.
+    @property
+    def is_running(self) -> bool:
+        """Whether a fetch is running."""
+        return self._fetch is not None and not self._fetch.done()
+
+    def refresh(self, max_age: float = _MAX_AGE) -> bool:
+        """Start a fetch if the last one ended longer ago than this; return whether one was started."""
+        with self._lock:
+            now = monotonic()
+            pause = _ABANDONED if self.is_running else _PAUSE if self.failure else max_age
+            if self._fetch is not None and now - self._changed_at < pause:
+                return False
+            self._changed_at = now
+            fetch = self._fetch = futures.Future()
+        # A daemon, so that a fetch that hangs does not delay the end of the process.
+        threading.Thread(target=self._run, args=(fetch,), name="satchel-issuer", daemon=True).start()
+        return True
+
+    def wait(self, timeout: float) -> None:
+        """Wait for the running fetch, in a thread."""
+        if self._fetch is not None:
+            futures.wait([self._fetch], timeout)
+
+    async def wait_async(self, timeout: float) -> None:
+        """Wait for the running fetch, in an event loop."""
+        if self._fetch is not None:
+            await asyncio.wait([asyncio.wrap_future(self._fetch)], timeout=timeout)
+
+    def _run(self, fetch: "futures.Future[None]") -> None:
+        value, failure = None, ""
+        try:
+            value = self._load()
+        except FetchFailed as error:
+            failure = str(error)
+            log(f"cannot fetch the {self._name}: {failure}")
+        with self._lock:
+            if self._fetch is fetch:  # else it was abandoned
+                self.value = self.value if value is None else value
+                self.failure, self._changed_at = failure, monotonic()
+        fetch.set_result(None)
+
+
+class Issuer:
+    """One trusted issuer: its keys and its metadata. Thread-safe."""
+
+    def __init__(self, url: str, algorithm: str, keys: str | None) -> None:
+        """Take the keys from a file or a URL, else from the URL in the metadata of the issuer.
 
         Raises:
-            AuthUnavailable: the keys cannot be fetched, or are being fetched by another request.
+            AuthUnusable: these settings cannot work.
         """
-        started = monotonic()
-        self._refresh(started)
+        self.url = url
+        self._algorithm = algorithm
+        self._location = keys
+        self._metadata = Cached(f"metadata of the issuer {url}", lambda: _discover(url))
+        self.keys = Cached(f"keys of the issuer {url}", self._load_keys)
+        if keys is not None and _is_file(keys):
+            try:
+                self._load_keys()  # so that a mistake is reported at the start
+            except FetchFailed as error:
+                raise AuthUnusable(f"cannot use the keys in {keys}: {error}. Check --oauth-keys.") from error
+        elif not is_fetchable(keys or url):
+            flag = "--oauth-issuer" if keys is None else "--oauth-keys"
+            raise AuthUnusable(f"{keys or url} must start with https:// (http:// only on this machine). Check {flag}.")
+
+    def find_keys(self, key_id: str | None) -> tuple[Key, ...]:
+        """Return the keys that may have signed a token with this key id, or without one; none if they are unknown.
+
+        For a key that is known this never waits for the issuer. For an unknown one it waits for a fetch that it has
+        started, or for the first fetch of all, so that tokens with invented key ids do not occupy all threads.
+
+        Raises:
+            AuthUnavailable: the key is unknown, and the keys cannot be fetched or are being fetched.
+        """
+        has_started = self.keys.refresh()
         found = self._select(key_id)
-        if found or self._fetched_at >= started:
+        if found:
             return found
-        if self._keys:
-            self._search(started)
-            found = self._select(key_id)
-        if not found and (self._failure is not None or self._running is not None):
-            raise self._unavailable()
+        has_started = has_started or self.keys.refresh(_PAUSE)
+        if has_started or (self.keys.value is None and not self.keys.failure):
+            self.keys.wait(_WAIT)
+        found = self._select(key_id)
+        if not found and (self.keys.failure or self.keys.is_running):
+            raise AuthUnavailable(f"cannot fetch the keys of the issuer {self.url}: {_why(self.keys)}")
         return found
 
-    def _refresh(self, now: float) -> None:
-        """Fetch the keys where they are old, beside this request. Only where they are too old, wait a little."""
-        age = now - self._fetched_at
-        if age <= _REFRESH_AGE:
-            return
-        fetch = self._begin(now, _UNKNOWN_KEY_INTERVAL if self._keys else _RETRY_INTERVAL)
-        if fetch is None and not self._keys and self._failure is None:
-            fetch = self._running  # without any keys, all wait for the first
-        if fetch is not None and age > _MAX_AGE and not (self._keys and self._is_slow):
-            self._is_slow = not fetch.is_done.wait(_REFRESH_WAIT)
+    async def read_metadata(self) -> Metadata:
+        """Return the metadata of the issuer; an event loop waits for a fetch without occupying a thread.
 
-    def _search(self, now: float) -> None:
-        """Fetch the keys because one is not known, and wait for them; not too often, as a forged token can name any."""
-        if now - self._searched_at < _UNKNOWN_KEY_INTERVAL:
-            return
-        fetch = self._begin(now, 0.0)
-        if fetch is not None:
-            self._searched_at = now
-            fetch.is_done.wait(_FETCH_WAIT)
-
-    def _begin(self, now: float, pause: float) -> _Fetch | None:
-        """Start a fetch in a thread of its own; None where one runs, or was tried less than the pause ago."""
-        with self._lock:
-            is_running = self._running is not None and now - self._running.started_at < _ABANDONED
-            if is_running or now - self._tried_at < pause:
-                return None
-            self._tried_at = now
-            fetch = self._running = _Fetch(now)
-        threading.Thread(target=self._fetch, args=(fetch,), name="satchel-keys", daemon=True).start()
-        return fetch
-
-    def _fetch(self, fetch: _Fetch) -> None:
-        """Fetch the keys; on failure, keep those in the cache."""
-        began = perf_counter()
-        try:
-            keys, failure = self._load(), None
-        except (FetchFailed, ValueError) as error:
-            keys, failure = (), str(error)
-            log(f"the keys of the issuer {self._issuer}: {error}")
-        with self._lock:
-            if self._running is fetch:  # else it was abandoned
-                self._keys, self._failure = keys or self._keys, failure
-                self._fetched_at = self._fetched_at if failure else monotonic()
-                self._is_slow = perf_counter() - began > _REFRESH_WAIT
-                self._running = None
-        fetch.is_done.set()
-
-    def _load_file(self, file: str) -> None:
-        """Read keys in a file at once, so that a mistake is reported at the start."""
-        try:
-            self._keys = self._load()
-        except ValueError as error:
-            raise AuthUnusable(f"cannot use the keys in {file}: {error}. Check --oauth-keys.") from error
-        self._fetched_at = monotonic()
+        Raises:
+            AuthUnavailable: there is none, and it cannot be fetched.
+        """
+        self._metadata.refresh()
+        if self._metadata.value is None:
+            await self._metadata.wait_async(_WAIT)
+        if self._metadata.value is None:
+            raise AuthUnavailable(_why(self._metadata))
+        return self._metadata.value
 
     def _select(self, key_id: str | None) -> tuple[Key, ...]:
-        keys = self._keys
+        keys = self.keys.value or ()
         if key_id is None:
             return keys if len(keys) == 1 else ()
         return tuple(key for key in keys if key.id in (key_id, None))
 
-    def _load(self) -> tuple[Key, ...]:
-        keys = parse_keys(self._read_source(), self._algorithm)
+    def _load_keys(self) -> tuple[Key, ...]:
+        if self._location is not None and _is_file(self._location):
+            document = _read_file(self._location)
+        else:
+            document = fetch(self._location or self._find_location())
+        keys = _parse_keys(document, self._algorithm)
         if not keys:
-            raise ValueError(f"there is no key for {self._algorithm}")
+            raise FetchFailed(f"there is no key for {self._algorithm}")
         return keys
 
-    def _unavailable(self) -> AuthUnavailable:
-        why = self._failure or "it has not answered yet"
-        return AuthUnavailable(f"cannot fetch the keys of the issuer {self._issuer}: {why}")
+    def _find_location(self) -> str:
+        self._metadata.refresh()
+        self._metadata.wait(_ABANDONED)
+        if self._metadata.value is None:
+            raise FetchFailed(_why(self._metadata))
+        return self._metadata.value.jwks_uri
 
 
-def _make_source(issuer: str, location: str | None) -> Callable[[], bytes]:
-    """A function that reads the keys from a file, a URL, or where the metadata of the issuer says."""
-    if location is not None and _is_file(location):
-        return lambda: _read_file(location)
-    url = issuer if location is None else location
+def _why(cached: Cached[Any]) -> str:
+    return cached.failure or "it has not answered yet"
+
+
+# Fetching
+
+
+def is_fetchable(url: str) -> bool:
+    """Return whether a URL is https, or http on this machine."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and _is_local(url)))
+    except ValueError:
+        return False
+
+
+def fetch(url: str, timeout: float = _FETCH_TIMEOUT, form: dict[str, str] | None = None) -> bytes:
+    """Fetch the document at a URL; with a form, post it.
+
+    Raises:
+        FetchFailed: the URL is not allowed, or the document is missing, too large or too slow.
+    """
     if not is_fetchable(url):
-        flag = "--oauth-issuer" if location is None else "--oauth-keys"
-        raise AuthUnusable(f"{url} must start with https:// (http:// only on this machine). Check {flag}.")
-    return (lambda: fetch(url)) if location is not None else (lambda: fetch(_discover(issuer)))
+        raise FetchFailed(f"'{url}' is neither https nor on this machine")
+    deadline = monotonic() + timeout
+    body = None if form is None else urlencode(form).encode()
+    request = Request(url, body, {"Accept": "application/json", "User-Agent": "satchel"})  # noqa: S310 - see above
+    try:
+        with _make_opener(url).open(request, timeout=timeout) as response:
+            document = bytearray()
+            while piece := response.read1(64 * 1024):
+                document += piece
+                if len(document) > _MAX_DOCUMENT:
+                    raise FetchFailed(f"{url} is larger than {_MAX_DOCUMENT} bytes")
+                if monotonic() > deadline:  # open() applies its timeout to each read
+                    raise FetchFailed(f"{url} takes longer than {timeout:g} seconds")
+            return bytes(document)
+    except HTTPError as error:
+        error.close()
+        raise FetchFailed(f"{url}: status {error.code}") from None
+    except (OSError, HTTPException, ValueError) as error:  # URLError is an OSError
+        raise FetchFailed(f"{url}: {error}") from error
+
+
+class _SameSchemeRedirects(HTTPRedirectHandler):
+    max_redirections = 3
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        target = urljoin(req.full_url, newurl)
+        if not is_fetchable(target) or urlsplit(target).scheme != urlsplit(req.full_url).scheme:
+            fp.close()
+            raise FetchFailed(f"{req.full_url} redirects to a URL that is not allowed")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _make_opener(url: str) -> OpenerDirector:
+    proxies = [ProxyHandler({})] if _is_local(url) else []  # no proxy for this machine; else those of the environment
+    return build_opener(_SameSchemeRedirects, *proxies)
+
+
+def _is_local(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_file(location: str) -> bool:
@@ -163,34 +279,72 @@ def _is_file(location: str) -> bool:
 def _read_file(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            document = file.read(MAX_DOCUMENT + 1)
+            document = file.read(_MAX_DOCUMENT + 1)
     except OSError as error:
-        raise ValueError(error.strerror) from error
-    if len(document) > MAX_DOCUMENT:
-        raise ValueError(f"it is larger than {MAX_DOCUMENT} bytes")
+        raise FetchFailed(error.strerror) from error
+    if len(document) > _MAX_DOCUMENT:
+        raise FetchFailed(f"it is larger than {_MAX_DOCUMENT} bytes")
     return document
 
 
-def _discover(issuer: str) -> str:
-    """Find the address of an issuer's keys: by RFC 8414, then by OpenID Connect Discovery."""
+def _discover(issuer: str) -> Metadata:
+    """Fetch the metadata of an issuer: by RFC 8414, else by OpenID Connect Discovery."""
+    parts = urlsplit(issuer)
+    path = parts.path.rstrip("/")
+    paths = (f"/.well-known/oauth-authorization-server{path}", f"{path}/.well-known/openid-configuration")
     problems: list[str] = []
-    for url in discovery_urls(issuer):
+    for url in (urlunsplit((parts.scheme, parts.netloc, path, "", "")) for path in paths):
         try:
-            metadata = msgspec.json.decode(fetch(url), type=_Metadata)
+            metadata = msgspec.json.decode(fetch(url), type=Metadata)
         except FetchFailed as error:
             problems.append(str(error))
         except (msgspec.DecodeError, RecursionError):
-            problems.append(f"{url} names no issuer and jwks_uri")
+            problems.append(f"{url} is not the metadata of an issuer")
         else:
             if metadata.issuer == issuer:
-                return metadata.jwks_uri
+                return metadata
             problems.append(f"{url} is about another issuer")
     raise FetchFailed("; ".join(problems))
 
 
-def discovery_urls(issuer: str) -> tuple[str, str]:
-    """The addresses at which an issuer may publish its metadata."""
-    parts = urlsplit(issuer)
-    path = parts.path.rstrip("/")
-    first = urlunsplit((parts.scheme, parts.netloc, f"/.well-known/oauth-authorization-server{path}", "", ""))
-    return first, urlunsplit((parts.scheme, parts.netloc, f"{path}/.well-known/openid-configuration", "", ""))
+# Keys
+
+
+class _Jwks(Struct):
+    keys: list[Any]
+
+
+def _parse_keys(document: bytes, algorithm: str) -> tuple[Key, ...]:
+    """Parse a JWK set or a PEM text, and keep the keys that fit an algorithm."""
+    if document.lstrip().startswith(b"-----BEGIN"):
+        try:
+            keys: list[Key | None] = [Key(None, load_pem_public_key(document))]
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise FetchFailed("not a public key in PEM") from error
+    else:
+        try:
+            published = msgspec.json.decode(document, type=_Jwks).keys
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise FetchFailed("neither a JWK set nor a public key in PEM") from error
+        keys = [_parse_jwk(one, algorithm) for one in published if isinstance(one, dict)]
+    return tuple(key for key in keys if key is not None and _fits(key.public, algorithm))
+
+
+def _parse_jwk(jwk: dict[str, Any], algorithm: str) -> Key | None:
+    operations = jwk.get("key_ops")
+    is_for_signatures = operations is None or (isinstance(operations, list) and "verify" in operations)
+    if not is_for_signatures or jwk.get("use") not in (None, "sig") or jwk.get("alg") not in (None, algorithm):
+        return None
+    public = {name: jwk[name] for name in _PUBLIC_MEMBERS if isinstance(jwk.get(name), str)}
+    try:
+        return Key(jwk.get("kid"), jwt.PyJWK(public, algorithm).key)
+    except (jwt.PyJWTError, ValueError, UnsupportedAlgorithm):
+        return None
+
+
+def _fits(public: object, algorithm: str) -> bool:
+    if algorithm in _CURVES:
+        return isinstance(public, EllipticCurvePublicKey) and public.curve.name == _CURVES[algorithm]
+    if algorithm == "EdDSA":
+        return isinstance(public, Ed25519PublicKey | Ed448PublicKey)
+    return isinstance(public, RSAPublicKey) and public.key_size >= _MIN_RSA_BITS

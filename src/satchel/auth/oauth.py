@@ -1,6 +1,6 @@
-"""Verifies access tokens of an OAuth 2.1 issuer; Satchel is a resource server and issues none.
+"""Access tokens of an OAuth 2.1 issuer. Satchel is a resource server: it verifies tokens and issues none.
 
-Imported only with `--auth oauth`, because it needs the oauth extra.
+Only `--auth oauth` imports this module, because it needs the oauth extra.
 """
 
 import time
@@ -14,22 +14,21 @@ from msgspec import Meta, Struct
 from satchel.errors import AuthUnusable, Unauthorized
 
 try:
-    import cryptography  # noqa: F401 - without it jwt can be imported but verifies nothing
+    import cryptography  # noqa: F401 - without it jwt can be imported, but verifies nothing
     import jwt
 except ImportError as error:
     raise AuthUnusable("OAuth needs the oauth extra: pip install 'satchel[oauth]', then try again.") from error
 
 from satchel import clock
-from satchel.auth.issuer import IssuerKeys
-from satchel.auth.jwks import ALGORITHMS
+from satchel.auth.issuer import ALGORITHMS, Issuer
 from satchel.model import Identity
 
-MAX_TOKEN = 16 * 1024  # characters
+_MAX_TOKEN = 16 * 1024  # characters
 
 _CLOCK_LEEWAY = 60  # seconds by which clocks may differ
 _READ, _WRITE = "satchel:read", "satchel:write"
 
-# The names of projects that a claim may contain: none with a separator or a wildcard in it.
+# The name of a project in a claim, without separators and wildcards.
 _Project = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9._-]{1,255}\Z")]
 
 
@@ -46,7 +45,7 @@ class _Claims(Struct):
 
 
 class OAuth:
-    """Verifies the tokens of one trusted issuer. Thread-safe; may fetch keys."""
+    """Verification of the tokens of one trusted issuer. Thread-safe."""
 
     def __init__(
         self,
@@ -57,7 +56,7 @@ class OAuth:
         *,
         is_any_scope_enough: bool = False,
     ) -> None:
-        """Without `is_any_scope_enough`, only tokens with our scope for writing may write.
+        """Trust an issuer. Only tokens with our scope for writing may write, unless any scope is enough.
 
         Raises:
             AuthUnusable: these settings cannot work.
@@ -67,21 +66,20 @@ class OAuth:
         if algorithm not in ALGORITHMS:
             known = ", ".join(ALGORITHMS)
             raise AuthUnusable(f"tokens signed with '{algorithm}' cannot be trusted. Check --oauth-algorithm: {known}.")
-        self._issuer = issuer
         self._audiences = frozenset(audiences)
         self._algorithm = algorithm
-        self._keys = IssuerKeys(issuer, algorithm, keys)
+        self.issuer = Issuer(issuer, algorithm, keys)
         self._is_any_scope_enough = is_any_scope_enough
-        self._jws = jwt.PyJWS([algorithm])  # knows no other algorithm
+        self._jws = jwt.PyJWS([algorithm])  # rejects every other algorithm
 
     def identify(self, token: str) -> Identity:
-        """The caller that an access token stands for.
+        """Return the user of an access token and what it permits.
 
         Raises:
             Unauthorized: the token is not valid here.
-            AuthUnavailable: the keys of the issuer cannot be fetched.
+            AuthUnavailable: its key is unknown, and the keys of the issuer cannot be fetched.
         """
-        if len(token) > MAX_TOKEN:
+        if len(token) > _MAX_TOKEN:
             raise Unauthorized("the token is too long")
         payload = self._verify(token)
         try:
@@ -91,20 +89,20 @@ class OAuth:
         self._check_claims(claims)
         if not claims.sub:
             raise Unauthorized("the token names no subject")
-        user = clock.parse_id(claims.sub) or str(uuid5(NAMESPACE_URL, f"{self._issuer}#{claims.sub}"))
+        user = clock.parse_id(claims.sub) or str(uuid5(NAMESPACE_URL, f"{self.issuer.url}#{claims.sub}"))
         scopes = _split_scopes(claims.scope) | _split_scopes(claims.scp)
         may_write = _WRITE in scopes or (self._is_any_scope_enough and _READ not in scopes)
         return Identity(user=user, projects=claims.satchel_projects, is_read_only=not may_write)
 
     def _verify(self, token: str) -> bytes:
-        """Check that one of the issuer's keys signed a token, and return its payload."""
+        """Return the payload of a token that one of the issuer's keys has signed."""
         try:
             header = self._jws.get_unverified_header(token)
         except (jwt.InvalidTokenError, UnicodeEncodeError):
             raise Unauthorized("the token is malformed") from None
         if header.get("alg") != self._algorithm:
             raise Unauthorized("the token is signed with another algorithm")
-        candidates = self._keys.find(header.get("kid"))
+        candidates = self.issuer.find_keys(header.get("kid"))
         if not candidates:
             raise Unauthorized("the token is signed with an unknown key")
         for key in candidates:
@@ -117,7 +115,7 @@ class OAuth:
 
     def _check_claims(self, claims: _Claims) -> None:
         now = time.time()
-        if claims.iss != self._issuer:
+        if claims.iss != self.issuer.url:
             raise Unauthorized("the token is of another issuer")
         if self._audiences.isdisjoint([claims.aud] if isinstance(claims.aud, str) else claims.aud or []):
             raise Unauthorized("the token is for another audience")

@@ -1,4 +1,4 @@
-"""Sessions of browsers: opened by a token or a one-time code, ended by log-out, time, or the end of their token."""
+"""Sessions of browsers: a token or a one-time code opens one; logging out, time or the end of its token ends it."""
 
 import re
 import secrets
@@ -17,86 +17,76 @@ from satchel.storage.sessions import Session
 _PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
 _RANDOM_PART = r"[A-Za-z0-9_-]{43}"
 _LONGEST_MINUTES = 7 * 24 * 60
-ISSUED_MINUTES = 12 * 60  # of a session by an issuer, which cannot tell us that it let someone in no longer
+ISSUED_MINUTES = 12 * 60  # for a login with an issuer, which cannot tell us that someone lost access
 _IDLE_MINUTES = 12 * 60
-_TOUCH_MINUTES = 5  # between two notes that a session is in use, because each is a write
+_TOUCH_MINUTES = 5  # between two updates of `used_at`, because each is a write
 _CODE_MINUTES = 1
 
 
-class Sessions(Struct, frozen=True):
-    """The sessions of one store, each call in a transaction of its own."""
+class BrowserSessions(Struct, frozen=True):
+    """The sessions of one store; each method is one transaction."""
 
     database: Database
 
     def begin(self, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
-        """As `begin`."""
+        """Open a session that lasts at most some minutes; return its secret."""
         with self.database.write() as tx:
             return begin(tx, identity, minutes)
 
     def redeem(self, code: str) -> str:
-        """As `redeem`."""
+        """Open a session with a code, which is then used up; return the secret of the session.
+
+        Raises:
+            Unauthorized: the code is unknown, used or expired.
+        """
         with self.database.write() as tx:
-            return redeem(tx, code)
+            found = _find(tx, "code", code)
+            if found is None or not rows.delete(tx, found.id, found.owner):
+                raise Unauthorized("the code is unknown, was used or has expired")
+            return begin(tx, _identity(found))
 
     def identify(self, secret: str) -> tuple[Identity, str]:
-        """As `identify`."""
-        return identify(self.database, secret)
+        """Return who has opened a session, and its id, given its secret: one row, found by an index.
+
+        Raises:
+            Unauthorized: the session is unknown or has ended.
+        """
+        with self.database.read() as tx:
+            session = _find(tx, "session", secret)
+            now = tx.now
+        if session is None or session.used_at < clock.minutes_after(now, -_IDLE_MINUTES):
+            raise Unauthorized("the session has ended")
+        if session.used_at < clock.minutes_after(now, -_TOUCH_MINUTES):
+            with self.database.write() as tx:
+                rows.touch(tx, session.id)
+        return _identity(session), session.id
 
     def end(self, id: str, user: str) -> None:
-        """As `end`."""
+        """End a session of a user."""
         with self.database.write() as tx:
             end(tx, id, user)
 
 
 def begin(tx: Tx, identity: Identity, minutes: int = _LONGEST_MINUTES) -> str:
-    """Open a session of at most some minutes for a caller who showed who they are; its secret."""
+    """Open a session that lasts at most some minutes; return its secret."""
     rows.delete_expired(tx, clock.minutes_after(tx.now, -_IDLE_MINUTES))
     return _add(tx, "session", identity, clock.minutes_after(tx.now, minutes))
 
 
 def make_code(tx: Tx, identity: Identity) -> str:
-    """A code that opens a session once, within a minute."""
+    """Make a code that opens a session once, within a minute."""
     return _add(tx, "code", identity, clock.minutes_after(tx.now, _CODE_MINUTES))
 
 
-def redeem(tx: Tx, code: str) -> str:
-    """Open a session by a code, which ends with that; the secret of the session.
-
-    Raises:
-        Unauthorized: the code is unknown, was used or has expired.
-    """
-    found = _find(tx, "code", code)
-    if found is None or not rows.delete(tx, found.id, found.owner):
-        raise Unauthorized("the code is unknown, was used or has expired")
-    return begin(tx, _identity(found))
-
-
-def identify(database: Database, secret: str) -> tuple[Identity, str]:
-    """The caller whose session has this secret, and the id of the session.
-
-    Raises:
-        Unauthorized: there is no such session, or it has ended.
-    """
-    with database.read() as tx:
-        session = _find(tx, "session", secret)
-        now = tx.now
-    if session is None or session.used_at < clock.minutes_after(now, -_IDLE_MINUTES):
-        raise Unauthorized("the session has ended")
-    if session.used_at < clock.minutes_after(now, -_TOUCH_MINUTES):
-        with database.write() as tx:
-            rows.touch(tx, session.id)
-    return _identity(session), session.id
-
-
 def list_of(tx: Tx, user: str) -> list[Session]:
-    """The open sessions of a user, the newest first."""
+    """Return the open sessions of a user, newest first."""
     return rows.list_of(tx, user)
 
 
-def end(tx: Tx, id: str, user: str) -> bool:
-    """End a session of a user; whether there was one."""
+def end(tx: Tx, id: str, user: str) -> None:
+    """End a session of a user."""
     tx.changed(StoreChange("access", owner=user))
-    return rows.delete(tx, id, user)
+    rows.delete(tx, id, user)
 
 
 def _add(tx: Tx, kind: Literal["session", "code"], identity: Identity, expires_at: str) -> str:
@@ -129,5 +119,5 @@ def _identity(session: Session) -> Identity:
 
 
 def _hash(secret: str) -> str:
-    # Without salt and stretching, because 256 random bits cannot be guessed.
+    # Without salt and stretching, because nobody can guess 256 random bits.
     return sha256(secret.encode()).hexdigest()

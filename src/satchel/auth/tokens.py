@@ -1,4 +1,4 @@
-"""Bearer tokens of our own: create, list, revoke and identify. The store keeps only the hash of a token."""
+"""Satchel's own bearer tokens: create, list, revoke and identify. The store keeps only the hash of a token."""
 
 import re
 import secrets
@@ -27,7 +27,7 @@ def create(
     projects: Sequence[str] | None = None,
     expires_at: Timestamp | None = None,
 ) -> tuple[Token, str]:
-    """Create a token for a user and all or some projects. Returns also the secret, which is not stored.
+    """Create a token for a user, for all projects or some. Return it and its secret, which is not stored.
 
     Raises:
         WrongArgument: the user is not a UUID, the list of projects is empty, or the expiry is in the past.
@@ -55,15 +55,15 @@ def create(
 
 
 def listed(tx: Tx) -> list[Token]:
-    """Every token, expired and revoked ones too, the newest first."""
+    """Return all tokens, newest first, including expired and revoked ones."""
     return rows.list_all(tx)
 
 
 def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
-    """Revoke a token, given its id or at least the first eight characters of it: any, or one of an owner.
+    """Revoke a token, given its id or at least the first eight characters of it; with an owner, only one of theirs.
 
     Raises:
-        WrongArgument: this cannot be the beginning of an id, or is that of several.
+        WrongArgument: no id can begin like this, or several do.
         NotFound: there is no such token.
     """
     prefix = id.lower()
@@ -80,7 +80,7 @@ def revoke(tx: Tx, id: str, owner: str | None = None) -> Token:
 
 
 def identify(database: Database, secret: str) -> Identity:
-    """The caller whose token has this secret. The database is asked only for a text in the form of a secret.
+    """Return the user of a token and what it permits, given its secret: one row, found by an index.
 
     Raises:
         Unauthorized: the token is unknown, has expired or was revoked.
@@ -105,5 +105,5 @@ def _check_projects(tx: Tx, names: tuple[str, ...]) -> None:
 
 
 def _hash(secret: str) -> str:
-    # Without salt and stretching, because 256 random bits cannot be guessed.
+    # Without salt and stretching, because nobody can guess 256 random bits.
     return sha256(secret.encode()).hexdigest()

@@ -2,21 +2,18 @@
 
 It imports nothing else of Satchel. A transport feeds it messages, and an application answers its calls.
 
-codec            strict JSON decoding, one-line encoding
-elements         how many elements a JSON text has, before it is decoded
-revisions        the five revisions as a table: which one a request uses, and what each requires of a result
+codec            strict JSON decoding within bounds, one-line encoding
+messages         JSON-RPC messages: their form, parameters, errors and error codes
+revisions        the five revisions as a table: which one a request uses, and what each requires in a result
+connection       the state of one client: handshake, per-request metadata, batches, cancellation; its calls
 questions        questions to the user in the middle of a call
-messages         the form of JSON-RPC messages; errors, error codes
-calls            what a server offers; one request for the application
-connection       the state of one client: handshake, per-request metadata, batches, cancellation
-subscriptions    subscriptions of a client, and the notifications of a change
+subscriptions    subscriptions of a client, and the notifications that a change causes
 streamable_http  one POST: its headers and body, and the status of its response
 cursors          opaque cursors of paged lists
 """
 
-from satchel.protocol.calls import Call, Offer
 from satchel.protocol.codec import MAX_MESSAGE_BYTES
-from satchel.protocol.connection import Connection, Exchange
+from satchel.protocol.connection import Call, Connection, Exchange, Offer
 from satchel.protocol.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

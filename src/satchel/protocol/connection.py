@@ -1,20 +1,20 @@
 """The protocol state of one client: handshake or per-request metadata, batches, cancellation, subscriptions.
 
-Not thread-safe. A transport with several threads holds one lock around `Exchange.output` or `announce` and the writing,
-so that messages are sent in the order in which they were made.
+Not thread-safe. A transport with several threads calls `Exchange.output` or `announce` and sends the result under one
+lock, so that messages are sent in the order in which they are made.
 """
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Raw
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from satchel.protocol.calls import Call, Offer
-from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, TooManyElements, decode, encode
-from satchel.protocol.elements import Bytes
+from satchel.protocol.codec import MAX_MESSAGE_BYTES, BadJson, Bytes, TooManyElements, decode, encode
 from satchel.protocol.messages import (
     METHOD_NOT_FOUND,
     NO_CLIENT,
     PARSE_ERROR,
+    Client,
     Id,
     Json,
     ProtocolError,
@@ -51,33 +51,71 @@ MAX_BATCH = 100  # messages
 MAX_BATCH_ANSWER_BYTES = 64 * 1024 * 1024  # of all answers to a batch together
 MAX_SUBSCRIPTIONS = 100  # open on one connection
 
-
 _TOO_LARGE_BATCH = f"the answers to a batch have at most {MAX_BATCH_ANSWER_BYTES} bytes together"
 
 
-def explain_bad_json(bad: BadJson) -> ProtocolError:
-    """The error for bytes that were not decoded, or are no message."""
-    return invalid_request(str(bad)) if isinstance(bad, TooManyElements) else ProtocolError(PARSE_ERROR, "Parse error")
+class Offer(Struct, frozen=True, kw_only=True):
+    """The server as its clients see it: its description, its capabilities and its methods."""
+
+    server: Json  # name, version, and icons if it has any
+    capabilities: Json
+    methods: frozenset[str]  # that the application answers; `Connection` answers PROTOCOL_METHODS
+    instructions: str | None = None
+    tells_reasons: bool = False  # error messages include the details, which are else only in the data of the error
+
+    def without_subscriptions(self) -> "Offer":
+        """Return this offer for a transport that keeps no subscriptions of a client."""
+        resources = self.capabilities.get("resources", {})
+        if "subscribe" not in resources:
+            return self
+        kept = {name: value for name, value in resources.items() if name != "subscribe"}
+        return replace(self, capabilities={**self.capabilities, "resources": kept})
+
+    def explain(self, error: ProtocolError) -> ProtocolError:
+        """Return an error in the words of this server."""
+        return error.with_reason() if self.tells_reasons else error
+
+    def describe(self) -> Json:
+        """Return the members that the results of `initialize` and `server/discover` share."""
+        shared: Json = {"capabilities": self.capabilities}
+        if self.instructions is not None:
+            shared["instructions"] = self.instructions
+        return shared
+
+
+class Call(Struct, kw_only=True, eq=False):
+    """One request for the application to answer; the parameters that MCP defines are checked."""
+
+    id: Id
+    method: str
+    params: Json
+    revision: Revision
+    progress_token: Id | None = None
+    client: Client = NO_CLIENT
+    session: str = ""  # distinguishes clients of the same name; empty if the transport cannot
+    can_ask: bool = False  # the client asks its user if the result is a question
+    answers: dict[str, str] = {}  # of the user, by the key of the question
+    is_cancelled: bool = False
 
 
 class Exchange:
-    """One incoming message or batch: its calls to settle, then its output to send."""
+    """One incoming message or batch: the application settles its calls, the transport sends its output."""
 
     def __init__(self, connection: "Connection", *, is_batch: bool = False) -> None:
         self._connection = connection
         self._replies: list[Json | Call | Subscription] = []
         self._settled: dict[Call, Json | Raw] = {}
         self._is_batch = is_batch
-        self._batch_bytes = 0  # of the answers so far
-        self._why_full = ""  # why no further call of the batch is run
-        self.is_listening = False  # it opens a subscription, so its stream stays open
-        self.is_subscribing = False  # answer it once changes are watched, else one may be missed
-        self.cancelled_ids: list[Id] = []  # of requests that the client needs no answer to any more
-        self.refused_tools: list[str] = []  # of the calls that are answered with an error here; a client's own words
+        self._batch_bytes = 0  # of the answers of a batch so far
+        self._is_full = False  # the remaining calls of the batch are refused
+        self.is_listening = False  # it opens a subscription, so the response is a stream
+        self.is_subscribing = False  # send the output only once changes are watched, else one may be missed
+        self.cancelled_ids: list[Id] = []  # of requests that the client cancels
+        self.refused_tools: list[str] = []  # whose calls were answered with an error here; names by the client
 
     @property
     def calls(self) -> list[Call]:
-        """The requests for the application to answer, in order."""
+        """The requests for the application to answer, in order, without those that were cancelled."""
         return [reply for reply in self._replies if isinstance(reply, Call) and not reply.is_cancelled]
 
     @property
@@ -86,7 +124,7 @@ class Exchange:
         return bool(self._replies)
 
     def error_code(self) -> int | None:
-        """The error code of the response; None where it is not a single error."""
+        """Return the error code of the response; None if it is not a single error."""
         if self._is_batch or len(self._replies) != 1 or isinstance(self._replies[0], Subscription):
             return None
         reply = self._replies[0]
@@ -95,22 +133,13 @@ class Exchange:
         return code
 
     def check_room(self) -> None:
-        """Check that the answer of another call may fit into that of its batch; else the call is not to be run.
+        """Check that another call of the batch may be run.
 
         Raises:
-            ProtocolError: it does not fit, which settles the call.
+            ProtocolError: its answers are too large; settle the call with this error.
         """
-        if self._why_full:
-            raise invalid_request(f"{self._why_full}; this request was not carried out, send it again")
-
-    @property
-    def batch_bytes(self) -> int:
-        """How many bytes the answers of a batch have so far."""
-        return self._batch_bytes
-
-    def end_batch(self, why: str) -> None:
-        """Run no further call of a batch."""
-        self._why_full = self._why_full or why
+        if self._is_full:
+            raise invalid_request(f"{_TOO_LARGE_BATCH}; this request was not carried out, send it again")
 
     def settle(self, call: Call, outcome: Json | ProtocolError) -> None:
         """Set the outcome of one of the calls."""
@@ -129,21 +158,21 @@ class Exchange:
         self._settled[call] = self._fit(call, reply) if self._is_batch else reply
 
     def _fit(self, call: Call, reply: Json) -> Raw:
-        """A reply of a batch, encoded at once, so that there are no two copies of all replies; or an error."""
+        """Encode a reply of a batch, so that memory holds it once; replace it by an error if it does not fit."""
         raw = encode(reply)
         if "result" in reply and self._batch_bytes + len(raw) > MAX_BATCH_ANSWER_BYTES:
-            self.end_batch(_TOO_LARGE_BATCH)
+            self._is_full = True
             error = invalid_request(f"{_TOO_LARGE_BATCH}; this request was carried out, ask for its answer alone")
             raw = encode(self._connection._make_error(error, call.id))
         self._batch_bytes += len(raw)
         return Raw(raw)
 
     def send_first(self, message: Json) -> None:
-        """Send a message before all others of the output."""
+        """Put a message before all others of the output."""
         self._replies.insert(0, message)
 
     def output(self) -> Sequence[Bytes]:
-        """The messages to send: one for a request or batch, one for each new subscription, or none."""
+        """Return the messages to send: one for a request or batch, one for a new subscription, or none."""
         messages: list[Json | Raw] = []
         for reply in self._replies:
             if isinstance(reply, Subscription):
@@ -159,7 +188,7 @@ class Exchange:
 
 
 def _join(messages: list[Json | Raw]) -> bytearray:
-    """The messages of a batch as a list; each is forgotten as soon as it is copied, because all may be large."""
+    """Join the messages of a batch to one list; drop each as soon as it is copied, because all may be large."""
     joined = bytearray(b"[")
     messages.reverse()
     while messages:
@@ -169,20 +198,25 @@ def _join(messages: list[Json | Raw]) -> bytearray:
     return joined
 
 
+def explain_bad_json(bad: BadJson) -> ProtocolError:
+    """Return the error for bytes that cannot be decoded."""
+    return invalid_request(str(bad)) if isinstance(bad, TooManyElements) else ProtocolError(PARSE_ERROR, "Parse error")
+
+
 class Connection:
-    """The state of one client, of the handshake or the per-request generation, or of both."""
+    """The state of one client, which may use the handshake generation, the per-request generation, or both."""
 
     def __init__(self, offer: Offer, revision: Revision | None = None, session: str = "") -> None:
         self.offer = offer
         self.session = session
-        self.revision = revision  # agreed on by the handshake; None before it
-        self.client = NO_CLIENT  # as it introduced itself in the handshake
+        self.revision = revision  # from the handshake; None before it
+        self.client = NO_CLIENT  # from the handshake
         self.questions = Questions()
-        self._can_ask = False  # as it said in the handshake
+        self._can_ask = False  # from the handshake
         self._waiting: dict[Id, Call] = {}
-        self._opening: set[Id] = set()  # subscriptions that are not acknowledged yet
+        self._opening: set[Id] = set()  # subscriptions that are still to be acknowledged
         self._subscriptions: dict[Id, Subscription] = {}
-        self._watched_uris: set[str] = set()  # by resources/subscribe of the handshake generation
+        self._watched_uris: set[str] = set()  # from resources/subscribe of the handshake generation
 
     def receive(self, raw: bytes) -> Exchange:
         """Receive one message or batch."""
@@ -192,7 +226,7 @@ class Connection:
             return self.reject(explain_bad_json(bad), readable_id(bad.value))
 
     def receive_value(self, value: object) -> Exchange:
-        """Receive one decoded message or batch; for an answer to a question, go on with the exchange that asked."""
+        """Receive one decoded message or batch; for an answer to a question, return the exchange that asked it."""
         waiting = self.questions.take_answer(value)
         if waiting is not None:
             return waiting
@@ -220,24 +254,17 @@ class Connection:
         return self.reject(invalid_request(f"a message has at most {MAX_MESSAGE_BYTES} bytes"), None)
 
     def announce(self, change: ClientChange) -> list[bytes]:
-        """The notifications of a change for this client: none, one, or one for each subscription."""
-        messages: list[Json] = []
-        if self.revision is not None:
-            messages += [part.notification for part in self._select_by_handshake(change)]
-        for subscription in self._subscriptions.values():
-            messages += [subscription.tag(part.notification) for part in subscription.select(change)]
-        return [encode(message) for message in messages]
+        """Return the notifications of a change for this client: none, one, or one for each subscription."""
+        return [encode(message) for message in self._make_notifications(change)]
 
     def wants(self, change: ClientChange) -> bool:
-        """Whether this client is told of a change."""
-        if self.revision is not None and self._select_by_handshake(change):
-            return True
-        return any(subscription.select(change) for subscription in self._subscriptions.values())
+        """Return whether `announce` has notifications of a change for this client."""
+        return bool(self._make_notifications(change))
 
     def report_progress(
         self, call: Call, progress: float, total: float | None = None, message: str | None = None
     ) -> list[bytes]:
-        """The progress notification of a call; none where its client requested none."""
+        """Return the progress notification of a call; none if its client did not request any."""
         if call.progress_token is None or call.is_cancelled:
             return []
         given = {"progressToken": call.progress_token, "progress": progress, "total": total, "message": message}
@@ -245,13 +272,13 @@ class Connection:
         return [encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})]
 
     def close(self) -> list[bytes]:
-        """The final responses of all open subscriptions."""
+        """End all subscriptions; return their final responses."""
         ended, newest = list(self._subscriptions), REVISIONS[PER_REQUEST_DATES[-1]]
         self._subscriptions.clear()
         results = [(id, {"_meta": {SUBSCRIPTION_KEY: id}}) for id in ended]
         return [encode(self._make_success(id, "subscriptions/listen", newest, result)) for id, result in results]
 
-    # -- receiving ------------------------------------------------------------------------------------------
+    # Receiving
 
     def _receive_one(self, exchange: Exchange, value: object) -> None:
         try:
@@ -260,7 +287,7 @@ class Connection:
             exchange._replies.append(self._make_rejection(error, readable_id(value)))
             return
         if message.method is None:
-            return  # a response to nothing that was asked
+            return  # a response that answers none of our questions
         if message.id is None:
             exchange._replies += self._handle_notification(exchange, message.method, message.params)
             return
@@ -311,7 +338,7 @@ class Connection:
         return call
 
     def _handle_notification(self, exchange: Exchange, method: str, params: Json) -> list[Json]:
-        """Act on a notification; the messages that follow from it."""
+        """Act on a notification; return the messages to send."""
         if method != "notifications/cancelled":
             return []
         request_id = params.get("requestId")
@@ -326,7 +353,7 @@ class Connection:
         call.is_cancelled = True
         return self.questions.withdraw(call)
 
-    # -- methods that the protocol answers itself ----------------------------------------------------------------
+    # Methods that the protocol answers itself
 
     def _initialize(self, request_id: Id, params: Json) -> Json:
         requested = params.get("protocolVersion")
@@ -358,7 +385,7 @@ class Connection:
         return subscription
 
     def _open(self, subscription: Subscription) -> bool:
-        """Start to announce changes to a subscription, unless its client cancelled it meanwhile."""
+        """Start announcing changes to a subscription; return False if its client has cancelled it meanwhile."""
         if subscription.id not in self._opening:
             return False
         self._opening.remove(subscription.id)
@@ -375,11 +402,11 @@ class Connection:
         return {}
 
     def _serves(self, method: str) -> bool:
-        """Whether a method of the protocol is part of the offer."""
+        """Return whether the offer includes a method of the protocol."""
         needs_subscriptions = method in ("resources/subscribe", "resources/unsubscribe")
         return not needs_subscriptions or announces(self.offer.capabilities, "resource")
 
-    # -- responses ------------------------------------------------------------------------------------------------
+    # Responses
 
     def _make_success(self, request_id: Id, method: str, revision: Revision, result: Json) -> Json:
         completed = complete_result(revision, method, result, self.offer.server)
@@ -395,8 +422,16 @@ class Connection:
     def _make_error(self, error: ProtocolError, request_id: Id) -> Json:
         return {"jsonrpc": "2.0", "id": request_id, "error": self.offer.explain(error).body()}
 
+    def _make_notifications(self, change: ClientChange) -> list[Json]:
+        messages: list[Json] = []
+        if self.revision is not None:
+            messages += [part.notification for part in self._select_by_handshake(change)]
+        for subscription in self._subscriptions.values():
+            messages += [subscription.tag(part.notification) for part in subscription.select(change)]
+        return messages
+
     def _select_by_handshake(self, change: ClientChange) -> list[ClientChange]:
-        """What a client of the handshake generation is told of a change."""
+        """Return the changes to announce to a client of the handshake generation when something has changed."""
         if change.what == "everything":
             return [one for one in LIST_CHANGES if announces(self.offer.capabilities, one.what)]
         if change.what == "resource":

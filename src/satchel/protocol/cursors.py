@@ -1,6 +1,6 @@
-"""Opaque cursors of paged lists: the key of the last entry of a page, in base64 with a check sum.
+"""Opaque cursors of paged lists: the key of the last entry of a page, in base64 with a checksum.
 
-Models copy cursors letter by letter; the check sum keeps a wrong copy from leading to some other page.
+Models copy cursors letter by letter; the checksum detects a wrong copy, which might lead to some other page.
 """
 
 import re
@@ -11,23 +11,23 @@ from satchel.protocol.messages import ProtocolError, invalid_params
 
 Item = TypeVar("Item")
 
-NUMBER = "([1-9][0-9]{0,17})"  # a positive number that fits into 64 bits, as a group of a cursor's form
+NUMBER = "([1-9][0-9]{0,17})"  # a group for the form of a cursor: a positive number that fits into 64 bits
 
 _POSITION = f"at {NUMBER}"
 
 
 def encode_cursor(*key: str | int) -> str:
-    """The cursor of the page behind a key."""
+    """Return the cursor of the page that follows a key."""
     plain = " ".join(map(str, key))
-    check_sum = f"{crc_hqx(plain.encode(), 0):04x}"
-    return b2a_base64(f"{plain} {check_sum}".encode(), newline=False).decode()
+    checksum = f"{crc_hqx(plain.encode(), 0):04x}"
+    return b2a_base64(f"{plain} {checksum}".encode(), newline=False).decode()
 
 
 def decode_cursor(cursor: str, form: str) -> tuple[str, ...]:
-    """The key that a cursor holds: the groups that matched of a form, which is a regular expression.
+    """Return the key in a cursor: the groups that match in the form of the key, a regular expression.
 
     Raises:
-        ProtocolError: this server never issued such a cursor for such a list.
+        ProtocolError: this server issues no such cursor for a list with keys of this form.
     """
     try:
         plain = a2b_base64(cursor, strict_mode=True).decode().rpartition(" ")[0]
@@ -40,10 +40,10 @@ def decode_cursor(cursor: str, form: str) -> tuple[str, ...]:
 
 
 def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], str | None]:
-    """The page of a list behind a cursor, and the cursor of the next page; None after the last.
+    """Return the page of a list that a cursor points to, and the cursor of the next page, if there is one.
 
     Raises:
-        ProtocolError: this server never issued such a cursor, or the list has become shorter.
+        ProtocolError: this server issues no such cursor, or the list has become shorter.
     """
     start = 0 if cursor is None else int(decode_cursor(cursor, _POSITION)[0])
     if start and start >= len(items):
@@ -53,10 +53,10 @@ def page(items: list[Item], cursor: str | None, size: int) -> tuple[list[Item], 
 
 
 def refuse_cursor(cursor: str | None) -> None:
-    """Refuse any cursor, for a list that is always answered whole.
+    """Refuse a cursor, for a list that has one page.
 
     Raises:
-        ProtocolError: there is one.
+        ProtocolError: there is a cursor.
     """
     if cursor is not None:
         raise _unknown_cursor()

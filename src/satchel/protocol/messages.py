@@ -1,4 +1,4 @@
-"""The form of JSON-RPC messages: requests, notifications and responses; errors, error codes."""
+"""JSON-RPC messages: their form, the parameters that MCP defines, errors and error codes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -30,14 +30,14 @@ class ProtocolError(Exception):
         self.data = data
 
     def body(self) -> Json:
-        """The `error` member of the response."""
+        """Return the `error` member of the response."""
         body: Json = {"code": self.code, "message": self.message}
         if self.data is not None:
             body["data"] = self.data
         return body
 
     def with_reason(self) -> "ProtocolError":
-        """The same error with its details in the message too, because many hosts show a model nothing else."""
+        """Return this error with its details in the message too, because many hosts show a model nothing else."""
         details = self.data.get("details") if isinstance(self.data, dict) else None
         if not isinstance(details, str):
             return self
@@ -45,28 +45,28 @@ class ProtocolError(Exception):
 
 
 def invalid_params(details: str) -> ProtocolError:
-    """The error for a request with wrong parameters."""
+    """Return the error for a request with wrong parameters."""
     return ProtocolError(INVALID_PARAMS, "Invalid params", {"details": details})
 
 
 def invalid_request(details: str) -> ProtocolError:
-    """The error for a message that is not a JSON-RPC 2.0 request."""
+    """Return the error for a message that is not a JSON-RPC 2.0 request."""
     return ProtocolError(INVALID_REQUEST, "Invalid request", {"details": details})
 
 
 class Client(Struct, frozen=True):
-    """How a client introduces itself; empty where it does not."""
+    """The name and version that a client gives; empty strings if it gives none."""
 
     name: str = ""
     version: str = ""
 
 
 NO_CLIENT = Client()
-_MAX_CLIENT = 100  # characters of its name, and of its version
+_MAX_CLIENT = 100  # characters of a name or version
 
 
 def read_client(info: object) -> Client:
-    """The client of a `clientInfo`, cut to what is worth keeping; it is only what the client says of itself."""
+    """Return the client that a `clientInfo` describes, shortened and without control characters. Nothing proves it."""
     if not isinstance(info, dict):
         return NO_CLIENT
     return Client(*(_clean(info.get(member)) for member in ("name", "version")))
@@ -84,11 +84,11 @@ class Message(Struct, frozen=True):
     params: Json
 
 
-_LARGEST_ID = 10**400  # the codec puts another number in the place of one with thousands of digits
+_LARGEST_ID = 10**400  # the codec replaces a number with thousands of digits by another
 
 
 def readable_id(value: object) -> Id | None:
-    """The id of a message that may be malformed otherwise; None where it has no valid id."""
+    """Return the id of a message that may be malformed otherwise; None if it has no valid id."""
     found = value.get("id") if isinstance(value, dict) else None
     if isinstance(found, int) and not isinstance(found, bool):
         return found if abs(found) < _LARGEST_ID else None
@@ -107,7 +107,7 @@ def parse_message(value: object) -> Message:
         raise invalid_request('jsonrpc must be "2.0"')
     identity = readable_id(value)
     if "method" not in value and ("result" in value) != ("error" in value):
-        return Message(identity, None, {})  # a response with any id: an error response to a response could start a loop
+        return Message(identity, None, {})  # whatever its id: answering a response with an error could start a loop
     if "id" in value and identity is None:
         raise invalid_request("id must be a string or an integer of at most 400 digits")
     method = value.get("method")
@@ -173,7 +173,7 @@ def _check_text(params: Json, name: str) -> None:
 
 
 def _check_storable(text: str, what: str) -> None:
-    # No store keeps NUL or a lone surrogate, so nothing can have such a name.
+    # No store keeps NUL or a lone surrogate, so nothing has such a name.
     if "\0" in text or has_surrogates(text):
         raise invalid_params(f"{what} contains NUL or half a character")
 

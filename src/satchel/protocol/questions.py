@@ -1,39 +1,40 @@
 """Questions to the user in the middle of a call: how they are asked, and how answers come back.
 
-A call that needs an answer is not kept running: it is given up, its result is a question, and it is run again with the
-answer. In the per-request generation the client sends the call again; in the handshake generation `Questions` keeps it.
+A call that needs an answer does not wait for it: it ends with a question as its result, and is run again with the
+answer. In the per-request generation the client sends it again; in the handshake generation `Questions` keeps it.
 """
 
+import hashlib
+import json
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from satchel.protocol.calls import Call
 from satchel.protocol.messages import INTERNAL_ERROR, Id, Json, ProtocolError, invalid_params
 from satchel.protocol.revisions import Revision
 
 if TYPE_CHECKING:
-    from satchel.protocol.connection import Exchange
+    from satchel.protocol.connection import Call, Exchange
 
 ACTIONS = ("accept", "decline", "cancel")
 INPUT_REQUIRED = "input_required"
-MAX_OPEN = 100  # questions to one client
+MAX_OPEN = 100  # questions to one client at once
 ANSWER_TIMEOUT = 600.0  # seconds for the user to answer
 
-# The user is only asked whether; MCP wants a form all the same.
+# The answer is yes or no, but MCP requires a form.
 _NO_FIELDS: Json = {"type": "object", "properties": {}}
 
 
 class Question(Struct, frozen=True):
-    """A sentence to which the user says yes or no; the key tells it apart from other questions of the same client."""
+    """A question that the user answers with yes or no; its key is unique among the questions to one client."""
 
     key: str
     message: str
 
     @property
     def request(self) -> Json:
-        """What the client is asked to do."""
+        """The request that the client gets."""
         return {
             "method": "elicitation/create",
             "params": {"message": self.message, "requestedSchema": _NO_FIELDS},
@@ -46,23 +47,20 @@ class Question(Struct, frozen=True):
 
 
 def can_ask(revision: Revision, capabilities: object) -> bool:
-    """Whether a client with these capabilities asks its user on behalf of a server, by a form."""
+    """Return whether a client with these capabilities shows its user a form on behalf of a server."""
     offered = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    # An empty object means forms, as it did before there was another mode.
+    # An empty object means forms: it dates from when there was no other mode.
     return revision.has_elicitation and isinstance(offered, dict) and (not offered or "form" in offered)
 
 
 def make_question(params: Json, message: str) -> Question:
-    """A question about a call with these parameters; an answer to a question about another call has another key."""
-    import hashlib  # both are 2 ms of a start, and few calls ask
-    import json
-
+    """Return a question about a call; its key depends on the call, so that no answer counts for another call."""
     asked = json.dumps([params.get("name"), params.get("arguments"), message], sort_keys=True)
     return Question(f"confirm-{hashlib.sha256(asked.encode()).hexdigest()[:16]}", message)
 
 
 def read_answers(params: Json) -> dict[str, str]:
-    """What the user answered, by the key of the question, in a call that is sent again.
+    """Return the answers of the user in a call that is sent again, by the key of the question.
 
     Raises:
         ProtocolError: the answers are malformed.
@@ -77,7 +75,7 @@ def read_answers(params: Json) -> dict[str, str]:
         if not isinstance(response, dict):
             raise invalid_params(f"inputResponses.{key} must be an object")
         if "action" not in response:
-            continue  # an answer to something that this server never asks
+            continue  # this server asks nothing that has such an answer
         if response["action"] not in ACTIONS:
             raise invalid_params(f"inputResponses.{key}.action must be one of {', '.join(ACTIONS)}")
         answers[key] = response["action"]
@@ -86,7 +84,7 @@ def read_answers(params: Json) -> dict[str, str]:
 
 class _OpenQuestion(Struct, frozen=True):
     exchange: "Exchange"
-    call: Call
+    call: "Call"
     key: str
     deadline: float
 
@@ -100,11 +98,11 @@ class Questions:
 
     @property
     def deadline(self) -> float | None:
-        """When the next question will have waited too long, by the monotonic clock; None where none is open."""
+        """The monotonic time at which the next question expires; None if no question is open."""
         return min((one.deadline for one in self._open.values()), default=None)
 
-    def ask(self, exchange: "Exchange", call: Call, result: Json) -> Json:
-        """Keep a call until its question is answered, and give the request that asks it.
+    def ask(self, exchange: "Exchange", call: "Call", result: Json) -> Json:
+        """Keep a call until its question is answered, and return the request to send.
 
         Raises:
             ProtocolError: too many questions are open.
@@ -118,7 +116,7 @@ class Questions:
         return {"jsonrpc": "2.0", "id": id, **request}
 
     def take_answer(self, value: object) -> "Exchange | None":
-        """The exchange to go on with, if a message is the answer to a question; an error counts as no answer."""
+        """Return the exchange to resume if a message answers a question, else None; an error counts as "cancel"."""
         if not self._open or not isinstance(value, dict) or "method" in value or not isinstance(value.get("id"), str):
             return None
         asked = self._open.pop(value["id"], None)
@@ -129,23 +127,21 @@ class Questions:
         asked.call.answers = {asked.key: action if action in ACTIONS else "cancel"}
         return asked.exchange
 
-    def withdraw(self, call: Call) -> list[Json]:
-        """The messages that take back the question of a call that its client cancelled."""
+    def withdraw(self, call: "Call") -> list[Json]:
+        """Forget the question of a call that its client cancelled; return the messages that cancel it."""
         withdrawn = [id for id, asked in self._open.items() if asked.call is call]
         for id in withdrawn:
             del self._open[id]
         return [_cancel(id) for id in withdrawn]
 
     def give_up(self, now: float | None = None) -> "list[Exchange]":
-        """The exchanges to go on with without an answer: those that waited too long, or all of them."""
-        overdue = [id for id, asked in self._open.items() if now is None or asked.deadline <= now]
-        return [self._give_up(id) for id in overdue]
-
-    def _give_up(self, id: str) -> "Exchange":
-        asked = self._open.pop(id)
-        asked.call.answers = {asked.key: "cancel"}
-        asked.exchange.send_first(_cancel(id))
-        return asked.exchange
+        """Answer questions that have expired, or all, with "cancel"; return the exchanges to resume."""
+        overdue = {id: asked for id, asked in self._open.items() if now is None or asked.deadline <= now}
+        for id, asked in overdue.items():
+            del self._open[id]
+            asked.call.answers = {asked.key: "cancel"}
+            asked.exchange.send_first(_cancel(id))
+        return [asked.exchange for asked in overdue.values()]
 
 
 def _cancel(id: Id) -> Json:

@@ -1,4 +1,4 @@
-"""The five revisions of MCP as a table: which one a request uses, and what each requires and allows of a result."""
+"""The five revisions of MCP as a table: which one a request uses, and what each requires and allows in a result."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -7,17 +7,17 @@ from satchel.protocol.messages import UNSUPPORTED_PROTOCOL_VERSION, Json, Protoc
 
 
 class Revision(Struct, frozen=True, kw_only=True):
-    """The features in which revisions differ."""
+    """One revision: its date, and the features in which revisions differ."""
 
     date: str
-    is_handshake: bool = True  # agreed once by `initialize`; else named in `_meta` by each request
+    is_handshake: bool = True  # `initialize` agrees on it once; else each request names it in `_meta`
     has_batches: bool = False
     has_structured_content: bool = False
-    has_null_ids: bool = False  # an error response to a message without a valid id has `"id": null`
+    has_null_ids: bool = False  # the error response to a message without a valid id has `"id": null`
     has_audio: bool = False  # as a content block
     has_resource_links: bool = False  # as a content block
-    has_elicitation: bool = False  # the server may have the user asked something
-    has_icons: bool = False  # of the server, and of entries of lists
+    has_elicitation: bool = False  # the server may ask the user a question
+    has_icons: bool = False  # for the server and for entries of lists
 
 
 _2024_11_05 = Revision(date="2024-11-05", has_null_ids=True)
@@ -44,6 +44,8 @@ CACHEABLE = {
     *("skills/list", "skills/get"),  # of the extension io.modelcontextprotocol/skills
 }
 
+_LISTS = ("tools", "prompts", "resources", "resourceTemplates")  # members of results that list entries
+
 # Members of `_meta`.
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -52,7 +54,7 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
 
 def find_revision(method: str, params: Json, agreed: Revision | None) -> Revision:
-    """The revision that a request names in its `_meta`, else the one that the handshake agreed on.
+    """Return the revision that a request names in its `_meta`, else the one that the handshake agreed on.
 
     Raises:
         ProtocolError: the revision is unknown, its metadata is incomplete, or there was no handshake.
@@ -72,7 +74,7 @@ def find_revision(method: str, params: Json, agreed: Revision | None) -> Revisio
 
 
 def unsupported_version(date: str) -> ProtocolError:
-    """The error for an unknown revision; it lists those that a request may name."""
+    """Return the error for an unknown revision; it lists those that a request may name."""
     data = {"supported": PER_REQUEST_DATES, "requested": date}
     return ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
 
@@ -91,7 +93,7 @@ def _parse_revision(meta: Json) -> Revision:
 
 
 def fit_result(revision: Revision, result: Json) -> Json:
-    """Leave out of a result what a revision does not have; members that are encoded already stay as they are."""
+    """Remove from a result what a revision does not have; members that are encoded already stay as they are."""
     fitted = dict(result)
     if not revision.has_structured_content:
         fitted.pop("structuredContent", None)
@@ -106,11 +108,8 @@ def fit_result(revision: Revision, result: Json) -> Json:
     return fitted
 
 
-_LISTS = ("tools", "prompts", "resources", "resourceTemplates")
-
-
 def without_icons(entry: Json) -> Json:
-    """An entry of a list, or a server's description of itself, without its icons."""
+    """Return an entry of a list, or a description of the server, without its icons."""
     return {name: value for name, value in entry.items() if name != "icons"} if "icons" in entry else entry
 
 
@@ -120,18 +119,16 @@ def _has_block(revision: Revision, block: Json) -> bool:
 
 
 def complete_result(revision: Revision, method: str, result: Json, server: Json) -> Json:
-    """Add the members that a revision requires of a result, and remove those it does not have."""
+    """Add the members that a revision requires in a result, and remove those it does not have."""
     result = fit_result(revision, result)
     if revision.is_handshake:
         return result
-    # Only the answer about the server itself shows its icons: every result carries this member.
-    meta = {**result.get("_meta", {}), SERVER_INFO_KEY: server if method == _ABOUT_SERVER else without_icons(server)}
+    # Every result carries this member; only `server/discover` needs the icons in it.
+    shown = server if method == "server/discover" else without_icons(server)
+    meta = {**result.get("_meta", {}), SERVER_INFO_KEY: shown}
     completed = {"resultType": "complete", **result, "_meta": meta}
     if method in CACHEABLE and completed["resultType"] == "complete":
-        # Another process may change the store at any time, so a result may not be cached.
+        # Another process may change the store at any time, so clients must not cache a result.
         completed.setdefault("ttlMs", 0)
         completed.setdefault("cacheScope", "private")
     return completed
-
-
-_ABOUT_SERVER = "server/discover"

@@ -2,7 +2,7 @@
 
 No state is kept between POSTs. A request of the per-request generation carries all metadata itself, and its headers
 repeat parts of its body, so that proxies can route by them; the two must agree. A request of the handshake generation
-names its revision in a header; nothing else of the handshake is needed here.
+names its revision in a header; the rest of the handshake does not matter here.
 """
 
 import base64
@@ -16,10 +16,8 @@ from operator import eq
 
 from msgspec import structs
 
-from satchel.protocol.calls import Offer
-from satchel.protocol.codec import BadJson, decode, encode
-from satchel.protocol.connection import Connection, explain_bad_json
-from satchel.protocol.elements import Bytes
+from satchel.protocol.codec import BadJson, Bytes, decode, encode
+from satchel.protocol.connection import Connection, Offer, explain_bad_json
 from satchel.protocol.messages import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -48,22 +46,22 @@ from satchel.protocol.revisions import (
 VERSION_HEADER = "mcp-protocol-version"
 SESSION_HEADER = "mcp-session-id"
 
-# By method: the parameter that its Mcp-Name header repeats.
-NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# The parameter that the Mcp-Name header repeats, by method.
+_NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
-# By tool: the arguments that clients repeat in a header, and the name of that header.
+# The arguments that clients repeat in headers: tool → argument → name of the header.
 HeaderArguments = Mapping[str, Mapping[str, str]]
 
-# The revision of a POST without a version header: the last one before there was such a header. As no handshake agreed
-# on it, error responses have no null ids.
+# The revision of a POST without a version header: the last one before that header existed. Error responses have no null
+# ids, because no handshake agreed on this revision.
 DEFAULT_REVISION = structs.replace(REVISIONS["2025-03-26"], has_null_ids=False)
 
-# A message with any of these in its _meta is of the per-request generation.
+# A message with any of these in its _meta belongs to the per-request generation.
 _PER_REQUEST_KEYS = frozenset((VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY))
 
-_MAX_SESSION = 40  # characters of the part of a session id that is unique
+_MAX_SESSION = 40  # characters of the unique part of a session id
 
-# The errors with status 400; a method that is not found has 404, and any other error 200: MCP defines no status for it.
+# Errors with status 400. An unknown method has 404; any other error has 200, because MCP defines no status for it.
 _BAD_REQUESTS = (PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION)
 
 
@@ -72,41 +70,41 @@ class Headers:
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._lines = [(name.decode("latin-1"), value.decode("latin-1").strip(" \t")) for name, value in raw]
-        self.last = dict(self._lines)  # the last value of a name that occurs several times
+        self.last = dict(self._lines)  # of a repeated header, the last value
         counts = Counter(name for name, _ in self._lines) if len(self.last) < len(self._lines) else Counter[str]()
         self.repeated = {name for name, count in counts.items() if count > 1}
 
     def all(self, name: str) -> list[str]:
-        """Every value of a header."""
+        """Return every value of a header."""
         return [value for key, value in self._lines if key == name]
 
 
 def find_handshake_revision(headers: Headers) -> Revision | None:
-    """The revision of the handshake generation that the version header names; None where it names another."""
+    """Return the revision of the handshake generation that the version header names; None if it names another."""
     date = headers.last.get(VERSION_HEADER)
     revision = DEFAULT_REVISION if date is None else REVISIONS.get(date)
     return revision if revision is not None and revision.is_handshake else None
 
 
 def make_session_id(unique: str, client: Client) -> str:
-    """A session id that carries how the client introduced itself, because nothing is kept between POSTs."""
-    told = base64.urlsafe_b64encode(encode([client.name, client.version])).decode().rstrip("=")
-    return f"{unique}.{told}"
+    """Return a session id that contains the name and version of the client, because nothing is kept between POSTs."""
+    described = base64.urlsafe_b64encode(encode([client.name, client.version])).decode().rstrip("=")
+    return f"{unique}.{described}"
 
 
 def find_client(headers: Headers) -> Client:
-    """The client of a request of the handshake generation: by its session id, else by its User-Agent."""
-    told = headers.last.get(SESSION_HEADER, "").partition(".")[2]
-    if told:
+    """Return the client of a request of the handshake generation, from its session id or its User-Agent."""
+    described = headers.last.get(SESSION_HEADER, "").partition(".")[2]
+    if described:
         with suppress(BadJson, ValueError, TypeError):
-            name, version = decode(base64.urlsafe_b64decode(told + "=" * (-len(told) % 4)))
+            name, version = decode(base64.urlsafe_b64decode(described + "=" * (-len(described) % 4)))
             return read_client({"name": name, "version": version})
     name, _, version = headers.last.get("user-agent", "").partition(" ")[0].partition("/")
     return read_client({"name": name, "version": version})
 
 
 class Post:
-    """One POST: its calls to settle, then its response to send."""
+    """One POST: the application settles its calls, the transport sends its response."""
 
     def __init__(
         self, offer: Offer, headers: Headers, raw: Bytes, header_arguments: HeaderArguments | None = None
@@ -141,9 +139,9 @@ class Post:
         self.calls = self.exchange.calls  # to settle
 
     def status(self) -> int:
-        """The status of the response, once every call is settled."""
+        """Return the status of the response, once every call is settled."""
         code = self.exchange.error_code()
-        # A client of the handshake generation reads errors from the body; another status is a transport error to it.
+        # A client of the handshake generation reads errors in the body; for it, another status is a transport error.
         if not (self.is_per_request or self._is_rejected or code in (PARSE_ERROR, INVALID_REQUEST)):
             return 200
         return 400 if code in _BAD_REQUESTS else 404 if code == METHOD_NOT_FOUND else 200
@@ -156,7 +154,7 @@ def _find_meta(value: object) -> Json | None:
 
 
 def _check_version(headers: Headers) -> None:
-    """Check that the version header, where there is one, names a revision."""
+    """Check that the version header, if present, names a revision."""
     date = headers.last.get(VERSION_HEADER)
     if date is not None and date not in REVISIONS:
         raise unsupported_version(date)
@@ -170,7 +168,7 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
     try:
         request = parse_message(value)
     except ProtocolError:
-        return  # the connection rejects it; that error comes before any about headers
+        return  # the connection rejects the message; that error precedes any about headers
     if meta is None or VERSION_KEY not in meta:
         raise invalid_params(f"_meta lacks {VERSION_KEY}")
     date, method, params = meta[VERSION_KEY], request.method, request.params
@@ -179,21 +177,21 @@ def _check_headers(value: object, meta: Json | None, headers: Headers, header_ar
         raise invalid_params(f"_meta lacks {CAPABILITIES_KEY}")
     _check_header(headers, "MCP-Protocol-Version", partial(eq, date))
     if not is_known:
-        return  # an unknown revision may repeat other parts; the connection rejects it
+        return  # an unknown revision may repeat other parts; the connection rejects the message
     _check_header(headers, "Mcp-Method", partial(eq, method))
-    name = params.get(NAME_PARAMS[method]) if method in NAME_PARAMS else None
+    name = params.get(_NAME_PARAMS[method]) if method in _NAME_PARAMS else None
     if not isinstance(name, str):
         return
     _check_header(headers, "Mcp-Name", partial(_agrees, name))
     arguments = params.get("arguments")
     for argument, title in header_arguments.get(name, {}).items() if method == "tools/call" else ():
         body = arguments.get(argument) if isinstance(arguments, dict) else None
-        fits = isinstance(body, str | int | float)  # no other type fits in a header
+        fits = isinstance(body, str | int | float)  # no other type has a form in a header
         _check_header(headers, title, partial(_agrees, body), is_required=fits)
 
 
 def _check_header(headers: Headers, title: str, agrees: Callable[[str], bool], *, is_required: bool = True) -> None:
-    """Check that a header is given once, and agrees with the body."""
+    """Check that a header is given once and agrees with the body."""
     header = headers.last.get(title.lower())
     if title.lower() in headers.repeated:
         raise _header_mismatch(f"{title} is given more than once")
@@ -216,7 +214,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,16}(\.0{1,16})?")  # an integer that a JavaScri
 
 
 def decode_header(header: str) -> str | None:
-    """The value of a header, which may be in Base64 form; None where it is malformed or not printable ASCII."""
+    """Decode the value of a header, plain or in Base64 form; return None if it is malformed or not printable ASCII."""
     if not (header.isascii() and header.replace("\t", " ").isprintable()):
         return None
     if not (header.startswith("=?base64?") and header.endswith("?=") and len(header) >= len("=?base64??=")):

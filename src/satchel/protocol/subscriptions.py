@@ -1,4 +1,4 @@
-"""Subscriptions of a client, and the notifications of a change."""
+"""Subscriptions of a client, and the notifications that a change causes."""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -9,21 +9,21 @@ from satchel.protocol.messages import Id, Json, invalid_params
 
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
-MAX_URIS = 1000  # resources that one subscription names, or that a client of the handshake generation subscribes to
-MAX_URI_BYTES = 256 * 1024  # of all of them together
+MAX_URIS = 1000  # in one subscription, or subscribed to by one client of the handshake generation
+MAX_URI_BYTES = 256 * 1024  # of all these URIs together
 
 LIST_FILTERS = {what: f"{what}ListChanged" for what in ("tools", "prompts", "resources")}
 
 
 class ClientChange(Struct, frozen=True):
-    """A list or a resource that clients may have read has changed."""
+    """A change of a list or a resource that clients may have read."""
 
     what: Literal["tools", "prompts", "resources", "resource", "everything"]
-    uri: str | None = None  # of the one resource, where what == "resource"
+    uri: str | None = None  # if `what` is "resource"
 
     @property
     def notification(self) -> Json:
-        """The notification, without the id of a subscription."""
+        """The notification of this change, without the id of a subscription."""
         if self.what == "resource":
             return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": self.uri}}
         return {"jsonrpc": "2.0", "method": f"notifications/{self.what}/list_changed"}
@@ -33,18 +33,17 @@ LIST_CHANGES = (ClientChange("tools"), ClientChange("prompts"), ClientChange("re
 
 
 class Subscription(Struct, frozen=True):
-    """One open `subscriptions/listen`: its id, and the requested notifications that this server sends."""
+    """One open `subscriptions/listen`: its id, and those of the requested notifications that this server sends."""
 
     id: Id
     lists: frozenset[str]
-    # In the order of the request, and looked up as a set; None where updates were not requested, or are not sent.
-    uris: dict[str, None] | None
+    uris: dict[str, None] | None  # an ordered set; None if updates of resources were not requested, or are not sent
 
     def select(self, change: ClientChange) -> list[ClientChange]:
-        """What the client is told of a change.
+        """Return the changes to announce to the client when something has changed.
 
-        Of "everything" it is told by one message for each list that it subscribed to. That of the resources stands for
-        every resource; a client that did not subscribe to it may not get it, and is told of each resource it named.
+        For "everything" these are the lists that it subscribed to. A change of the list of resources stands for every
+        resource; a client that did not subscribe to that list gets a change of each resource that it named instead.
         """
         if change.what == "everything":
             named = () if "resources" in self.lists else (self.uris or ())
@@ -55,7 +54,7 @@ class Subscription(Struct, frozen=True):
         return [change] if change.what in self.lists else []
 
     def tag(self, notification: Json) -> Json:
-        """A notification with the id of this subscription."""
+        """Return a notification with the id of this subscription."""
         params: Json = {**notification.get("params", {}), "_meta": {SUBSCRIPTION_KEY: self.id}}
         return {**notification, "params": params}
 
@@ -70,17 +69,17 @@ class Subscription(Struct, frozen=True):
 
 
 def announces(capabilities: Json, what: str) -> bool:
-    """Whether a server with these capabilities announces changes of a list (or, for "resource", of a resource)."""
+    """Return whether a server with these capabilities announces changes of a list, or of a "resource"."""
     if what == "resource":
         return bool(capabilities.get("resources", {}).get("subscribe"))
     return bool(capabilities.get(what, {}).get("listChanged"))
 
 
 def check_uris(uris: Collection[str]) -> None:
-    """Check how many URIs are kept while a client listens, and their size.
+    """Check the number and the size of the URIs to keep while a client listens.
 
     Raises:
-        ProtocolError: there are too many, or they are too long.
+        ProtocolError: they are too many or too long.
     """
     if len(uris) > MAX_URIS or sum(len(uri.encode("utf-8", "replace")) for uri in uris) > MAX_URI_BYTES:
         raise invalid_params(

@@ -18,7 +18,7 @@ from satchel.contracts.contract import Report
 from satchel.errors import Abandoned
 from satchel.log import log_call, log_surprise
 from satchel.protocol import MAX_MESSAGE_BYTES, Call, ClientChange, Connection, Exchange, Offer, ProtocolError
-from satchel.protocol.elements import Bytes
+from satchel.protocol.codec import Bytes
 from satchel.transports.shutdown import Shutdown
 from satchel.work import Work
 

@@ -20,8 +20,8 @@ from satchel.errors import Abandoned
 from satchel.log import log_call
 from satchel.model import Scope as CallScope
 from satchel.protocol import INVALID_REQUEST, Call, Connection, ProtocolError
+from satchel.protocol.codec import Bytes
 from satchel.protocol.connection import PROTOCOL_METHODS
-from satchel.protocol.elements import Bytes
 from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
 from satchel.transports.http.limits import LARGE_MESSAGE, Rate, Threads

@@ -13,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 from satchel.auth.callers import Callers
 from satchel.model import Scope as CallScope
 from satchel.protocol import MAX_MESSAGE_BYTES
-from satchel.protocol.codec import encode
-from satchel.protocol.elements import Bytes
+from satchel.protocol.codec import Bytes, encode
 from satchel.protocol.streamable_http import Headers
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
 from satchel.auth.callers import AccessDenied, Callers
-from satchel.auth.sessions import ISSUED_MINUTES, Sessions
+from satchel.auth.sessions import ISSUED_MINUTES, BrowserSessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope, StoreChange
 from satchel.protocol.codec import encode
@@ -55,7 +55,7 @@ class Pages:
         make_site: "Callable[[], Site]",
         *,
         calls: Calls,
-        sessions: Sessions,
+        sessions: BrowserSessions,
         code_flow: "CodeFlow | None",
         streams: Streams,
         watch: Callable[[], None],
@@ -175,7 +175,7 @@ class Pages:
         if self._callers.identify is None:
             return BytesResponse(303, headers=[("location", next)])
         if request.method == "GET":
-            obstacle = "" if self._code_flow is None else await run_sync(self._code_flow.find_obstacle)
+            obstacle = "" if self._code_flow is None else await self._code_flow.find_obstacle()
             return _respond(site.show_login(next=next, code=query.get("code", ""), obstacle=obstacle))
         form, _ = await _read_form(request)
         field = {name: values[-1].strip() for name, values in form.items()}
@@ -195,22 +195,18 @@ class Pages:
             raise Refusal(404, "path", NOTHING)
         try:
             if path_of(request.scope) == "/login/start":
-                begun = await run_sync(flow.begin)
+                begun = await flow.begin()
                 cookie = self._write_step(f"{begun.cookie}.{quote(_read_next(query.get('next', '')), safe='')}", 600)
                 return BytesResponse(303, headers=[("location", begun.url), ("set-cookie", cookie)])
             brought, _, next = request.cookies.get(_STEP, "").rpartition(".")
-            secret = await run_sync(self._finish_login, query, brought)
+            identity = await flow.finish(query, brought)
+            secret = await run_sync(self._sessions.begin, identity, ISSUED_MINUTES)
         except (Unauthorized, AuthUnavailable) as error:
             why = error.description if isinstance(error, Unauthorized) else "the issuer cannot be reached"
             return _respond(site.show_login(message=f"That did not work: {why}.", status=401))
         cookies = [("set-cookie", self._write_step("", 0)), ("set-cookie", self._write_cookie(secret, 12 * 3600))]
         # Not a redirect: the browser sends a strict cookie only where a page of our own leads on.
         return _respond(site.show_entrance(_read_next(unquote(next))), cookies)
-
-    def _finish_login(self, query: dict[str, str], cookie: str) -> str:
-        assert self._code_flow is not None and self._callers.identify is not None
-        identity = self._callers.identify(self._code_flow.finish(query, cookie))
-        return self._sessions.begin(identity, ISSUED_MINUTES)
 
     def _write_step(self, value: str, age: int) -> str:
         """Return the cookie of a login that goes on elsewhere; lax, because the issuer leads back to us."""

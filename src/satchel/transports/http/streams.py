@@ -13,7 +13,7 @@ from satchel.auth.callers import AccessDenied
 from satchel.log import log_surprise
 from satchel.model import StoreChange
 from satchel.protocol import ClientChange, Connection
-from satchel.protocol.elements import Bytes
+from satchel.protocol.codec import Bytes
 from satchel.transports.http.messages import RETRY_LATER, Refusal, event_stream
 from satchel.transports.http.metrics import Metrics
 

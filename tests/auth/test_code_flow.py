@@ -1,0 +1,160 @@
+"""The login of a browser with an issuer, without a server: what hinders it, and how often the issuer is asked."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+
+from satchel.auth import code_flow
+from satchel.auth import issuer as module
+from satchel.auth.code_flow import CodeFlow
+from satchel.auth.oauth import OAuth
+from satchel.errors import AuthUnavailable, Unauthorized
+from tests.auth.issuer import AUDIENCE, Issuer, jwk, rsa_key
+
+KEY = rsa_key()
+METADATA, OPENID = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+QUERY, COOKIE = {"state": "state", "code": "c"}, "state.verifier"
+
+
+class Clock:
+    """The clock of the cache, which tests advance."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "monotonic", clock)
+    return clock
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    """An issuer that publishes one key, called one, and offers the code flow."""
+    issuer = Issuer()
+    issuer.publish(jwk(KEY, "one"))
+    metadata = {
+        "issuer": issuer.url,
+        "jwks_uri": f"{issuer.url}/keys",
+        "authorization_endpoint": f"{issuer.url}/authorize",
+        "token_endpoint": f"{issuer.url}/token",
+        "code_challenge_methods_supported": ["S256"],
+    }
+    issuer.answers[METADATA] = json.dumps(metadata).encode()
+    yield issuer
+    issuer.close()
+
+
+@pytest.fixture
+def flow(issuer: Issuer) -> CodeFlow:
+    return CodeFlow(OAuth(issuer.url, {AUDIENCE}), "page", "https://satchel.example")
+
+
+def find_obstacles(flow: CodeFlow, count: int = 1) -> set[str]:
+    async def find() -> list[str]:
+        return await asyncio.gather(*(flow.find_obstacle() for _ in range(count)))
+
+    return set(asyncio.run(find()))
+
+
+def test_logins_and_tokens_share_the_metadata(issuer: Issuer, flow: CodeFlow) -> None:
+    answer = json.dumps({"access_token": issuer.token(KEY, "one", sub="ada", scope="satchel:write")})
+    issuer.answers["/token"] = answer.encode()
+    assert find_obstacles(flow, 50) == {""}
+    start = asyncio.run(flow.begin())
+    assert start.url.startswith(f"{issuer.url}/authorize?response_type=code&client_id=page&")
+    identity = asyncio.run(flow.finish(QUERY, COOKIE))
+    assert not identity.is_read_only
+    assert issuer.asked == [METADATA, "/token", "/keys"]
+
+
+def test_one_fetch_is_for_all_visitors_and_a_failure_is_remembered_for_ten_seconds(
+    issuer: Issuer, flow: CodeFlow, clock: Clock
+) -> None:
+    good = issuer.answers[METADATA]
+    issuer.answers[METADATA] = b"{}"
+    why = f"The issuer {issuer.url} cannot be reached: {issuer.url}{METADATA} is not the metadata of an issuer; "
+    [obstacle] = find_obstacles(flow, 50)
+    assert obstacle.startswith(why) and obstacle.endswith("status 404.")
+    clock.now += 9
+    assert find_obstacles(flow, 50) == {obstacle}
+    with pytest.raises(AuthUnavailable):
+        asyncio.run(flow.begin())
+    assert issuer.asked == [METADATA, OPENID]
+    issuer.answers[METADATA] = good
+    clock.now += 1
+    assert find_obstacles(flow) == {""}
+
+
+def test_a_visitor_waits_for_a_hanging_issuer_only_for_a_bounded_time(
+    issuer: Issuer, flow: CodeFlow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = hang(issuer, METADATA, "/token")
+    monkeypatch.setattr(module, "_WAIT", 0.01)
+    assert find_obstacles(flow, 50) == {f"The issuer {issuer.url} cannot be reached: it has not answered yet."}
+    assert issuer.asked == [METADATA]
+    go_on.set()
+
+
+def test_one_login_at_a_time_asks_for_its_token(
+    issuer: Issuer, flow: CodeFlow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_obstacles(flow) == {""}
+    go_on = hang(issuer, "/token")
+    monkeypatch.setattr(code_flow, "_PATIENCE", 0.2)
+    refused: list[str] = []
+
+    async def finish() -> None:
+        try:
+            await flow.finish(QUERY, COOKIE)
+        except (AuthUnavailable, Unauthorized) as error:
+            refused.append(str(error))
+            go_on.set()  # once those who wait have given up
+
+    async def finish_all() -> None:
+        await asyncio.gather(*(finish() for _ in range(20)))
+
+    asyncio.run(finish_all())
+    assert len(refused) == 20 and "the issuer has not answered in time" in refused
+    assert issuer.asked == [METADATA, "/token"]
+
+
+@pytest.mark.parametrize(
+    ("query", "cookie", "said"),
+    [
+        (QUERY, "", "was not begun in this browser"),
+        (QUERY, "state.", "was not begun in this browser"),
+        (QUERY | {"state": "other"}, COOKIE, "was not begun in this browser"),
+        (QUERY | {"iss": "https://other.example"}, COOKIE, "of another issuer"),
+        (QUERY | {"code": ""}, COOKIE, "did not let you in"),
+        (QUERY, COOKIE, "gave no token"),
+    ],
+)
+def test_an_answer_that_belongs_to_no_login_is_refused(
+    flow: CodeFlow, query: dict[str, str], cookie: str, said: str
+) -> None:
+    with pytest.raises(Unauthorized, match=said):
+        asyncio.run(flow.finish(query, cookie))
+
+
+def hang(issuer: Issuer, *paths: str) -> threading.Event:
+    """Have the issuer not answer at some paths until the event is set."""
+    go_on = threading.Event()
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        go_on.wait(60)
+        request.send_error(500)
+
+    hanging: Any = dict.fromkeys(paths, answer)
+    issuer.answers |= hanging
+    return go_on
