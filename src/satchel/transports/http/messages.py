@@ -25,7 +25,8 @@ CLOSE = ("connection", "close")
 RETRY_LATER = ("retry-after", "1")  # seconds
 
 _PIECE = 256 * 1024  # bytes that are handed to the server at once; the next ones wait until these are sent
-_TOKEN_AGE = 0.02  # seconds
+_TOKEN_AGE = 0.02  # seconds after which a token is looked up again before a call begins
+_WITH_HEAD = 0.001  # seconds in which a body is read that arrived together with its head
 _EVENT_HEADERS = {
     "content-type": "text/event-stream",
     "cache-control": "no-cache, no-transform",
@@ -88,7 +89,7 @@ async def identify(request: Request, callers: Callers) -> CallScope:
 
 
 def check_token(request: Request, callers: Callers) -> None:
-    """Look the token of a call up again, if the call has waited since. Raises AccessDenied."""
+    """Look the token of a call up again if the call has waited since. Raises AccessDenied."""
     if time.monotonic() - request.scope["satchel.identified"] > _TOKEN_AGE:
         find_caller(request, callers)
         request.scope["satchel.identified"] = time.monotonic()
@@ -112,10 +113,13 @@ def check_body(headers: Headers) -> None:
 
 
 async def read_body(request: Request) -> bytearray:
-    """Return the whole body; the guard bounds it."""
+    """Return the whole body, which the guard bounds. The token is looked up again if the body came after the head."""
+    started = time.monotonic()
     body = bytearray()
     async for piece in request.stream():
         body += piece
+    if time.monotonic() - started > _WITH_HEAD:
+        request.scope["satchel.identified"] = 0.0
     return body
 
 
