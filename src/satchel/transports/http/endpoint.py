@@ -24,20 +24,9 @@ from satchel.protocol.codec import Bytes
 from satchel.protocol.connection import PROTOCOL_METHODS
 from satchel.protocol.streamable_http import SESSION_HEADER, Post, find_handshake_revision, make_session_id
 from satchel.protocol.subscriptions import announces
+from satchel.transports.http import messages
 from satchel.transports.http.limits import LARGE_MESSAGE, Rate, Threads
-from satchel.transports.http.messages import (
-    BytesResponse,
-    HeaderLines,
-    Refusal,
-    account_of,
-    check_body,
-    check_token,
-    event_stream,
-    head_of,
-    identify,
-    json_response,
-    read_body,
-)
+from satchel.transports.http.messages import BytesResponse, HeaderLines, Refusal
 from satchel.transports.http.metrics import Metrics
 from satchel.transports.http.streams import Streams
 from satchel.work import LOCAL, Work
@@ -143,7 +132,7 @@ class Endpoint:
             allowed = "GET, POST" if self._has_stream else "POST"
             raise Refusal(405, "method", f"Use {allowed} here.", [("allow", allowed)])
         request = Request(scope, receive, send)
-        caller = await identify(request, self._callers)
+        caller = await messages.identify(request, self._callers)
         if self._contract.acts_as_user:
             caller = self._callers.as_user(caller)
         if self._contract.reads_personal:
@@ -153,7 +142,7 @@ class Endpoint:
 
     async def _get(self, request: Request, caller: CallScope) -> Response:
         """Open a stream on which clients of the handshake generation hear of changed lists."""
-        headers = head_of(request)
+        headers = messages.head_of(request)
         revision = find_handshake_revision(headers)
         if revision is None or not self._has_stream:
             raise Refusal(405, "method", "There is no stream of changes here. Use POST.", [("allow", "POST")])
@@ -167,7 +156,7 @@ class Endpoint:
         self, request: Request, connection: Connection, caller: CallScope, opening: Sequence[Bytes]
     ) -> Response:
         return await self._streams.listen(
-            partial(identify, request, self._callers),
+            partial(messages.identify, request, self._callers),
             connection,
             lambda changes: self._contract.client_changes(changes, caller),
             owner=caller.user,
@@ -180,10 +169,10 @@ class Endpoint:
     async def _post(self, request: Request, caller: CallScope) -> Response:
         work = self._calls.begin(caller)
         self._calls.rate.count(work.user, 1)
-        headers = head_of(request)
-        check_body(headers)
-        account_of(request).check()
-        raw = await read_body(request)
+        headers = messages.head_of(request)
+        messages.check_body(headers)
+        messages.account_of(request).check()
+        raw = await messages.read_body(request)
         try:
             if len(raw) > LARGE_MESSAGE:
                 return await self._answer_large(request, caller, work, raw)
@@ -194,7 +183,7 @@ class Endpoint:
             return BytesResponse(202)
 
     def _decode(self, request: Request, raw: bytearray, caller: CallScope) -> Post:
-        return Post(self._runner.offer_to(caller.user), head_of(request), raw, self._header_arguments)
+        return Post(self._runner.offer_to(caller.user), messages.head_of(request), raw, self._header_arguments)
 
     async def _answer(self, request: Request, post: Post, caller: CallScope, work: Work) -> Response:
         self._check(request, post, caller, work)
@@ -270,12 +259,12 @@ class Endpoint:
         Raises:
             Refusal: too many bytes are in flight; nothing was carried out.
         """
-        account_of(request).check(post.calls[0].id if len(post.calls) == 1 else None)
+        messages.account_of(request).check(post.calls[0].id if len(post.calls) == 1 else None)
         for place, call in enumerate(post.calls):
             work.check()
             started = time.perf_counter()
             try:
-                check_token(request, self._callers)
+                messages.check_token(request, self._callers)
                 post.exchange.check_room()
                 result: dict[str, Any] | ProtocolError = self._runner.answer(call, caller, reporter(call), work)
             except AccessDenied as denied:
@@ -318,7 +307,7 @@ class Endpoint:
             finally:
                 reports.put_nowait(None)
 
-        async def messages() -> AsyncIterator[Bytes | None]:
+        async def events() -> AsyncIterator[Bytes | None]:
             message = first
             try:
                 while message is not None:
@@ -332,10 +321,10 @@ class Endpoint:
 
         working = asyncio.create_task(carry_out())
         first = await reports.get()
-        return self._respond(post, await working) if first is None else event_stream(messages())
+        return self._respond(post, await working) if first is None else messages.event_stream(events())
 
     def _respond(self, post: Post, body: Bytes) -> Response:
-        return json_response(post.status(), body, self._session_header(post))
+        return messages.json_response(post.status(), body, self._session_header(post))
 
     def _session_header(self, post: Post) -> HeaderLines:
         """Return a session id, which tells later requests the client's name.

@@ -22,16 +22,9 @@ from satchel.auth.sessions import ISSUED_MINUTES, BrowserSessions
 from satchel.errors import Abandoned, AuthUnavailable, StoreError, Unauthorized
 from satchel.model import Identity, Scope, StoreChange
 from satchel.protocol.codec import encode
+from satchel.transports.http import messages
 from satchel.transports.http.endpoint import Calls
-from satchel.transports.http.messages import (
-    CLOSE,
-    BytesResponse,
-    Refusal,
-    account_of,
-    event_stream,
-    head_of,
-    path_of,
-)
+from satchel.transports.http.messages import CLOSE, BytesResponse, Refusal
 from satchel.transports.http.streams import Listener, Streams
 
 if TYPE_CHECKING:
@@ -82,7 +75,7 @@ class Pages:
         from satchel.page.site import find_static
 
         site = self._site if self._site is not None else await run_sync(self._open_site)
-        path, headers = path_of(request.scope), head_of(request).last
+        path, headers = messages.path_of(request.scope), messages.head_of(request).last
         if path.startswith("/static/"):
             found = find_static(path, takes_gzip="gzip" in headers.get("accept-encoding", ""))
             if found is None or request.method not in ("GET", "HEAD"):
@@ -107,7 +100,7 @@ class Pages:
         except StoreError:
             raise Refusal(503, "server", "Who is calling cannot be told at the moment. Try again.") from None
         if self._callers.identify is not None and scope.user is not None:
-            account_of(request).belongs_to(scope.user)
+            messages.account_of(request).belongs_to(scope.user)
         if path == "/events" and request.method == "GET":
             return await self._listen(request, scope)
         if path == "/logout" and request.method == "POST":
@@ -147,7 +140,7 @@ class Pages:
         said = read_said(request.cookies.get(SAID, ""))
         work = self._calls.begin(scope)
         self._calls.rate.count(work.user, 1)
-        account_of(request).check()
+        messages.account_of(request).check()
         try:
             act = partial(site.answer, view, visit, said)
             return _respond(await self._calls.run(request, work, act, writes=is_change))
@@ -194,7 +187,7 @@ class Pages:
         if flow is None or request.method != "GET":
             raise Refusal(404, "path", NOTHING)
         try:
-            if path_of(request.scope) == "/login/start":
+            if messages.path_of(request.scope) == "/login/start":
                 begun = await flow.begin()
                 cookie = self._write_step(f"{begun.cookie}.{quote(_read_next(query.get('next', '')), safe='')}", 600)
                 return BytesResponse(303, headers=[("location", begun.url), ("set-cookie", cookie)])
@@ -233,7 +226,7 @@ class Pages:
         Raises:
             Refusal: 403 where it does not.
         """
-        headers = head_of(request).last
+        headers = messages.head_of(request).last
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if request.method == "POST":
             own = f"{'https' if self._is_secure else 'http'}://{headers.get('host', '')}"
@@ -264,7 +257,7 @@ class Pages:
                 has_ended = True
             return not has_ended
 
-        async def messages() -> AsyncIterator[bytes | None]:
+        async def events() -> AsyncIterator[bytes | None]:
             yield encode({"what": "hello"})
             async for changes in self._streams.follow(listener, is_allowed):
                 if changes:
@@ -275,7 +268,7 @@ class Pages:
             if has_ended:
                 yield encode({"what": "logout"})
 
-        return event_stream(messages())
+        return messages.event_stream(events())
 
 
 async def _read_form(
@@ -288,7 +281,7 @@ async def _read_form(
     """
     from satchel.page.visit import Upload
 
-    kind = head_of(request).last.get("content-type", "").partition(";")[0].strip().lower()
+    kind = messages.head_of(request).last.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded" and not (takes_files and kind == "multipart/form-data"):
         raise Refusal(415, "body", "A form is sent as application/x-www-form-urlencoded.")
     fields: dict[str, list[str]] = {}
@@ -307,7 +300,7 @@ async def _read_form(
 
 def _address(request: Request) -> str:
     query = request.scope["query_string"].decode("latin-1")
-    path = path_of(request.scope)
+    path = messages.path_of(request.scope)
     return f"{path}?{query}" if query else path
 
 

@@ -31,6 +31,7 @@ _LARGE_BLOCK = 1024 * 1024  # bytes
 _OTHER_FILES = 400  # of the store and the libraries
 # Seconds after which a thread that computes lets the event loop run. With Python's 5 ms, each call waits several times.
 _SWITCH_INTERVAL = 0.0005
+_RESTART_PAUSE = 3.0  # seconds before a worker that cannot use the store is replaced
 _OUT_OF_FILES_PAUSE = 60.0  # seconds between two log lines about it
 
 
@@ -74,27 +75,16 @@ def run(
             supervisor = _Supervisor(config, sockets=[listening])
             greet()
             supervisor.run()
-        return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+        return 0
     for number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn raises the signal again at its end. No worker thread that waits for the database holds the exit up.
         signal.signal(number, lambda *_: os._exit(0))
+    greet()
     try:
-        _Server(config, greet).run(sockets=[listening])
+        uvicorn.Server(config).run(sockets=[listening])
     except SystemExit:
         return 1  # the application could not be made; _load has logged why
     return 0
-
-
-class _Server(uvicorn.Server):
-    """uvicorn's server, which tells the operator when it is ready."""
-
-    def __init__(self, config: uvicorn.Config, greet: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._greet = greet
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._greet()
 
 
 class _Supervisor(Multiprocess):
@@ -113,26 +103,30 @@ def _load(make_app: Callable[[], Guard]) -> Guard:
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if parent_process() is not None:
         threading.Thread(target=_end_with_parent, name="satchel-parent", daemon=True).start()
-    asyncio.get_running_loop().set_exception_handler(_LoopErrors())
+    _log_loop_errors()
     try:
         return make_app()
     except SatchelError as error:
         log(str(error))
-        sys.exit(STARTUP_FAILURE)
+        if parent_process() is None:
+            sys.exit(STARTUP_FAILURE)
+        time.sleep(_RESTART_PAUSE)
+        os._exit(1)  # unlike STARTUP_FAILURE this has uvicorn try again, and the other workers go on
 
 
-class _LoopErrors:
-    """Logs errors of asyncio; once a minute that the process is out of files (uvloop closes connections then)."""
+def _log_loop_errors() -> None:
+    """Log once a minute that no file is left for a connection; uvloop closes such connections without a word."""
+    logged_at = -_OUT_OF_FILES_PAUSE
 
-    def __init__(self) -> None:
-        self._logged_at = -_OUT_OF_FILES_PAUSE
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal logged_at
         if "socket.accept()" not in context["message"]:
             loop.default_exception_handler(context)
-        elif time.monotonic() >= self._logged_at + _OUT_OF_FILES_PAUSE:
-            self._logged_at = time.monotonic()
+        elif time.monotonic() >= logged_at + _OUT_OF_FILES_PAUSE:
+            logged_at = time.monotonic()
             log(f"no connection can be accepted: {context['exception']}. Raise the limit of open files (ulimit -n)")
+
+    asyncio.get_running_loop().set_exception_handler(handle)
 
 
 def _raise_file_limit(count: int) -> None:

@@ -14,19 +14,10 @@ from satchel.errors import Abandoned
 from satchel.log import log_call
 from satchel.model import Scope
 from satchel.protocol.codec import BadJson, TooManyElements, decode
+from satchel.transports.http import messages
 from satchel.transports.http.endpoint import Calls
 from satchel.transports.http.limits import LARGE_MESSAGE
-from satchel.transports.http.messages import (
-    Refusal,
-    account_of,
-    check_body,
-    check_token,
-    head_of,
-    identify,
-    json_response,
-    path_of,
-    read_body,
-)
+from satchel.transports.http.messages import Refusal
 from satchel.transports.http.metrics import Metrics
 from satchel.work import Work
 
@@ -46,8 +37,8 @@ class TasksApi(Struct, frozen=True):
         """Carry out one call."""
         started = time.perf_counter()
         callers = self.calls.callers
-        scope = callers.as_user(await identify(request, callers))
-        name = path_of(request.scope).removeprefix(PREFIX)
+        scope = callers.as_user(await messages.identify(request, callers))
+        name = messages.path_of(request.scope).removeprefix(PREFIX)
         tool = self.runner.tools.get(name)
         if tool is None:
             log_call(name, "UnknownTool", started)
@@ -56,8 +47,8 @@ class TasksApi(Struct, frozen=True):
             raise callers.refuse_write([name])
         work = self.calls.begin(scope)
         self.calls.rate.count(work.user, 1)
-        check_body(head_of(request))
-        raw = await read_body(request)
+        messages.check_body(messages.head_of(request))
+        raw = await messages.read_body(request)
         try:
             act = partial(self._call, request, name, scope, raw, work)
             return await self.calls.run(request, work, act, writes=tool.writes, is_large=len(raw) > LARGE_MESSAGE)
@@ -66,8 +57,8 @@ class TasksApi(Struct, frozen=True):
 
     def _call(self, request: Request, name: str, scope: Scope, raw: bytearray, work: Work) -> Response:
         started = time.perf_counter()
-        account_of(request).check()
-        check_token(request, self.calls.callers)
+        messages.account_of(request).check()
+        messages.check_token(request, self.calls.callers)
         try:
             arguments: Any = decode(raw)
         except TooManyElements as bad:
@@ -80,7 +71,7 @@ class TasksApi(Struct, frozen=True):
         seconds = time.perf_counter() - started
         self.metrics.called("tasks", "door", name, seconds=seconds, is_error=result["isError"])
         body = bytes(result["structuredContent"])
-        return json_response(_STATUSES.get(decode(body)["code"], 500) if result["isError"] else 200, body)
+        return messages.json_response(_STATUSES.get(decode(body)["code"], 500) if result["isError"] else 200, body)
 
 
 def refuse(refusal: Refusal) -> Response:
@@ -90,9 +81,9 @@ def refuse(refusal: Refusal) -> Response:
     else:
         code = "DATABASE_ERROR" if refusal.status >= 500 else "VALIDATION_ERROR"
         body = error(code, refusal.message, {"field": refusal.field})
-    return json_response(min(refusal.status, 500), body, refusal.headers)
+    return messages.json_response(min(refusal.status, 500), body, refusal.headers)
 
 
 def _refuse_body(name: str, started: float, message: str, constraint: str) -> Response:
     log_call(name, "InvalidParams", started)
-    return json_response(400, error("VALIDATION_ERROR", message, {"field": "body", "constraint": constraint}))
+    return messages.json_response(400, error("VALIDATION_ERROR", message, {"field": "body", "constraint": constraint}))
