@@ -15,11 +15,10 @@ import apsw
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes, search_sqlite, sqlite_file, sqlite_read_only
+from satchel.storage import changes, schema, search_sqlite, sqlite_file
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
-from satchel.storage.migrations import MIGRATIONS, for_sqlite
-from satchel.storage.migrations.migration import fill_all
-from satchel.storage.private_files import check_owner, mend_modes
+from satchel.storage.private_files import check_owner, tighten_modes
+from satchel.storage.schema.migration import fill_all, for_sqlite
 from satchel.storage.write_lock import WriteLock
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
@@ -126,15 +125,15 @@ class SqliteDatabase(Database):
             sqlite_file.make_private(self._path)
             check_owner(self._path)
             sqlite_file.check_header(self._path)
-            self.why_read_only = sqlite_read_only.find_obstacle(self._path)
-            self._is_at_rest = bool(self.why_read_only) and sqlite_read_only.is_at_rest(self._path)
-            self._file = self._identify()
+            self.why_read_only = sqlite_file.explain_read_only(self._path)
+            self._is_at_rest = bool(self.why_read_only) and sqlite_file.is_at_rest(self._path)
+            self._file = sqlite_file.identify(self._path, at_rest=self._is_at_rest)
             self._next_check = 0.0
             self._writer = self._connect()
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
-            mend_modes(self._path)  # only now: a file that is not ours stays as it is
+            tighten_modes(self._path)  # only now: the file of another program stays as it is
             self._check_file()  # a restore may have replaced it since the first look
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
@@ -269,19 +268,16 @@ class SqliteDatabase(Database):
     def _hold_to_close(self) -> AbstractContextManager[None]:
         return nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
 
-    def _identify(self) -> tuple[int, ...] | None:
-        return sqlite_read_only.describe(self._path) if self._is_at_rest else sqlite_file.identify(self._path)
-
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
-        if self._identify() != self._file:
+        if sqlite_file.identify(self._path, at_rest=self._is_at_rest) != self._file:
             self._next_check = 0.0
             raise StoreGone(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
         self._next_check = time.monotonic() + _CHECK_INTERVAL
 
     def _connect(self) -> apsw.Connection:
         if self._is_at_rest:
-            connection = sqlite_read_only.connect(self._path)
+            connection = sqlite_file.connect_at_rest(self._path)
         else:
             connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
@@ -292,37 +288,35 @@ class SqliteDatabase(Database):
 
     def _prepare(self) -> None:
         version = self._version()
-        if version == len(MIGRATIONS) and (self.why_read_only or self._pragma("journal_mode") == "wal"):
+        if version == schema.newest() and (self.why_read_only or self._pragma("journal_mode") == "wal"):
             return
         if self.why_read_only:
             raise StoreUnusable(
-                f"the store {self._path} has schema {version}, which must be brought to {len(MIGRATIONS)}, but "
+                f"the store {self._path} has schema {version}, which must be migrated to {schema.newest()}, but "
                 f"{self.why_read_only}. Start once as a user who may write it."
             )
         with self._write_lock.hold():
             self._writer.execute("pragma journal_mode = wal")
-            while (version := self._version()) < len(MIGRATIONS):
-                # A failure anywhere leaves the transaction to be undone by closing.
-                self._writer.execute(f"begin immediate; {for_sqlite(MIGRATIONS[version])}")
-                fill_all(SqliteTx(self._writer), MIGRATIONS[version])
-                self._writer.execute(
-                    f"pragma application_id = {APPLICATION_ID}; pragma user_version = {version + 1}; commit"
-                )
+            if (version := self._version()) == schema.newest():  # another process was first
+                return
+            # A failure anywhere leaves the transaction to be undone by closing.
+            self._writer.execute("begin immediate")
+            for statements in schema.list_statements(version):
+                self._writer.execute(for_sqlite(statements))
+                fill_all(SqliteTx(self._writer), statements)
+            self._writer.execute(
+                f"pragma application_id = {APPLICATION_ID}; pragma user_version = {schema.newest()}; commit"
+            )
 
     def _version(self) -> int:
         version = self._pragma("user_version")
         tables = self._writer.execute("select count(*) from sqlite_schema").fetchall()[0][0]
-        is_ours = self._pragma("application_id") == APPLICATION_ID
-        if not is_ours and (version or tables):
+        if self._pragma("application_id") != APPLICATION_ID and (version or tables):
             raise StoreUnusable(
                 f"{self._path} is a database of another program. It was left as it is; "
                 "name another file with --database or SATCHEL_DATABASE."
             )
-        if not 0 <= version <= len(MIGRATIONS):
-            raise StoreUnusable(
-                f"the store {self._path} has schema {version}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
-                "It was written by a newer Satchel: upgrade this one."
-            )
+        schema.check_number(version, f"the store {self._path}")
         return int(version)
 
     def _pragma(self, name: str) -> Any:
