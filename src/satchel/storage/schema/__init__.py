@@ -14,37 +14,17 @@ from collections.abc import Iterator
 
 from satchel.errors import StoreUnusable
 from satchel.storage.schema import history, items, search, tasks
-from satchel.storage.schema.migration import Migration, Statements
+from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
 
 NUMBER = 15  # of the schema in these modules
-MIGRATIONS: tuple[Migration, ...] = ()  # the first one brings a store to NUMBER + 1
-
-# PL/pgSQL resolves names at the call: its functions shall find our tables, and a caller's temporary ones only last. No
-# other role may call them. A migration that creates such a function ends with these statements.
-PROTECT_FUNCTIONS = Statements(
-    postgres=r"""
-do $$
-declare
-    ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
-    function regprocedure;
-begin
-    for function in
-        select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
-        where p.pronamespace = ours and p.proname like 'satchel\_%' and p.proowner = current_user::regrole
-            and l.lanname = 'plpgsql'
-    loop
-        execute format('alter function %s set search_path = pg_catalog, %s, pg_temp', function, ours);
-        execute format('revoke execute on function %s from public', function);
-    end loop;
-end
-$$;
-"""
+MIGRATIONS: tuple[Migration, ...] = (
+    # the first one brings a store to NUMBER + 1
 )
 
 SCHEMA: tuple[Statements, ...] = (
     *(history.TOKENS_AND_SESSIONS, items.SETTINGS, items.PROJECTS, items.PROMPTS, items.RESOURCES),
     *(items.ARGUMENT_VALUES, history.REVISIONS, tasks.TASKS, tasks.CLAIMS_AND_NOTES, tasks.LINKS),
-    *(history.USAGE, history.CHANGES, search.SEARCH, PROTECT_FUNCTIONS),
+    *(history.USAGE, history.CHANGES, search.SEARCH, Statements(postgres=PROTECT_FUNCTIONS)),
 )
 
 

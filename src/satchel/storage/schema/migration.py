@@ -10,6 +10,26 @@ from msgspec import Struct
 
 from satchel.storage.database import Tx
 
+# PL/pgSQL resolves names at the call: its functions must find our tables, and a caller's temporary ones only last. No
+# other role may call them. The `postgres` of a migration that creates such a function ends with these statements.
+PROTECT_FUNCTIONS = r"""
+do $$
+declare
+    ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
+    function regprocedure;
+begin
+    for function in
+        select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
+        where p.pronamespace = ours and p.proname like 'satchel\_%' and p.proowner = current_user::regrole
+            and l.lanname = 'plpgsql'
+    loop
+        execute format('alter function %s set search_path = pg_catalog, %s, pg_temp', function, ours);
+        execute format('revoke execute on function %s from public', function);
+    end loop;
+end
+$$;
+"""
+
 
 class Statements(Struct, frozen=True):
     """Statements that make or change tables: first those for both engines, then those for one."""
