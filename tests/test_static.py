@@ -41,7 +41,6 @@ EXCEPTIONS = {
     "storage/database.py:all_beside": "adds the name of a column, which its callers give as a constant (checked)",
     "storage/database.py:renew": "adds names of tables and columns, which its callers give as constants (checked)",
     "storage/sqlite.py:_prepare": "the schema, and numbers of ours",
-    "storage/sqlite.py:_pragma": "names of pragmas, which its callers give as constants",
     "storage/postgres_tx.py:one_to_change": "adds the name of a table, which its callers give as a constant",
     "storage/postgres_schema.py:_migrate_from": "the owner's name, quoted by psycopg",
     "storage/postgres_schema.py:_make": "the schema",

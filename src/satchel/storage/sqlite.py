@@ -7,26 +7,25 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
-from typing import Any
 
 import apsw
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes, schema, search_sqlite, sqlite_file
+from satchel.storage import argument_history, changes, prompts_sqlite, pruning, schema, search_sqlite, sqlite_file
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
 from satchel.storage.private_files import check_owner, tighten_modes
 from satchel.storage.schema.migration import fill_all, for_sqlite
+from satchel.storage.sqlite_watch import SqliteWatcher
 from satchel.storage.write_lock import WriteLock
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
-_CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
-
+_CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
-_STATEMENTS = 250  # that stay prepared on a connection; all tools of a contract have fewer
+_STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
 
 class SqliteTx(Tx):
@@ -69,7 +68,7 @@ class SqliteTx(Tx):
         """Nothing to do: there is only one writer at a time."""
 
     def record_changes(self) -> None:
-        """Write down what was changed for other processes; those that watch read it within a thousand transactions."""
+        """Record what was changed for other processes, which read it within a thousand transactions."""
         if not self.changes:
             return
         sql = "insert into changes (what) values (:what) returning number"
@@ -80,8 +79,6 @@ class SqliteTx(Tx):
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        from satchel.storage import prompts_sqlite  # a cold start searches nothing
-
         return prompts_sqlite.find_prompts(self, project, query, limit, offset=offset, after=after or NEWEST)
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
@@ -97,7 +94,7 @@ class SqliteTx(Tx):
         return search_sqlite.words_of_none(self, space, words)
 
     def clear_search(self) -> None:
-        # The triggers take the words of a row out of the index, which must have exactly these.
+        # The triggers remove the words of a row from the index, which must have exactly these.
         self.run("insert into search_index (search_index) values ('delete-all')")
         self.run("""
             insert into search_index (rowid, words)
@@ -106,7 +103,7 @@ class SqliteTx(Tx):
         super().clear_search()
 
     def walk(self, sql: str, **values: object) -> Iterator[Row]:
-        """The rows of a query one by one, for a caller who may have enough before the end."""
+        """Yield the rows of a query one by one, for a caller who may stop before the end."""
         with _translate_errors():
             yield from self._connection.execute(sql, values)
 
@@ -119,7 +116,7 @@ class SqliteDatabase(Database):
         # The name of the lock file stays: processes of older versions must wait for the same one.
         self._write_lock = WriteLock(f"{self._path}-gate")
         self._idle_readers: list[apsw.Connection] = []
-        self._is_writer_lost = False  # its transaction could not be ended
+        self._is_writer_lost = False  # because its transaction could not be ended
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
@@ -164,7 +161,7 @@ class SqliteDatabase(Database):
                 self._idle_readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
-        """A connection with a read transaction."""
+        """Return a connection with a read transaction."""
         try:
             connection = self._idle_readers.pop()
         except IndexError:
@@ -210,21 +207,15 @@ class SqliteDatabase(Database):
         return tx
 
     def watch(self, listen: Listener) -> None:
-        from satchel.storage.sqlite_watch import SqliteWatcher  # a cold start watches nothing
-
         self._check_file()
         with _translate_errors():
             self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
-        from satchel.storage import pruning  # a cold start prunes nothing
-
         with self.write() as tx:
             return pruning.prune(tx, cutoffs, after)
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
-        from satchel.storage import argument_history  # a cold start removes nothing
-
         with self.read() as tx:
             orphans = argument_history.find_orphans(tx, libraries, before)
         gone = 0
@@ -259,14 +250,12 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        # The last connection to close moves the log into the file, which is a write and needs the lock. Where other
-        # processes hold it, this is left to them.
-        with suppress(StoreFailed, apsw.Error), self._hold_to_close():
+        # The last connection to close moves the log into the file, which is a write and needs the lock. If another
+        # process holds it, this is left to that process.
+        lock = nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
+        with suppress(StoreFailed, apsw.Error), lock:
             for connection in [*self._idle_readers, self._writer]:
                 connection.close()
-
-    def _hold_to_close(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
 
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
@@ -281,14 +270,14 @@ class SqliteDatabase(Database):
         else:
             connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
-        # Else every statement that a partial index might serve is planned anew at each call, for its values.
+        # Otherwise SQLite plans each statement that a partial index might serve at each call, for its values.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("pragma foreign_keys = on; pragma synchronous = full")
         return connection
 
     def _prepare(self) -> None:
         version = self._version()
-        if version == schema.newest() and (self.why_read_only or self._pragma("journal_mode") == "wal"):
+        if version == schema.newest() and (self.why_read_only or self._writer.pragma("journal_mode") == "wal"):
             return
         if self.why_read_only:
             raise StoreUnusable(
@@ -309,9 +298,9 @@ class SqliteDatabase(Database):
             )
 
     def _version(self) -> int:
-        version = self._pragma("user_version")
+        version = self._writer.pragma("user_version")
         tables = self._writer.execute("select count(*) from sqlite_schema").fetchall()[0][0]
-        if self._pragma("application_id") != APPLICATION_ID and (version or tables):
+        if self._writer.pragma("application_id") != APPLICATION_ID and (version or tables):
             raise StoreUnusable(
                 f"{self._path} is a database of another program. It was left as it is; "
                 "name another file with --database or SATCHEL_DATABASE."
@@ -319,12 +308,9 @@ class SqliteDatabase(Database):
         schema.check_number(version, f"the store {self._path}")
         return int(version)
 
-    def _pragma(self, name: str) -> Any:
-        return self._writer.execute(f"pragma {name}").fetchall()[0][0]
-
 
 def _roll_back(connection: apsw.Connection) -> bool:
-    """End a transaction that is not committed; where that fails the connection is closed, which ends it too."""
+    """Roll back an open transaction and return True, or close the connection, which ends it too, and return False."""
     try:
         if connection.in_transaction:
             connection.execute("rollback")
@@ -337,7 +323,7 @@ def _roll_back(connection: apsw.Connection) -> bool:
 
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
-    """An `insert … values (…)` for several rows, whose parameters have the place of the row behind their names."""
+    """Repeat the values of an `insert … values (…)` for several rows; their parameters end in the place of the row."""
     before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"

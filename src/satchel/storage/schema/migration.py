@@ -20,7 +20,7 @@ declare
 begin
     for function in
         select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
-        where p.pronamespace = ours and p.proname like 'satchel\_%' and p.proowner = current_user::regrole
+        where p.pronamespace = ours and p.proname like 'satchel\_%' and pg_get_userbyid(p.proowner) = current_user
             and l.lanname = 'plpgsql'
     loop
         execute format('alter function %s set search_path = pg_catalog, %s, pg_temp', function, ours);
