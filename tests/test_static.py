@@ -75,7 +75,6 @@ EXCEPTIONS = {
     "storage/dump_postgres.py:execute_for_all": "a constant that its callers give, with names of the schema",
     "storage/dump_postgres.py:query": "hands on what it was given",
     "storage/dump.py:_open": "hands on what it was given",
-    "storage/loading.py:execute": "hands on what it was given",
 }
 
 

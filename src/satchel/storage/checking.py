@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 
 from msgspec import Struct
@@ -57,13 +58,10 @@ def check_file(path: str) -> list[str]:
     import apsw
 
     try:
-        connection = apsw.Connection(os.path.realpath(path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
+        with closing(apsw.Connection(os.path.realpath(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(5000)
             found = [str(row[0]) for row in connection.execute("pragma integrity_check(10)")]
             orphans = list(islice(connection.execute("pragma foreign_key_check"), _MOST_PROBLEMS))
-        finally:
-            connection.close()
     except apsw.Error as error:
         raise StoreUnusable(f"cannot check {path}: {error}.") from error
     return [line for line in found if line != "ok"] + [f"{row[0]}: row {row[1]} refers to nothing" for row in orphans]

@@ -236,7 +236,7 @@ def _open(where: str) -> Iterator[Target]:
 
 @contextmanager
 def _open_file(path: str) -> Iterator[Target]:
-    with WriteLock(f"{path}-gate").hold():
+    with WriteLock(path).hold():
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(5000)

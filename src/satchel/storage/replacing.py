@@ -122,7 +122,7 @@ def _put_in_place(staged: str, path: str) -> str | None:
     with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
         new.execute("pragma journal_mode = delete")  # one file without a log
     sync(staged)
-    with WriteLock(f"{path}-gate").hold():  # so that no process of ours writes or makes a store here meanwhile
+    with WriteLock(path).hold():  # so that no process of ours writes or makes a store here meanwhile
         kept = _free_name(path)
         if not os.path.exists(path) or not os.path.getsize(path):
             _swap(staged, path, kept, is_log_empty=False)

@@ -113,8 +113,7 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)  # so that every name of a file means the same lock
-        # The name of the lock file stays: processes of older versions must wait for the same one.
-        self._write_lock = WriteLock(f"{self._path}-gate")
+        self._write_lock = WriteLock(self._path)
         self._idle_readers: list[apsw.Connection] = []
         self._is_writer_lost = False  # because its transaction could not be ended
         self._watchers: list[changes.Watcher] = []

@@ -1,6 +1,7 @@
 """The status of a store for its operator, read so that nothing is created or migrated."""
 
 import os
+from contextlib import closing
 
 from msgspec import Struct, field
 
@@ -47,8 +48,7 @@ def _read_file(path: str) -> StoreStatus:
     if not os.path.exists(path):
         raise StoreUnusable(f"there is no store {path} yet. `satchel database migrate` makes one.")
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
+        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(5000)
             number = int(connection.pragma("user_version"))
             if connection.pragma("application_id") != APPLICATION_ID and os.path.getsize(path):
@@ -56,8 +56,6 @@ def _read_file(path: str) -> StoreStatus:
             counts: list[Row] = [(None,) * len(_TABLES)]
             if number and not explain_number(number):
                 counts = connection.execute(_COUNTS).fetchall()
-        finally:
-            connection.close()
     except (apsw.Error, OSError) as error:
         raise StoreUnusable(f"cannot look at the store {path}: {error}.") from error
     return StoreStatus(engine="sqlite", store=path, schema=number, counts=dict(zip(_TABLES, counts[0], strict=True)))

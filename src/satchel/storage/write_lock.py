@@ -15,8 +15,8 @@ from satchel.errors import StoreFailed
 class WriteLock:
     """Held by one writer at a time among all threads and processes on this machine."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, store: str) -> None:
+        self._path = f"{store}-gate"
         self._threads = threading.Lock()
 
     @contextmanager
