@@ -85,7 +85,7 @@ def test_a_file_of_another_user_is_refused(store: Path, end: str, monkeypatch: p
     if not beside.exists():
         beside.touch(0o600)
     give_away(beside, monkeypatch)
-    with pytest.raises(StoreUnusable, match=r"is of another user \(uid \d+; .*chown"):
+    with pytest.raises(StoreUnusable, match=r"belongs to another user \(uid \d+; .*chown"):
         open_database(str(store))
 
 
@@ -103,7 +103,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "data").mkdir(0o700)
     give_away(tmp_path / "data", monkeypatch)
     monkeypatch.setattr(os, "geteuid", lambda: 1234)
-    with pytest.raises(StoreUnusable, match=r"the folder .*data is of another user"):
+    with pytest.raises(StoreUnusable, match=r"the folder .*data belongs to another user"):
         private_files.check_owner(str(tmp_path / "data" / "s.db"))
 
 

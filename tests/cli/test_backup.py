@@ -3,6 +3,7 @@
 import os
 import pty
 import random
+import shutil
 import stat
 import subprocess
 import sys
@@ -17,15 +18,16 @@ import pytest
 from satchel.errors import StoreGone
 from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
+from satchel.storage import schema
 from satchel.storage.backup import backup
 from satchel.storage.database import open_database
-from satchel.storage.migrations import MIGRATIONS
 from satchel.storage.replacing import restore
-from tests.storage.test_migrating import make_first
+from tests.support import newer
 from tests.support.command import run as run_command
 from tests.support.furnished import differences, everything, furnish
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
+from tests.support.schemas import set_schema
 from tests.support.soak import amount
 from tests.support.stdio import Server
 
@@ -79,7 +81,7 @@ def test_a_backup_is_checked_private_and_told(satchel: Satchel, tmp_path: Path, 
     finally:
         os.umask(old)
     counts = {"projects": 3, "prompts": 13, "resources": 2, "tasks": 3}
-    assert said == {"file": str(file), "bytes": file.stat().st_size, "schema": len(MIGRATIONS), "counts": counts}
+    assert said == {"file": str(file), "bytes": file.stat().st_size, "schema": schema.NUMBER, "counts": counts}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "is already there" in failed(satchel(live, "backup", str(file)))
     assert "is already there" in failed(satchel(live, "backup", str(live)))
@@ -151,7 +153,7 @@ def test_a_log_of_a_store_that_was_removed_does_not_get_into_the_new_one(
 
 def bad_files(copy: bytes, tmp_path: Path) -> dict[str, bytes]:
     """Files that are no sound backup."""
-    make_first(str(tmp_path / "first.db"))
+    open_database(str(tmp_path / "first.db")).close()
     theirs = apsw.Connection(str(tmp_path / "theirs.db"))
     theirs.execute("create table theirs (x); pragma user_version = 3")
     theirs.close()
@@ -166,7 +168,7 @@ def bad_files(copy: bytes, tmp_path: Path) -> dict[str, bytes]:
         "another program's": (tmp_path / "theirs.db").read_bytes(),
         "newer": bytes(newer),
         "without a seal": (tmp_path / "first.db").read_bytes(),
-        "half a dump": b'{"satchel_dump":1,"schema":%d,"made_at":"x"}\n[1]\n' % len(MIGRATIONS),
+        "half a dump": b'{"satchel_dump":1,"schema":%d,"made_at":"x"}\n[1]\n' % schema.NUMBER,
     }
 
 
@@ -234,13 +236,62 @@ def test_a_flipped_bit_inside_of_the_schema_is_noticed(satchel: Satchel, tmp_pat
     assert "it is damaged or no database" in failed(satchel(live, "restore", "copy.db"))
 
 
-def test_an_old_backup_is_restored_and_brought_up_to_date(satchel: Satchel, tmp_path: Path) -> None:
-    make_first(str(tmp_path / "s.db"))
-    done(satchel(tmp_path / "s.db", "backup", "copy.db"))
-    done(satchel(tmp_path / "s.db", "restore", "copy.db"))
-    status = value(satchel(tmp_path / "s.db", "database", "status", "--json"))
-    assert status["schema"] == len(MIGRATIONS)
-    assert status["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": 1}
+def test_an_old_backup_is_restored_and_migrated(
+    satchel: Satchel, tmp_path: Path, live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done(satchel(live, "backup", "copy.db"))
+    monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
+    done(satchel(live, "restore", "copy.db"))
+    status = value(satchel(live, "database", "status", "--json"))
+    assert status["schema"] == schema.NUMBER + 1
+    assert status["counts"] == {"projects": 2, "prompts": 12, "resources": 2, "tasks": 3}
+
+
+def test_a_backup_and_a_copy_of_a_schema_that_this_satchel_does_not_know_are_refused(
+    satchel: Satchel, tmp_path: Path, live: Path
+) -> None:
+    set_schema(str(live), 14)
+    assert "has schema 14, and this Satchel migrates only" in failed(satchel(live, "backup", "copy.db"))
+    shutil.copy(live, tmp_path / "old.db")
+    said = failed(satchel(tmp_path / "new.db", "restore", "old.db", "--without-seal"))
+    assert "has schema 14, and this Satchel migrates only" in said and "Nothing was changed" in said
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("trigger", "create trigger evil after insert on prompts begin delete from prompts; end"),
+        ("trigger", "create trigger evil after delete on settings begin delete from prompts; end"),
+        ("view", "create view evil as select * from tokens"),
+        ("table", "create table evil (x)"),
+        (
+            "trigger",
+            "drop trigger trash_removed; create trigger trash_removed after delete on trash begin select 1; end",
+        ),
+    ],
+)
+def test_a_file_with_foreign_triggers_views_or_tables_is_not_restored(
+    satchel: Satchel, tmp_path: Path, live: Path, name: str, statement: str
+) -> None:
+    before = everything(str(live))
+    shutil.copy(live, tmp_path / "evil.db")
+    raw = apsw.Connection(str(tmp_path / "evil.db"))
+    raw.execute(statement)
+    raw.close()
+    said = failed(satchel(live, "restore", "evil.db", "--without-seal"))
+    assert f"it has the {name} {'evil' if 'evil' in statement else 'trash_removed'}, which Satchel did not make" in said
+    assert "Nothing was changed" in said and differences(before, everything(str(live))) == []
+
+
+def test_statistics_and_an_index_of_the_operator_are_restored(satchel: Satchel, tmp_path: Path, live: Path) -> None:
+    before = everything(str(live))
+    raw = apsw.Connection(str(live))
+    raw.execute("create index mine on prompts (updated_at); analyze")
+    raw.close()
+    done(satchel(live, "backup", "copy.db"))
+    done(satchel(live, "restore", "copy.db"))
+    assert differences(before, everything(str(live))) == []
 
 
 def test_a_running_server_notices_and_writes_nothing_into_either_store(satchel: Satchel, tmp_path: Path) -> None:
@@ -320,7 +371,7 @@ def test_postgres_is_backed_up_as_a_dump_and_restored_into_a_new_database(
     assert said == {
         "file": "copy",
         "bytes": (tmp_path / "copy").stat().st_size,
-        "schema": len(MIGRATIONS),
+        "schema": schema.NUMBER,
         "counts": counts,
     }
     assert stat.S_IMODE((tmp_path / "copy").stat().st_mode) == 0o600

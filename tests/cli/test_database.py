@@ -15,13 +15,13 @@ import pytest
 
 from satchel.model import PromptDraft, Scope
 from satchel.services import projects, prompts
+from satchel.storage import schema
 from satchel.storage.database import open_database
-from satchel.storage.migrations import MIGRATIONS
-from tests.storage.test_migrating import make_first
 from tests.support.command import run as run_command
 from tests.support.postgres import PostgresServer
 from tests.support.process import eventually
 from tests.support.roles import role_of, two_roles
+from tests.support.schemas import schema_of, set_schema
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -60,19 +60,25 @@ def failed(process: subprocess.CompletedProcess[str], status: int = 1) -> str:
 
 def test_a_store_is_made_migrated_and_left_as_it_is(satchel: Command, store: str) -> None:
     made = value(satchel(store, "database", "migrate", "--json"))
-    assert made == {"from": 0, "schema": len(MIGRATIONS), "role": None, "notes": []}
-    assert done(satchel(store, "database", "migrate")) == f"The store has schema {len(MIGRATIONS)}, the newest.\n"
+    assert made == {"from": 0, "schema": schema.NUMBER, "role": None, "notes": []}
+    assert done(satchel(store, "database", "migrate")) == f"The store has schema {schema.NUMBER}, the newest.\n"
 
 
-def test_looking_at_an_old_store_does_not_migrate_it(satchel: Command, store: str) -> None:
-    make_first(store)
-    for _ in range(2):
-        found = value(satchel(store, "database", "status", "--json"))
-        assert (found["schema"], found["newest"]) == (1, len(MIGRATIONS))
-        assert found["counts"] == {"projects": 1, "prompts": 1, "resources": 1, "tasks": 1}
-    assert "satchel database migrate" in done(satchel(store, "database", "status"))
-    assert f"from schema 1 to {len(MIGRATIONS)}" in done(satchel(store, "database", "migrate"))
-    assert value(satchel(store, "database", "status", "--json"))["schema"] == len(MIGRATIONS)
+@pytest.mark.parametrize("number", [schema.NUMBER - 1, 99])
+def test_a_store_of_another_schema_is_shown_and_refused_with_what_to_do(
+    satchel: Command, store: str, number: int
+) -> None:
+    done(satchel(store, "database", "migrate"))
+    set_schema(store, number)
+    found = value(satchel(store, "database", "status", "--json"))
+    assert (found["schema"], found["newest"]) == (number, schema.NUMBER)
+    assert set(found["counts"].values()) == {None}
+    what_to_do = "Dump it with the Satchel that wrote it" if number < schema.NUMBER else "Upgrade this one, or dump"
+    assert what_to_do in done(satchel(store, "database", "status"))
+    for command in (["database", "migrate"], ["prompt", "list"], ["dump"]):
+        said = failed(satchel(store, *command))
+        assert f"has schema {number}, " in said and what_to_do in said and said.count("\n") == 1, command
+    assert schema_of(store) == number
 
 
 def test_looking_makes_no_store(satchel: Command, tmp_path: Path, postgres: PostgresServer) -> None:
@@ -108,9 +114,9 @@ def test_the_password_is_not_shown(satchel: Command, postgres: PostgresServer) -
 def test_a_role_is_let_in_as_often_as_one_likes(satchel: Command, postgres: PostgresServer) -> None:
     owner, app = postgres.fresh_for_two()
     role = role_of(app)
-    for before in (0, len(MIGRATIONS)):
+    for before in (0, schema.NUMBER):
         said = value(satchel(owner, "database", "migrate", "--role", role, "--json"))
-        assert said == {"from": before, "schema": len(MIGRATIONS), "role": role, "notes": []}
+        assert said == {"from": before, "schema": schema.NUMBER, "role": role, "notes": []}
     with psycopg.connect(owner) as connection:  # what was granted by hand goes again
         connection.execute(f"grant all on tokens to {role}".encode())
     done(satchel(owner, "database", "migrate", "--role", role))
@@ -196,13 +202,6 @@ def test_a_backup_is_a_store_of_ones_own(satchel: Command, tmp_path: Path) -> No
     assert "already there" in failed(satchel(store, "database", "backup", str(file)))
     assert "already there" in failed(satchel(store, "database", "backup", store))
     assert file.read_bytes() == before
-
-
-def test_a_backup_of_an_old_store_is_as_old(satchel: Command, tmp_path: Path) -> None:
-    make_first(str(tmp_path / "s.db"))
-    done(satchel(str(tmp_path / "s.db"), "database", "backup", str(tmp_path / "copy.db")))
-    for name in ("s.db", "copy.db"):
-        assert value(satchel(str(tmp_path / name), "database", "status", "--json"))["schema"] == 1
 
 
 def test_a_backup_that_cannot_be_made_leaves_nothing(satchel: Command, tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ import pytest
 
 from satchel.model import PromptDraft, Scope, TaskDraft
 from satchel.services import projects, prompts, tasks
+from satchel.storage import schema
 from satchel.storage.database import Database, open_database
-from satchel.storage.migrations import MIGRATIONS
-from tests.storage.test_migrating import make_older
+from tests.support import newer
 from tests.support.command import run
 from tests.support.postgres import PostgresServer
 from tests.support.process import HttpProcess
 from tests.support.roles import two_roles
+from tests.support.schemas import schema_of, set_schema
 
 Doctor = Callable[..., tuple[int, dict[str, list[dict[str, Any]]]]]
 SCRIPT = str(Path(sys.executable).with_name("satchel"))
@@ -174,16 +175,25 @@ def test_words_that_only_the_full_text_index_lost_are_missed(doctor: Doctor, hom
 
 
 def test_an_older_store_is_not_migrated_until_it_is_asked_for(
-    doctor: Doctor, empty_store: str, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_older(empty_store, len(MIGRATIONS) - 1, monkeypatch)
-    arguments = ("--database", empty_store)
+    monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
+    arguments = ("--database", store)
     for _ in range(2):
         status, found = doctor(*arguments)
         assert (status, found["schema"][0]["status"]) == (1, "failure")
         assert found["schema"][0]["remedy"] == "satchel database migrate"
     status, found = doctor("--fix", *arguments)
     assert (status, found["schema"][0]["status"], found["search"][0]["status"]) == (0, "fixed", "ok")
+
+
+def test_a_store_of_another_satchel_is_a_failure_that_fix_leaves_alone(doctor: Doctor, store: str) -> None:
+    set_schema(store, 14)
+    for flags in ((), ("--fix",)):
+        status, found = doctor(*flags, "--database", store)
+        assert (status, found["schema"][0]["status"]) == (1, "failure")
+        assert found["schema"][0]["remedy"].startswith("Dump the store with the Satchel that wrote it")
+    assert schema_of(store) == 14
 
 
 def test_a_postgresql_that_cannot_be_reached_is_a_failure_that_shows_no_password(doctor: Doctor) -> None:

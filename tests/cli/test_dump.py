@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts
+from satchel.storage import schema
 from satchel.storage.database import open_database
 from satchel.storage.tables import list_tables
 from tests.cli.test_backup import Satchel, done, failed, satchel, value
@@ -135,10 +137,70 @@ def test_a_forged_dump_that_does_not_fit_leaves_nothing(satchel: Satchel, tmp_pa
         [*lines[: table + 1], b'[{"a":1},1,"a"]\n', *lines[table + 1 :]],
         [*lines[:table], b'{"table":"sqlite_schema","columns":["sql"]}\n', *lines[table:]],
         [*lines[:table], lines[table].replace(b"tag", b"sql; drop table prompts"), *lines[table + 1 :]],
-        lines[:table],
+        [*lines[:table], lines[table].replace(b'"tag"', b'"project"'), *lines[table + 1 :]],
     ):
         assert "Traceback" not in failed(satchel(store, "load", input=reseal(forged)))
         assert everything(str(store)) == empty
+
+
+def by_name(lines: list[bytes]) -> dict[str, list[dict[str, object]]]:
+    """The rows of each table in a dump, with the names of their columns, whatever their order."""
+    tables: dict[str, list[dict[str, object]]] = {}
+    for line in map(json.loads, lines):
+        if isinstance(line, dict):
+            head = line
+            tables[head["table"]] = [{"last": head.get("last_number")}]
+        else:
+            tables[head["table"]].append(dict(zip(head["columns"], line, strict=True)))
+    return tables
+
+
+def test_a_dump_of_the_schema_before_is_loaded(satchel: Satchel, store: str) -> None:
+    old = Path(__file__).parents[1] / "support" / "schema_14.jsonl"
+    assert json.loads(old.read_text().splitlines()[0])["schema"] == 14 < schema.NUMBER
+    said = value(satchel(store, "load", str(old), "--json"))
+    assert said["tables"]["prompts"] == 3 and said["tables"]["tasks"] == 5
+    assert by_name(old.read_bytes().splitlines()[1:-1]) == by_name(everything(store))
+    user = ("--user", "550e8400-e29b-41d4-a716-446655440000")
+    assert "plain-words" in done(satchel(store, "search", "needle", *user))
+    done(satchel(store, "restore", "spare", *user))
+    assert done(satchel(store, "prompt", "show", "spare")) == "to be deleted"
+    assert {finding["status"] for finding in value(satchel(store, "doctor", "--json", "--database", store))["findings"]}
+
+
+def test_a_dump_of_another_schema_is_loaded_if_its_tables_and_columns_fit(
+    satchel: Satchel, tmp_path: Path, dumped: Path
+) -> None:
+    lines = dumped.read_bytes().splitlines(keepends=True)[:-1]
+    lines[0] = lines[0].replace(b'"schema":', b'"schema":9')
+    tasks = next(number for number, line in enumerate(lines) if line.startswith(b'{"table":"tasks"'))
+    head = json.loads(lines[tasks])
+    rows = [json.loads(line) for line in lines[tasks + 1 : tasks + 4]]
+
+    def with_tasks(head: object, rows: list[object]) -> bytes:
+        changed = [json.dumps(line).encode() + b"\n" for line in (head, *rows)]
+        return reseal([*lines[:tasks], *changed, *lines[tasks + 4 :]])
+
+    def without(column: str) -> bytes:
+        place = head["columns"].index(column)
+        columns = [name for name in head["columns"] if name != column]
+        return with_tasks(head | {"columns": columns}, [[*row[:place], *row[place + 1 :]] for row in rows])
+
+    done(satchel(tmp_path / "s.db", "load", input=without("priority")))
+    raw = apsw.Connection(str(tmp_path / "s.db"))
+    assert raw.execute("select distinct priority from tasks").fetchall() == [(2,)]
+    assert raw.execute("select title, version from tasks order by number").fetchall() == [
+        (row[head["columns"].index("title")], row[head["columns"].index("version")]) for row in rows
+    ]
+    raw.close()
+    new = with_tasks(head | {"columns": [*head["columns"], "estimate"]}, [[*row, 1] for row in rows])
+    for bad, what in (
+        (without("title"), "lacks the column 'title' of tasks"),
+        (new, "has the column 'estimate' of tasks, which a store does not have"),
+        (with_tasks(head | {"table": "chores"}, rows), "has the table 'chores', which a store does not have"),
+    ):
+        said = failed(satchel(tmp_path / "other.db", "load", input=bad))
+        assert re.fullmatch(rf"satchel: this dump \(schema 9\d+\) {what}\. Nothing was changed\. Load it .*\n", said)
 
 
 def test_only_an_empty_store_is_loaded(satchel: Satchel, store: str, dumped: Path) -> None:
@@ -201,10 +263,6 @@ def test_what_cannot_be_dumped_is_told(satchel: Satchel, tmp_path: Path, postgre
     assert "there is no store" in failed(satchel(tmp_path / "none.db", "dump"))
     assert not (tmp_path / "none.db").exists()
     assert "satchel database migrate" in failed(satchel(postgres.fresh(), "dump"))
-    from tests.storage.test_migrating import make_first
-
-    make_first(str(tmp_path / "old.db"))
-    assert "satchel database migrate" in failed(satchel(tmp_path / "old.db", "dump"))
     assert "cannot read" in failed(satchel(tmp_path / "none.db", "load", str(tmp_path / "none")))
 
 

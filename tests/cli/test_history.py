@@ -18,7 +18,6 @@ from satchel.model import Author, Scope, TaskDraft
 from satchel.services import tasks
 from satchel.storage.database import open_database
 from tests.cli.test_commands import Command, done, failed, satchel, value
-from tests.storage.test_migrating import make_first
 from tests.support.command import run as run_command
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
@@ -604,29 +603,22 @@ def test_what_others_have_is_answered_like_what_does_not_exist(satchel: Command,
     assert "Did you mean 'hidden'?" in failed(satchel("log", "hiden", "-p", "other"), 3)
 
 
-def test_an_item_from_before_history_shows_the_version_it_has(empty_store: str, tmp_path: Path) -> None:
-    make_first(empty_store)
-    home = {"SATCHEL_DATABASE": empty_store, "SATCHEL_HOME": str(tmp_path)}
-
-    def satchel(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return run_command(*words, environment=home)
-
+def test_an_item_without_revisions_shows_the_version_it_has(store: str, satchel: Command) -> None:
+    satchel("prompt", "add", "Tee", "Some Needle")
+    database = open_database(store)
+    with database.write() as tx:
+        tx.run("delete from revisions")
+        [[at]] = tx.all("select updated_at from prompts")
+    database.close()
     known = value(satchel("log", "tee", "--json"))
     assert known["versions"] == [
-        {
-            "number": None,
-            "at": "2026-01-01T00:00:00.000000Z",
-            "action": "known",
-            "version": 3,
-            "undoes": None,
-            **dict.fromkeys(BY_HAND),
-        }
+        {"number": None, "at": at, "action": "known", "version": 1, "undoes": None, **dict.fromkeys(BY_HAND)}
     ]
-    assert lines(satchel("log", "tee")) == [["3", "2026-01-01T00:00:00Z", "unknown", "", "was there"]]
+    assert [cells[4] for cells in lines(satchel("log", "tee"))] == ["was there"]
     assert lines(satchel("log", "tee", "--by", "cli")) == []
     satchel("prompt", "edit", "tee", "Other")
-    assert [cells[0] for cells in lines(satchel("log", "tee"))] == ["4", "3"]
-    assert "to version 3" in done(satchel("restore", "tee"))
+    assert [cells[0] for cells in lines(satchel("log", "tee"))] == ["2", "1"]
+    assert "to version 1" in done(satchel("restore", "tee"))
     assert done(satchel("prompt", "show", "tee")) == "Some Needle"
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from satchel.contracts import load
 from satchel.errors import StoreUnusable
+from satchel.storage import schema
 from satchel.storage.database import open_database
-from satchel.storage.migrations import MIGRATIONS
 from tests.faults.injection import (
     FILE_FAULTS,
     POSTGRES_FAULTS,
@@ -197,6 +197,6 @@ def test_a_store_that_cannot_be_opened_is_refused_and_opens_the_next_time(
         if not injector.has_fired:
             break
         database = open_database(str(path))
-        assert database.schema == len(MIGRATIONS)
+        assert database.schema == schema.NUMBER
         database.close()
     assert number > (20 if is_new else 3)

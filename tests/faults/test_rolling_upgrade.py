@@ -9,8 +9,8 @@ import threading
 
 import psycopg
 
+from satchel.storage import schema
 from satchel.storage.database import open_database
-from satchel.storage.migrations import MIGRATIONS
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, ROOT, eventually
 from tests.support.soak import amount
@@ -81,7 +81,7 @@ def test_an_old_and_a_new_server_share_a_store_while_the_new_one_migrates_it(pos
             client.start()
         assert all(has_grown(client) for client in clients)
         with WebServer("-c", "tasks", "-d", where, command=NEWER) as new:
-            assert f"migrating the store to schema {len(MIGRATIONS) + 1}" in new.stderr
+            assert f"migrating the store to schema {schema.NUMBER + 1}" in new.stderr
             clients.append(Client(new, "new"))
             clients[-1].start()
             assert all(has_grown(client) for client in clients)
@@ -90,7 +90,7 @@ def test_an_old_and_a_new_server_share_a_store_while_the_new_one_migrates_it(pos
 
             # A worker of the old version dies, and its successor finds a schema that it does not know.
             os.kill(old.children()[0], signal.SIGKILL)
-            old.said(rf"has schema {len(MIGRATIONS) + 1}.*newer Satchel: upgrade this one")
+            old.said(rf"has schema {schema.NUMBER + 1}.*a newer Satchel wrote it")
             old.said(r"worker \d+ could not start; the others go on")
             assert all(has_grown(client) for client in clients)
             for client in clients:

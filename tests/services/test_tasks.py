@@ -7,8 +7,7 @@ import pytest
 from satchel.errors import Forbidden, NotFound, WrongArgument
 from satchel.model import Scope, StoreChange, TaskDraft, TaskPatch, TaskQuery
 from satchel.services import projects, tasks
-from satchel.storage.database import Database, open_database
-from satchel.storage.migrations import MIGRATIONS
+from satchel.storage.database import Database
 
 ADA = Scope(user="00000000-0000-4000-8000-00000000000a")
 BOB = Scope(user="00000000-0000-4000-8000-00000000000b")
@@ -243,24 +242,3 @@ def test_every_write_tells_of_the_task_and_of_those_it_frees(database: Database)
         with database.write() as tx:
             act(tx)
             assert keys(tx.changes) == told
-
-
-def test_tasks_of_an_older_store_are_found_by_their_text(empty_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from satchel.storage import postgres_schema, sqlite
-
-    for engine in (postgres_schema, sqlite):
-        monkeypatch.setattr(engine, "MIGRATIONS", MIGRATIONS[:1])
-    old = open_database(empty_store)
-    with old.write() as tx:
-        sql = """
-            insert into tasks (id, owner, title, description, created_at, updated_at)
-            values ('1', :owner, 'Die STRASSE', :description, '2026', '2026')
-        """
-        tx.run(sql, owner=ADA.user, description=None)
-    old.close()
-    monkeypatch.undo()
-    database = open_database(empty_store)
-    with database.read() as tx:
-        [found], _ = tasks.list_page(tx, ADA, TaskQuery(text="straße"), limit=5)
-        assert (found.title, found.priority, found.is_ready) == ("Die STRASSE", "normal", True)
-    database.close()

@@ -1,4 +1,4 @@
-"""Migrating a PostgreSQL store that others work in: they are not held up, and an interruption is made good."""
+"""Migrating a PostgreSQL store that others work in: they are not held up, and an interrupted migration continues."""
 
 import contextlib
 import random
@@ -8,18 +8,20 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from satchel.errors import StoreUnusable
-from satchel.storage import postgres_steps
-from satchel.storage.database import open_database
-from satchel.storage.migrations import MIGRATIONS, for_postgres
+from satchel.storage import postgres_steps, schema
+from satchel.storage.database import Tx, open_database
+from satchel.storage.schema.migration import Fill
+from tests.support import newer
 from tests.support.postgres import PostgresServer, find_binaries
 from tests.support.process import PATIENCE, eventually
+from tests.support.schemas import schema_of
 from tests.support.soak import amount
 
 ADA = "550e8400-e29b-41d4-a716-446655440000"
@@ -35,13 +37,11 @@ _MANY = """
 
 
 @pytest.fixture
-def store(postgres: PostgresServer) -> str:
-    """The address of a store of the first schema."""
+def store(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a store to which this Satchel has a migration."""
     store = postgres.fresh()
-    with psycopg.connect(store) as connection:
-        connection.execute("create table satchel_schema (version integer not null)")
-        connection.execute(for_postgres(MIGRATIONS[0]).encode())
-        connection.execute("insert into satchel_schema values (1)")
+    open_database(store).close()
+    monkeypatch.setattr(schema, "MIGRATIONS", (newer.MIGRATION,))
     return store
 
 
@@ -95,11 +95,11 @@ def test_a_lock_that_others_hold_is_given_up_and_tried_again(store: str) -> None
             assert eventually(lambda: ask(store, waits) == [(1,)])
             with psycopg.connect(store) as caller:  # comes behind the migration, and is let through before the reader
                 caller.execute(_ADD, [f"new {number}", ADA, "t", None, NOW, NOW])
-        assert ask(store, "select max(version) from satchel_schema") == [(1,)]
+        assert schema_of(store) == schema.NUMBER
         reader.rollback()
     assert failures == []
-    assert ask(store, "select max(version) from satchel_schema") == [(len(MIGRATIONS),)]
-    assert ask(store, "select count(*) from task_texts") == [(12,)]
+    assert schema_of(store) == schema.newest()
+    assert ask(store, "select count(*) from task_marks") == [(12,)]
 
 
 def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
@@ -108,68 +108,79 @@ def test_a_lock_that_is_never_given_up_ends_the_migration_with_what_to_do(
     monkeypatch.setattr(postgres_steps, "_LONGEST_WAIT", 0.1)
     with psycopg.connect(store) as reader:
         reader.execute("select count(*) from tasks")
-        with pytest.raises(StoreUnusable, match=r"other transactions are in the way.*pg_stat_activity.*goes on where"):
+        with pytest.raises(StoreUnusable, match=r"transactions are in the way.*pg_stat_activity.*continues where"):
             open_database(store)
     open_database(store).close()
 
 
-SLOW = """
-import sys, time
-from satchel.storage.migrations import step_2
-step_2._BATCH = 100
-fold = step_2._fold_tasks
-from satchel.storage import migrations, postgres_schema
-def slow(tx, after, last):
-    time.sleep(0.05)
-    return fold(tx, after, last)
-from msgspec.structs import replace
-from satchel.storage.migrations.migration import Fill
-first, _, *others = migrations.MIGRATIONS
-postgres_schema.MIGRATIONS = (first, replace(step_2.STEP, fills=(Fill("tasks", slow),)), *others)
+OPEN = """
+import sys
+from tests.support.newer import install
+install()
 from satchel.storage.database import open_database
 open_database(sys.argv[1])
 """
 
 
-def test_a_fill_is_done_in_batches_and_goes_on_where_it_was_killed(store: str) -> None:
+def test_a_fill_is_done_in_batches_and_continues_where_it_was_killed(store: str) -> None:
     fill(store, 2_000)
-    places = set()
-    there = "select to_regclass('satchel_progress') is not null"
-    place = "select coalesce(max(after), 0) from satchel_progress"
+    there = "select to_regclass('task_marks') is not null"
+    place = "select coalesce(max(task), 0) from task_marks"
     is_alone = "select count(*) = 1 from pg_stat_activity where datname = current_database()"
+    done = 0
     for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", SLOW, store], stderr=subprocess.DEVNULL)
-        before = max(places, default=0)
+        process = subprocess.Popen([sys.executable, "-c", OPEN, store], stderr=subprocess.DEVNULL)
         assert eventually(lambda: ask(store, there) == [(True,)])
-        assert eventually(lambda: ask(store, place)[0][0] > before)  # noqa: B023
+        assert eventually(lambda: ask(store, place)[0][0] > done)  # noqa: B023
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert eventually(lambda: ask(store, is_alone) == [(True,)])
-        done = ask(store, place)[0][0]
-        places.add(done)
-        assert ask(store, "select max(version) from satchel_schema") == [(1,)]
-        assert ask(store, "select count(*), max(task) from task_texts") == [(done, done)]
-        assert done < 2_000 and done % 100 == 0
-    assert len(places) == 2
+        before, done = done, ask(store, place)[0][0]
+        assert schema_of(store) == schema.NUMBER
+        assert ask(store, "select count(*) from task_marks") == [(done,)]
+        assert before < done < 2_000 and done % newer.BATCH == 0
     open_database(store).close()
-    assert ask(store, "select count(*), count(distinct task) from task_texts") == [(2_000, 2_000)]
-    assert ask(store, "select count(*), count(distinct task) from search_items") == [(2_000, 2_000)]
-    assert ask(store, there) == [(False,)]
+    assert ask(store, "select count(*), max(task) from task_marks") == [(2_000, 2_000)]
+    assert ask(store, "select to_regclass('satchel_progress') is not null") == [(False,)]
 
 
 def test_an_index_whose_building_was_interrupted_is_built_again(store: str) -> None:
     open_database(store).close()
-    [statement] = MIGRATIONS[5].indexes
-    valid = "select indisvalid from pg_index where indexrelid = 'tasks_cancelled'::regclass"
+    [statement] = newer.MIGRATION.indexes
+    valid = "select indisvalid from pg_index where indexrelid = 'tasks_by_estimate'::regclass"
     with psycopg.connect(store, autocommit=True) as connection:
-        connection.execute("update pg_index set indisvalid = false where indexrelid = 'tasks_cancelled'::regclass")
+        connection.execute("update pg_index set indisvalid = false where indexrelid = 'tasks_by_estimate'::regclass")
         for _ in range(2):
             postgres_steps._build_index(connection, statement, 0)
             assert ask(store, valid) == [(True,)]
 
 
+def test_a_row_that_is_committed_after_the_fill_passed_it_is_filled(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, 2)
+    ask(store, "delete from tasks where number = 1 returning 1")
+    late_row = (
+        "insert into tasks (number, id, owner, title, created_at, updated_at) values (1, 'l', 'o', 'late', '', '')"
+    )
+    with psycopg.connect(store) as late:
+
+        def mark(tx: Tx, after: int) -> int | None:
+            if not late.closed:  # the first round
+                late.execute(late_row)
+            reached = newer.mark(tx, after)
+            if not late.closed:
+                late.commit()
+                late.close()
+            return reached
+
+        monkeypatch.setattr(schema, "MIGRATIONS", (replace(newer.MIGRATION, fills=(Fill("tasks", mark),)),))
+        open_database(store).close()
+    assert ask(store, "select title from task_marks order by task") == [("LATE",), ("TASK NUMBER 2",)]
+
+
 class Worker(threading.Thread):
-    """A server of the first schema, as far as the store is concerned: it adds, changes, reads and deletes."""
+    """A server of the version before, as far as the store is concerned: it adds, changes, reads and deletes."""
 
     def __init__(self, store: str, name: str) -> None:
         super().__init__()
@@ -235,26 +246,8 @@ def test_while_a_store_is_migrated_no_call_fails_and_none_waits_for_long(store: 
     calls = sum(len(worker.waits) for worker in workers)
     print(f"{TASKS} tasks: {took:.1f} s, {calls} calls, quiet {quiet:.3f} s, worst {worst:.3f} s")
     assert worst < 2 + 20 * quiet
-    assert ask(store, "select max(version) from satchel_schema") == [(len(MIGRATIONS),)]
+    assert schema_of(store) == schema.newest()
     added = {id for worker in workers for id in worker.added}
     assert added <= {id for (id,) in ask(store, "select id from tasks")}
     invalid = "select indexrelid::regclass::text from pg_index where not indisvalid"
     assert ask(store, invalid) == []
-
-
-def test_a_row_with_a_smaller_number_that_is_committed_later_is_waited_for(store: str) -> None:
-    with (
-        psycopg.connect(store) as late,
-        psycopg.connect(store) as soon,
-        psycopg.connect(store, autocommit=True) as migrator,
-        ThreadPoolExecutor(1) as thread,
-    ):
-        late.execute(_ADD, ["late", ADA, "late", None, NOW, NOW])
-        soon.execute(_ADD, ["soon", ADA, "soon", None, NOW, NOW])
-        soon.commit()
-        last = thread.submit(postgres_steps._read_last, migrator, "tasks")
-        with pytest.raises(TimeoutError):
-            last.result(0.3)
-        late.commit()
-        assert last.result(PATIENCE) == 2
-    assert ask(store, "select id from tasks where number <= 2 order by number") == [("late",), ("soon",)]

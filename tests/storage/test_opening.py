@@ -13,8 +13,9 @@ import pytest
 from satchel.errors import StoreUnusable
 from satchel.model import PromptDraft, PromptQuery, Scope
 from satchel.services import projects, prompts
+from satchel.storage import schema
 from satchel.storage.database import open_database
-from satchel.storage.migrations import MIGRATIONS
+from satchel.storage.schema.migration import Statements
 from tests.support.postgres import PostgresServer
 
 
@@ -112,19 +113,6 @@ def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
     open_database(str(tmp_path / "s.db")).close()
 
 
-def test_a_newer_schema_is_refused_with_a_clear_text(store: str) -> None:
-    open_database(store).close()
-    if store.startswith("postgresql"):
-        with psycopg.connect(store) as connection:
-            connection.execute("insert into satchel_schema values (99)")
-    else:
-        raw = apsw.Connection(store)
-        raw.execute("pragma user_version = 99")
-        raw.close()
-    with pytest.raises(StoreUnusable, match=f"schema 99.*up to {len(MIGRATIONS)}.*upgrade"):
-        open_database(store)
-
-
 def test_a_store_in_another_journal_mode_is_taken_back_to_wal(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
     open_database(str(file)).close()
@@ -137,14 +125,12 @@ def test_a_store_in_another_journal_mode_is_taken_back_to_wal(tmp_path: Path) ->
     database.close()
 
 
-def test_an_interrupted_migration_leaves_nothing_and_is_done_at_the_next_start(
+def test_a_schema_that_cannot_be_made_leaves_nothing_and_is_made_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from satchel.storage import sqlite
-
     file = tmp_path / "s.db"
-    good = sqlite.for_sqlite  # type: ignore[attr-defined]
-    monkeypatch.setattr(sqlite, "for_sqlite", lambda migration: good(migration) + "; select no_such_function()")
+    broken = Statements(both="select no_such_function();")
+    monkeypatch.setattr(schema, "SCHEMA", (*schema.SCHEMA, broken))
     with pytest.raises(StoreUnusable):
         open_database(str(file))
     raw = apsw.Connection(str(file))

@@ -139,7 +139,7 @@ def test_threads_share_a_store(database: Database) -> None:
 
 
 def test_a_writer_does_not_wait_for_ever(tmp_path: Path) -> None:
-    held, waiting = WriteLock(str(tmp_path / "gate")), WriteLock(str(tmp_path / "gate"))
+    held, waiting = WriteLock(str(tmp_path / "s.db")), WriteLock(str(tmp_path / "s.db"))
     with held.hold(), pytest.raises(StoreFailed, match="held the write lock"), waiting.hold(timeout=0.1):
         pass
     # A writer that gave up has left the queue and blocks no other.

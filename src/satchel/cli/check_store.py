@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from satchel.cli.findings import Finding, Repairable, attempt
 from satchel.errors import SatchelError
-from satchel.storage import checking
+from satchel.storage import checking, schema
 from satchel.storage.database import Database, is_postgres, open_database
 from satchel.storage.status import StoreStatus, read_status
 
@@ -72,9 +72,10 @@ def _make_private(where: str) -> str:
 
 def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
     now = read_status(where)
-    if now.schema > now.newest:
-        what = f"the store has schema {now.schema}, and this Satchel knows schemas up to {now.newest}."
-        raise Repairable(what, "Upgrade Satchel.", _refuse)
+    if schema.explain_number(now.schema):
+        what = f"the store has schema {now.schema}, and this Satchel knows schemas {schema.NUMBER} to {now.newest}."
+        remedy = "Dump the store with the Satchel that wrote it, and load the dump into a new store with this one."
+        raise Repairable(what, remedy, _refuse)
     if now.schema < now.newest:
         what = f"the store has schema {now.schema}; the newest is {now.newest}."
         raise Repairable(
@@ -84,7 +85,7 @@ def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
 
 
 def _refuse() -> str:
-    raise OSError("a newer Satchel is needed")
+    raise OSError("another Satchel wrote it")
 
 
 def _migrate(where: str, direct: str | None) -> str:

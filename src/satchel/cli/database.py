@@ -8,8 +8,8 @@ import click
 from satchel import config
 from satchel.cli.store import address_command
 from satchel.errors import StoreUnusable
+from satchel.storage import schema
 from satchel.storage.database import is_postgres, open_database
-from satchel.storage.migrations import MIGRATIONS
 from satchel.storage.status import read_status
 
 
@@ -30,6 +30,7 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
     if role is not None and not is_postgres(where):
         raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave --role out.")
     is_new = not is_postgres(where) and not (os.path.exists(where) and os.path.getsize(where))
+    newest = schema.newest()
     before = 0 if is_new else read_status(where).schema
     open_database(where, config.load({}).database_direct).close()
     notes = []
@@ -39,10 +40,10 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
 
         with operators_connection(where) as (connection, name):
             notes = postgres_schema.grant(connection, role, name)
-    done = f"Migrated the store from schema {before} to {len(MIGRATIONS)}."
-    lines = [done if before < len(MIGRATIONS) else f"The store has schema {before}, the newest."]
+    done = f"Migrated the store from schema {before} to {newest}." if before else f"Made a store of schema {newest}."
+    lines = [done if before < newest else f"The store has schema {before}, the newest."]
     lines += [f"Role '{role}' may use it."] if role is not None else []
-    value = {"from": before, "schema": len(MIGRATIONS), "role": role, "notes": notes}
+    value = {"from": before, "schema": newest, "role": role, "notes": notes}
     return "\n".join([*lines, *(f"Note: {note}." for note in notes)]), value
 
 
@@ -59,8 +60,10 @@ def status(where: str) -> tuple[str, Any]:
     ]
     if found.row_security:
         lines.append("This role is held by row-level security: it sees the tasks of one user at a time.")
-    if found.schema < found.newest:
-        lines.append("Bring it up to date with: satchel database migrate")
+    if why := schema.explain_number(found.schema):
+        lines.append(f"The store {why}.")
+    elif found.schema < found.newest:
+        lines.append("Migrate it with: satchel database migrate")
     return "\n".join(lines), found
 
 

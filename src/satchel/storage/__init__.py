@@ -3,16 +3,15 @@
 database            opening a store, transactions, and what the engines do differently
 sqlite              the embedded engine
 write_lock          the fair queue of writers to a SQLite file
-sqlite_file         the file of a SQLite store before it is opened
-sqlite_read_only    a SQLite file that this process cannot write
+sqlite_file         the file of a SQLite store before it is opened, and one that this process cannot write
 sqlite_watch        announces changes in a SQLite file
 backup              copies a SQLite file while it is in use, and seals the copy
-replacing           puts a backup or a dump into the place of a SQLite file
-tables              the tables that both engines have
+replacing           replaces a SQLite file by a backup or a dump
+tables              the tables with data, read from the schema
 dump                writes a store as JSON Lines
 loading             reads a dump into an empty store
 dump_postgres       dumps and loads on a PostgreSQL server
-private_files       new files that only their owner may read; who owns a store, and who else may use it
+private_files       files that only their owner may read
 postgres            the shared engine
 postgres_tx         a transaction on a PostgreSQL server
 postgres_statements statements on one connection: prepared, several in one round trip
@@ -21,13 +20,13 @@ postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
 postgres_look_ups   reads of one statement in an event loop, without a thread
 postgres_schema     migration and grants on a PostgreSQL server
-postgres_steps      one step of the schema while others work
+postgres_steps      runs one migration while others work
 postgres_watch      announces changes on a PostgreSQL server
 postgres_notify     records changes there, and wakes those who watch after the commit
 changes             the encoding of changes between processes
-migrations          the schema, one numbered step after another
+schema              the tables of both engines, and migrations
 status              the facts that `satchel database status` shows
-checking            whether a file is sound, and the index of words in step
+checking            checks a file, and compares the index of words with the items
 projects            queries about projects
 layers              queries about two projects, one under the other
 prompts             queries about prompts, their tags and their folded texts

@@ -5,6 +5,7 @@ something is changed in it, the seal no longer fits.
 """
 
 import os
+from contextlib import closing
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -14,17 +15,19 @@ import msgspec
 from msgspec import Struct
 
 from satchel.errors import StoreFailed, StoreUnusable
+from satchel.storage import schema
 from satchel.storage.dump import Progress
-from satchel.storage.migrations import MIGRATIONS
 from satchel.storage.private_files import make_part
 from satchel.storage.sqlite import APPLICATION_ID
+from satchel.storage.tables import open_empty
 
 _SEAL = "backup_seal"  # its name among the settings
-_PAGES = 2000  # that are copied between two reports of progress
-_BATCH = 1000  # rows that are hashed at once
+_PAGES = 2000  # copied between two reports of progress
+_BATCH = 1000  # rows hashed at once
 _COUNT = "select count(*) from {table}"
 _ROWS_OF = "select * from {table} not indexed"  # in the order of the table itself
 _ROWS_BUT_SEAL = "select * from {table} not indexed where name <> 'backup_seal'"
+_OBJECTS = "select type, name, case type when 'table' then '' else sql end from sqlite_schema where type <> 'index'"
 
 
 class Backup(Struct, frozen=True, kw_only=True):
@@ -36,14 +39,14 @@ class Backup(Struct, frozen=True, kw_only=True):
 
 
 class Damaged(Exception):
-    """A file is no store, or not as it was; the message says what was found, in the middle of a sentence."""
+    """A file is no store, or not as it was; the message says why, in the middle of a sentence."""
 
 
 def backup(store: str, file: str, progress: Progress = lambda _done, _all: None) -> Backup:
-    """Copy a store of any schema to a new file with mode 0600, check the copy, and seal it.
+    """Copy a store to a new file with mode 0600, check the copy, and seal it.
 
     Raises:
-        StoreUnusable: there is no such store, it is damaged, or the file is there already.
+        StoreUnusable: there is no such store, it cannot be opened, or the file is there already.
         StoreFailed: it could not be read or written.
     """
     if not os.path.isfile(store):
@@ -51,15 +54,12 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
     try:
         with make_part(file) as part:
             counts = _copy(store, part, progress)
-            copy = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)
-            try:
-                schema = check_soundness(copy)
+            with closing(apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
+                number = check_soundness(copy)
                 if count_rows(copy) != counts:
                     raise StoreFailed(f"the copy of {store} differs from it; nothing was kept of the copy")
                 _seal(copy)
-            finally:
-                copy.close()
-        return Backup(bytes=os.path.getsize(file), schema=schema, counts=counts)
+        return Backup(bytes=os.path.getsize(file), schema=number, counts=counts)
     except Damaged as damage:
         raise StoreUnusable(f"cannot copy {store}: {damage}. Nothing was kept of the copy.") from damage
     except (apsw.Error, UnicodeDecodeError) as error:
@@ -67,31 +67,49 @@ def backup(store: str, file: str, progress: Progress = lambda _done, _all: None)
 
 
 def check_soundness(connection: apsw.Connection) -> int:
-    """Check that an open file is a store with nothing broken in it; returns its schema.
+    """Check that an open file is a store with nothing broken in it; return its schema.
 
     Raises:
         Damaged: it is not.
     """
     try:
-        schema = int(connection.pragma("user_version"))
+        number = int(connection.pragma("user_version"))
         if connection.pragma("application_id") != APPLICATION_ID:
             raise Damaged("it is a database of another program")
-        if schema > len(MIGRATIONS):
-            raise Damaged(f"it has schema {schema}, of a newer Satchel, and this one knows up to {len(MIGRATIONS)}")
-        if schema < 1:
+        if why := schema.explain_number(number):
+            raise Damaged(f"it {why}")
+        if not number:
             raise Damaged("it has no schema of ours")
-        found = connection.execute("pragma integrity_check(1)").fetchall()
-        if found != [("ok",)]:
+        if connection.execute("pragma integrity_check(1)").fetchall() != [("ok",)]:
             raise Damaged("it is damaged")
         if connection.execute("pragma foreign_key_check").fetchall():
             raise Damaged("it has rows that refer to nothing")
     except apsw.Error as error:
         raise Damaged(f"it is damaged or no database ({error})") from error
-    return schema
+    return number
+
+
+def check_objects(connection: apsw.Connection, number: int) -> None:
+    """Check that a store has no tables, views and triggers but those of its schema.
+
+    Raises:
+        Damaged: it has others. A trigger would run with our rights whenever we write.
+    """
+    with closing(open_empty(number)) as empty:
+        ours = set(empty.execute(_OBJECTS))
+    foreign = sorted(
+        f"the {type} {name}"
+        for type, name, sql in set(connection.execute(_OBJECTS)) - ours
+        if not (type == "table" and str(name).startswith("sqlite_"))  # statistics and counters of SQLite itself
+    )
+    if foreign:
+        raise Damaged(
+            f"it has {', '.join(foreign)}, which Satchel did not make. Drop these in a copy of the file first"
+        )
 
 
 def count_rows(connection: apsw.Connection) -> dict[str, int]:
-    """How many rows each table has."""
+    """Count the rows of each table."""
     counts = {}
     for name in _list_tables(connection):
         sql = _COUNT.format(table=_quote(name))
@@ -101,18 +119,18 @@ def count_rows(connection: apsw.Connection) -> dict[str, int]:
 
 
 def read_seal(connection: apsw.Connection) -> str | None:
-    """The seal of a backup; None where a file has none."""
+    """Return the seal of a backup; None if a file has none."""
     rows: list[Any] = connection.execute("select value from settings where name = ?", (_SEAL,)).fetchall()
     return rows[0][0] if rows else None
 
 
 def remove_seal(connection: apsw.Connection) -> None:
-    """Make a store of a backup, which changes from now on."""
+    """Remove the seal of a backup that becomes a store, which will change."""
     connection.execute("delete from settings where name = ?", (_SEAL,))
 
 
 def compute_seal(connection: apsw.Connection) -> str:
-    """The SHA-256 of everything in a store: its tables, their rows, and the indexes that tables of their own hold."""
+    """Compute the SHA-256 of a store: its schema, its rows, and the tables in which FTS5 keeps indexes."""
     digest = sha256()
     digest.update(msgspec.msgpack.encode([connection.pragma("user_version"), connection.pragma("application_id")]))
     for row in connection.execute("select type, name, tbl_name, sql from sqlite_schema order by type, name"):
@@ -127,36 +145,32 @@ def compute_seal(connection: apsw.Connection) -> str:
 
 
 def _seal(copy: apsw.Connection) -> None:
-    """Write the seal into a copy, in a file without a log beside it."""
+    """Write the seal into a copy, which stays one file without a log."""
     copy.execute("pragma journal_mode = delete; pragma synchronous = full")
     sql = "insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value"
     copy.execute(sql, (_SEAL, compute_seal(copy)))
 
 
 def _copy(store: str, part: str, progress: Progress) -> dict[str, int]:
-    """Copy the pages of a snapshot; how many rows its tables have."""
-    source = apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
+    """Copy the pages of a snapshot; return how many rows its tables have."""
+    with closing(apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)) as source:
         source.set_busy_timeout(5000)
         # A read transaction, so that pages and counts are of one moment, whatever is written meanwhile. It blocks no
         # writer: they append to the log.
         source.execute("begin")
         counts = count_rows(source)
-        target = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            with target.backup("main", source, "main") as copying:
-                while not copying.done:
-                    copying.step(_PAGES)
-                    progress(copying.page_count - copying.remaining, copying.page_count)
-        finally:
-            target.close()
+        with (
+            closing(apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)) as target,
+            target.backup("main", source, "main") as copying,
+        ):
+            while not copying.done:
+                copying.step(_PAGES)
+                progress(copying.page_count - copying.remaining, copying.page_count)
         return counts
-    finally:
-        source.close()
 
 
 def _list_tables(connection: apsw.Connection) -> list[str]:
-    """Every table that has rows of its own, those in which FTS5 keeps an index too."""
+    """List the tables with rows of their own, including those in which FTS5 keeps an index."""
     sql = "select name from pragma_table_list where schema = 'main' and type in ('table', 'shadow') order by name"
     return [str(name) for (name,) in connection.execute(sql) if name != "sqlite_schema"]
 

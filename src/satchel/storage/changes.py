@@ -1,4 +1,4 @@
-"""Changes on their way between processes: their encoding, and the thread that passes them to a listener."""
+"""Changes that processes announce to each other: their encoding, and the thread that passes them to a listener."""
 
 import threading
 
@@ -15,12 +15,12 @@ _CHANGES = msgspec.json.Decoder(list[StoreChange])
 
 
 def encode(changes: list[StoreChange]) -> str:
-    """Changes as JSON."""
+    """Encode changes as JSON."""
     return msgspec.json.encode(changes).decode()
 
 
 def decode(text: str) -> list[StoreChange]:
-    """Changes from JSON; `everything` where a newer Satchel wrote what this one does not know."""
+    """Decode changes; return `everything` for a change that only a newer Satchel knows."""
     try:
         return _CHANGES.decode(text)
     except msgspec.DecodeError:
@@ -28,7 +28,7 @@ def decode(text: str) -> list[StoreChange]:
 
 
 class Watcher:
-    """Asks an engine for changes in its own thread, and passes them to a listener, until it is stopped."""
+    """Polls an engine for changes in a thread, and passes them to a listener, until it is stopped."""
 
     interval = 0.0  # seconds between polls
 
@@ -45,7 +45,7 @@ class Watcher:
             self._thread.join(1)
 
     def poll(self) -> list[StoreChange]:
-        """The changes since the last poll; may wait half a second for some.
+        """Return the changes since the last poll; it may wait half a second for some.
 
         Raises:
             StoreFailed: the store cannot be asked now.

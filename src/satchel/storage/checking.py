@@ -1,7 +1,8 @@
-"""Checks of a store for its operator: is the file sound, and does the index of words say what the items say."""
+"""Checks of a store for its operator: is the file sound, and does the search index agree with the items."""
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 
 from msgspec import Struct
@@ -13,8 +14,8 @@ from satchel.storage.search_text import MAX_INDEXED
 from satchel.storage.search_words import make_words
 
 _MOST_PROBLEMS = 10
-_MOST_COMPARED = 1_000  # items of each kind, the newest: to compare all of a large store would take minutes
-_MOST_FOUND = 20  # items of each kind that are looked up in the full-text index itself
+_MOST_COMPARED = 1_000  # newest items of each kind; comparing all of a large store would take minutes
+_MOST_FOUND = 20  # items that are looked up in the full-text index itself
 
 _UNINDEXED = """
     select
@@ -36,20 +37,20 @@ _STARTS = {
 
 
 class IndexState(Struct, frozen=True):
-    """How far the index of words is behind the items."""
+    """How the search index differs from the items."""
 
-    compared: int  # items whose words were made again and compared
-    missing: int  # items that the index does not have
-    stale: int  # of those that were compared: items of which it has other words, or which it does not find
+    compared: int  # items whose words were computed again and compared
+    missing: int  # items that are not in the index
+    stale: int  # compared items that are there with other words, or are not found by them
 
     @property
     def is_in_step(self) -> bool:
-        """Whether nothing is missing or stale."""
+        """Tell whether nothing is missing or stale."""
         return not self.missing and not self.stale
 
 
 def check_file(path: str) -> list[str]:
-    """What is wrong with a SQLite file; nothing where it is sound. Changes nothing.
+    """List what is wrong with a SQLite file, without changing it.
 
     Raises:
         StoreUnusable: it cannot be read.
@@ -57,20 +58,17 @@ def check_file(path: str) -> list[str]:
     import apsw
 
     try:
-        connection = apsw.Connection(os.path.realpath(path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
+        with closing(apsw.Connection(os.path.realpath(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(5000)
             found = [str(row[0]) for row in connection.execute("pragma integrity_check(10)")]
             orphans = list(islice(connection.execute("pragma foreign_key_check"), _MOST_PROBLEMS))
-        finally:
-            connection.close()
     except apsw.Error as error:
         raise StoreUnusable(f"cannot check {path}: {error}.") from error
     return [line for line in found if line != "ok"] + [f"{row[0]}: row {row[1]} refers to nothing" for row in orphans]
 
 
 def compare_index(tx: Tx) -> IndexState:
-    """Compare the index of words with the items, in a transaction that sees all of them."""
+    """Compare the search index with the items, in a transaction that sees all of them."""
     row = tx.one(_UNINDEXED)
     missing = sum(row) if row else 0
     compared = stale = 0
@@ -84,7 +82,7 @@ def compare_index(tx: Tx) -> IndexState:
 
 
 def _newest(tx: Tx) -> Iterator[tuple[str, int, str]]:
-    """The kind, the number and the words of the newest items of each kind."""
+    """Yield the kind, the number and the words of the newest items of each kind."""
     for kind, sql, place_of in search_filling.KINDS:
         newest = _STARTS[kind]
         row = tx.one(newest)
@@ -94,7 +92,7 @@ def _newest(tx: Tx) -> Iterator[tuple[str, int, str]]:
 
 
 def _is_found(tx: Tx, indexed: Row, position: int) -> bool:
-    """Whether the full-text index finds an item by its first word; asked for some items only."""
+    """Tell whether the full-text index finds an item by its first word; looks only for the first items."""
     number, space, words = indexed
     if position > _MOST_FOUND or not words.split():
         return True
@@ -104,6 +102,6 @@ def _is_found(tx: Tx, indexed: Row, position: int) -> bool:
 
 
 def rebuild_index(tx: Tx) -> None:
-    """Make the index of words again from all items."""
+    """Build the search index again from all items."""
     tx.clear_search()
     search_filling.index_all(tx)

@@ -1,8 +1,8 @@
-"""Queries for completing a half-typed name. Each follows an index, and reads no more rows than a bound."""
+"""Queries that complete a half-typed name. Each follows an index and reads a bounded number of rows."""
 
 from satchel.storage.database import Tx
 
-# The lists of names that can be completed, each from a text to another.
+# The lists of names that can be completed, each between two texts.
 PROJECTS = (
     "select name from projects where name >= :start and name < :end and deleted_at is null order by name limit :most"
 )
@@ -12,7 +12,7 @@ PROMPTS = """
 URIS = """
     select uri as name from resources where project = :project and uri >= :start and uri < :end order by uri limit :most
 """
-# Goes from tag to next tag, not from row to row: every prompt may have the same tag.
+# Steps from tag to tag, not from row to row: every prompt may have the same tag.
 PROMPT_TAGS = """
     with recursive steps (name, step) as (
         select min(tag), 1 from prompt_tags where project = :project and tag >= :start and tag < :end
@@ -24,7 +24,7 @@ PROMPT_TAGS = """
     select name from steps where name is not null order by name
 """
 
-# So many are searched for a text in the middle of a name; after them, only names that start with it are found.
+# How many names are searched for a text in the middle; of the others, only those that start with it are found.
 _MOST_NAMES = 20_000
 _MOST_TAGS = 2_000
 
@@ -34,12 +34,12 @@ _CONTAINING = "select name from ({}) as names where instr(lower(name), :text) > 
 
 
 def names_starting(tx: Tx, names: str, project: int | None, text: str, limit: int) -> list[str]:
-    """The names in one of the lists above that start with a text."""
+    """Return the names in one of the lists above that start with a text."""
     return [name for (name,) in tx.all(names, project=project, start=text, end=text + _LAST, most=limit)]
 
 
 def names_containing(tx: Tx, names: str, project: int | None, folded: str, limit: int) -> list[str]:
-    """The names in one of the lists above that contain a text, whatever the case of ASCII letters."""
+    """Return the names in one of the lists above that contain a text, ignoring the case of ASCII letters."""
     sql = _CONTAINING.format(names)
     most = _MOST_TAGS if names is PROMPT_TAGS else _MOST_NAMES
     return [name for (name,) in tx.all(sql, project=project, start="", end=_LAST, text=folded, most=most, limit=limit)]

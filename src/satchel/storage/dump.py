@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
 
 import apsw
 import msgspec
@@ -18,16 +17,17 @@ from msgspec import Struct
 
 from satchel import clock
 from satchel.errors import StoreFailed, StoreUnusable
+from satchel.storage import schema
 from satchel.storage.database import Row, is_postgres
-from satchel.storage.migrations import MIGRATIONS
 from satchel.storage.private_files import open_new
 from satchel.storage.status import read_status
 from satchel.storage.tables import Table, list_tables
 
 FORMAT = 1
-SELECT = "select {columns} from {table} order by {key}"
 
 _PIECE = 256 * 1024  # bytes that are written at once
+_COUNT = "select count(*) from {table}"
+_ROWS = "select {columns} from {table} order by {key}"
 
 Progress = Callable[[int, int], object]  # how much is done, and of how much
 
@@ -55,24 +55,20 @@ class End(Struct, kw_only=True):
     sha256: str  # of these lines
 
 
-class Source:
+class Source(Struct, frozen=True):
     """One snapshot of a store."""
 
+    query: Callable[..., Iterator[Row]]  # the rows of a statement with values, of which few are in memory at a time
+    last_number: str  # a query for the highest number that a row of a table ever had
+
     def count(self, table: Table) -> int:
-        """How many rows a table has."""
-        raise NotImplementedError
-
-    def last_number(self, table: Table) -> int:
-        """The highest number that a row of this table ever had."""
-        raise NotImplementedError
-
-    def rows(self, table: Table) -> Iterator[Row]:
-        """The rows of a table in the order of its key, of which few are in memory at a time."""
-        raise NotImplementedError
+        """Count the rows of a table."""
+        [[count]] = self.query(table.fill(_COUNT))
+        return int(count)
 
 
 def dump(where: str, write: Callable[[bytes], object], progress: Progress = lambda _done, _all: None) -> dict[str, int]:
-    """Write a store while it is in use, as it is at one moment; returns the number of rows of each table.
+    """Write a store while it is in use, as it is at one moment; return the number of rows of each table.
 
     Raises:
         StoreUnusable: there is no such store, its schema is not the newest, or this role does not see all of it.
@@ -81,17 +77,19 @@ def dump(where: str, write: Callable[[bytes], object], progress: Progress = lamb
     with _open(where) as source:
         counts = {table.name: source.count(table) for table in list_tables()}
         lines = _Lines(write, progress, sum(counts.values()))
-        lines.add(Head(satchel_dump=FORMAT, schema=len(MIGRATIONS), made_at=clock.now()))
+        lines.add(Head(satchel_dump=FORMAT, schema=schema.newest(), made_at=clock.now()))
         for table in list_tables():
-            last = source.last_number(table) if table.is_numbered else None
+            last = None
+            if table.is_numbered:
+                [[last]] = source.query(source.last_number, table.name)
             lines.add(TableHead(table=table.name, columns=table.columns, last_number=last))
-            lines.add_rows(source.rows(table))
+            lines.add_rows(source.query(table.fill(_ROWS)))
         lines.finish()
     return counts
 
 
 def dump_to_file(where: str, file: str, progress: Progress = lambda _d, _a: None) -> tuple[int, dict[str, int]]:
-    """Write a store to a new file with mode 0600, compressed; returns its size in bytes, and as `dump`.
+    """Write a store to a new file with mode 0600, compressed; return its size in bytes, and as `dump`.
 
     Raises:
         StoreUnusable: as `dump`; or the file is there already.
@@ -113,23 +111,20 @@ class _Lines:
         self._piece = bytearray()
         self._encoder = msgspec.json.Encoder()
 
-    def add(self, line: Struct) -> None:
-        """Add a line that is no row."""
-        self._piece += self._encoder.encode(line) + b"\n"
+    def add(self, line: Struct | Row) -> None:
+        """Add a line."""
+        self._piece += self._encoder.encode(line)
+        self._piece += b"\n"
         self._count += 1
+        if len(self._piece) >= _PIECE:
+            self._flush()
+            self._progress(self._rows, self._total)
 
     def add_rows(self, rows: Iterator[Row]) -> None:
         """Add a line for each row."""
-        encode, piece = self._encoder.encode, self._piece
-        before = self._count
         for row in rows:
-            piece += encode(row)
-            piece += b"\n"
-            self._count += 1
-            if len(piece) >= _PIECE:
-                self._flush()
-                self._progress(self._rows + self._count - before, self._total)
-        self._rows += self._count - before
+            self._rows += 1
+            self.add(row)
         self._progress(self._rows, self._total)
 
     def finish(self) -> None:
@@ -151,12 +146,11 @@ def _open(where: str) -> Iterator[Source]:
             "an application role sees the tasks of one user at a time: dump the store with its owner's address in "
             "--database or SATCHEL_DATABASE."
         )
-    if status.schema > status.newest:
-        raise StoreUnusable(f"the store has schema {status.schema}, of a newer Satchel: upgrade this one.")
+    schema.check_number(status.schema, "the store")
     if status.schema < status.newest:
         raise StoreUnusable(
-            f"the store has schema {status.schema}, and only the newest ({status.newest}) is dumped. Bring it up to "
-            "date first with: satchel database migrate"
+            f"the store has schema {status.schema}, and only the newest ({status.newest}) is dumped. Migrate it first "
+            "with: satchel database migrate"
         )
     if is_postgres(where):
         from satchel.storage.dump_postgres import open_source
@@ -168,27 +162,11 @@ def _open(where: str) -> Iterator[Source]:
     try:
         connection.set_busy_timeout(5000)
         connection.execute("begin")  # one snapshot for all tables; writers go on
-        yield _SqliteSource(connection)
+        yield Source(
+            lambda sql, *values: connection.execute(sql, values),
+            "select coalesce(max(seq), 0) from sqlite_sequence where name = ?",
+        )
     except apsw.Error as error:
         raise StoreFailed(f"cannot read {status.store}: {error}") from error
     finally:
         connection.close()
-
-
-class _SqliteSource(Source):
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-
-    def count(self, table: Table) -> int:
-        return self._number(table.fill("select count(*) from {table}"))
-
-    def last_number(self, table: Table) -> int:
-        return self._number("select coalesce(max(seq), 0) from sqlite_sequence where name = ?", table.name)
-
-    def rows(self, table: Table) -> Iterator[Row]:
-        sql = table.fill(SELECT)
-        return iter(self._connection.execute(sql))
-
-    def _number(self, sql: str, *values: str) -> int:
-        rows: list[Any] = self._connection.execute(sql, values).fetchall()
-        return int(rows[0][0])

@@ -16,46 +16,42 @@ from satchel.errors import StoreFailed, StoreUnusable
 from satchel.storage.changes import EVERYTHING, encode
 from satchel.storage.database import Row, is_postgres, open_database
 from satchel.storage.dump import FORMAT, End, Head, Progress, TableHead
-from satchel.storage.migrations import MIGRATIONS
 from satchel.storage.tables import Table, list_tables
 from satchel.storage.write_lock import WriteLock
 
 # A state of 4 MiB in which every character needs six in JSON; a longer line is not from a store of ours.
 MAX_LINE = 64 * 1024 * 1024  # bytes
 
-# Bytes of words that FTS5 collects before it writes them.
-_LOAD_HASH = 4 * 1024 * 1024  # fewer and larger pieces than usual; beyond this the processor's cache is too small
-_USUAL_HASH = 1024 * 1024  # FTS5's own default
-_SET_HASH = "insert into {index} ({index}, rank) values ('hashsize', ?)"
-
 _GZIP = b"\x1f\x8b"
-# What a store has of which nothing was made yet: the default project, its revision, and the local user.
-_OF_EMPTY_STORES = frozenset({"projects", "revisions", "authors", "settings", "search_spaces", "user_usage"})
-# Triggers write these while other tables are loaded, so that their own rows, which are few, come last.
-_KEPT_BY_TRIGGERS = frozenset({"user_usage"})
-_DAMAGED = "Nothing was changed. Load another copy of it"
+# The tables in which a store without items has rows, for the default project and the local user.
+_OTHER_PROJECTS = "select 1 from projects where name <> 'default' limit 1"
+_OF_EMPTY_STORES = frozenset({"revisions", "authors", "settings", "search_spaces", "user_usage"})
+_UNCHANGED = "Nothing was changed. Load another copy of it"
+
+# The full-text indexes of SQLite, which triggers maintain otherwise. One statement each: FTS5 writes what it has in
+# memory to the disk whenever a statement begins.
+_FILL_INDEXES = """
+    insert into prompt_index (prompt_index) values ('delete-all');
+    insert into prompt_index (rowid, title, content)
+        select prompt, title, case when is_indexed then content else '' end from prompt_texts;
+    insert into search_index (search_index) values ('delete-all');
+    insert into search_index (rowid, words)
+        select number, replace(words, ' ', ' ' || space || '.') from search_items;
+"""
 
 
 class Target:
     """A store that is about to be loaded, in one transaction."""
 
-    def has_rows(self, table: Table) -> bool:
-        """Whether a table has any row."""
-        raise NotImplementedError
-
-    def only_default_project(self) -> bool:
-        """Whether there is no project but `default`."""
-        raise NotImplementedError
-
-    def clear(self, table: Table) -> None:
-        """Delete the rows of a table."""
+    def execute(self, sql: str, *values: object) -> list[Row]:
+        """Execute a statement, and return its rows."""
         raise NotImplementedError
 
     def begin(self) -> None:
         """Prepare for many rows."""
 
-    def add_rows(self, table: Table, rows: Iterator[Row]) -> None:
-        """Add rows to a table."""
+    def add_rows(self, table: Table, rows: Iterator[Row]) -> int:
+        """Add rows to a table, and return how many they were."""
         raise NotImplementedError
 
     def set_last_number(self, table: Table, number: int) -> None:
@@ -63,7 +59,7 @@ class Target:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Check what was loaded, and announce it to other processes."""
+        """Index and check what was loaded, and announce it to other processes."""
         raise NotImplementedError
 
 
@@ -71,14 +67,18 @@ class Dump:
     """An open dump whose lines were checked against its last one."""
 
     def __init__(self, file: BinaryIO, progress: Progress = lambda _done, _all: None) -> None:
-        """Raises StoreUnusable where the file is no dump, was cut off or changed, or is of another schema."""
+        """Raises StoreUnusable if the file is no dump, or was cut off or changed."""
         self._file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
         self.schema = self._check()
 
-    def tables(self) -> Iterator[tuple[Table, TableHead, Iterator[Row]]]:
-        """Each table with its rows, which must be read before the next table is."""
+    def tables(self) -> Iterator[tuple[Table, int, Iterator[Row]]]:
+        """Yield each table with its last number and its rows, which must be read before the next table is.
+
+        Raises:
+            StoreUnusable: the dump has a table or column that the store does not have, or lacks a column that it needs.
+        """
         known = {table.name: table for table in list_tables()}
         lines = self._lines()
         next(lines)  # the head
@@ -86,13 +86,30 @@ class Dump:
         while line.startswith(b'{"table"'):
             head = msgspec.json.decode(line, type=TableHead)
             table = known.pop(head.table, None)
-            if table is None or {*head.columns} != {*table.columns} or len(head.columns) != len(table.columns):
-                raise StoreUnusable(f"this dump has a table that this Satchel does not know: {head.table[:80]!r}.")
+            if table is None:
+                raise StoreUnusable(
+                    self._does_not_fit(f"has the table {head.table[:80]!r}, which a store does not have")
+                )
+            self._check_columns(table, head.columns)
             last = [b""]
-            yield table, head, _read_rows(table, head.columns, lines, last)
+            table = table.with_columns(head.columns)
+            yield table, head.last_number or 0, _read_rows(table, lines, last)
             line = last[0]
-        if known:
-            raise StoreUnusable(f"this dump lacks the tables {', '.join(sorted(known))}. {_DAMAGED}.")
+
+    def _check_columns(self, table: Table, columns: tuple[str, ...]) -> None:
+        for column in columns:
+            if column not in table.columns or columns.count(column) > 1:
+                what = f"has the column {column[:80]!r} of {table.name}, which a store does not have"
+                raise StoreUnusable(self._does_not_fit(what))
+        for column in table.required:
+            if column not in columns:
+                raise StoreUnusable(self._does_not_fit(f"lacks the column {column!r} of {table.name}"))
+
+    def _does_not_fit(self, what: str) -> str:
+        return (
+            f"this dump (schema {self.schema}) {what}. Nothing was changed. Load it with the Satchel that wrote it, or "
+            "one in between."
+        )
 
     def _check(self) -> int:
         """Read everything once, and return the schema."""
@@ -106,9 +123,9 @@ class Dump:
                 before, count = line, count + 1
             end = msgspec.json.decode(before, type=End)
         except msgspec.DecodeError:
-            raise StoreUnusable(f"this dump has no last line: it was cut off. {_DAMAGED}.") from None
+            raise StoreUnusable(f"this dump has no last line: it was cut off. {_UNCHANGED}.") from None
         if (end.lines, end.sha256) != (count - 1, digest.hexdigest()):
-            raise StoreUnusable(f"this dump was changed or damaged after it was made. {_DAMAGED}.")
+            raise StoreUnusable(f"this dump was changed or damaged after it was made. {_UNCHANGED}.")
         return schema
 
     def _lines(self) -> Iterator[bytes]:
@@ -126,107 +143,80 @@ class Dump:
                 if count % 1000 == 0:
                     self._progress(self._file.tell(), self._size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise StoreUnusable(f"this dump was cut off or damaged: {error}. {_DAMAGED}.") from error
+            raise StoreUnusable(f"this dump was cut off or damaged: {error}. {_UNCHANGED}.") from error
         except OSError as error:
             raise StoreFailed(f"cannot read the dump: {error.strerror}") from error
         self._progress(self._size, self._size)
 
 
 def is_dump(start: bytes) -> bool:
-    """Whether a file that begins so is a dump, perhaps compressed."""
+    """Tell from its first bytes whether a file is a dump, perhaps compressed."""
     return start.startswith((b'{"satchel_dump"', _GZIP))
 
 
 def load(where: str, dump: Dump) -> dict[str, int]:
-    """Load a dump into a store that has nothing in it yet, or is made now; returns the number of rows of each table.
+    """Load a dump into a store without items, or a new one; return the number of rows of each table.
+
+    A column that the dump lacks gets its default, and a table that it lacks stays empty.
 
     Raises:
         StoreUnusable: the store is not empty, or the dump does not fit it. Nothing is changed then.
         StoreFailed: the store failed. Nothing is changed then.
     """
-    open_database(where).close()  # which makes it, or brings it up to date
+    open_database(where).close()  # which makes or migrates it
     counts: dict[str, int] = {}
     with _open(where) as target:
         for table in list_tables():
-            if table.name not in _OF_EMPTY_STORES and target.has_rows(table):
-                raise StoreUnusable(_not_empty(table.name))
-        if not target.only_default_project():
-            raise StoreUnusable(_not_empty("projects"))
+            _check_empty(target, table)
         target.begin()
         for table in reversed(list_tables()):
-            target.clear(table)
-        last: list[tuple[Table, list[Row]]] = []
-        for table, head, rows in dump.tables():
-            counted = _Counted(rows)
-            if table.name in _KEPT_BY_TRIGGERS:
-                last.append((table, list(counted)))
-            else:
-                target.add_rows(table, counted)
-            counts[table.name] = counted.count
+            sql = table.fill("delete from {table}")
+            target.execute(sql)
+        for table, last_number, rows in dump.tables():
+            counts[table.name] = target.add_rows(table, rows)
             if table.is_numbered:
-                target.set_last_number(table, head.last_number or 0)
-        for table, kept in last:
-            target.clear(table)
-            target.add_rows(table, iter(kept))
+                target.set_last_number(table, last_number)
         target.finish()
     return counts
 
 
-class _Counted:
-    """An iterator that counts."""
-
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows = rows
-        self.count = 0
-
-    def __iter__(self) -> "_Counted":
-        return self
-
-    def __next__(self) -> Row:
-        row = next(self._rows)
-        self.count += 1
-        return row
-
-
-def _not_empty(table: str) -> str:
-    return (
-        f"this store is not empty: it has {table.replace('_', ' ')}. A dump is loaded into a new store only, so that "
-        "nothing is mixed. Name one with --database or SATCHEL_DATABASE."
-    )
+def _check_empty(target: Target, table: Table) -> None:
+    if table.name in _OF_EMPTY_STORES:
+        return
+    sql = _OTHER_PROJECTS if table.name == "projects" else table.fill("select 1 from {table} limit 1")
+    if target.execute(sql):
+        raise StoreUnusable(
+            f"this store is not empty: it has {table.name.replace('_', ' ')}. A dump is loaded into a new store only, "
+            "so that nothing is mixed. Name one with --database or SATCHEL_DATABASE."
+        )
 
 
 def _check_head(line: bytes) -> int:
-    """The schema of a dump that this Satchel can load."""
+    """Return the schema of a dump in a format that this Satchel reads."""
     try:
         head = msgspec.json.decode(line, type=Head)
     except msgspec.DecodeError:
         raise StoreUnusable("this is no dump: `satchel dump` makes one.") from None
-    if head.satchel_dump != FORMAT or head.schema > len(MIGRATIONS):
-        raise StoreUnusable(f"this dump is of a newer Satchel (schema {head.schema}): upgrade this one.")
-    if head.schema < len(MIGRATIONS):
-        raise StoreUnusable(
-            f"this dump has schema {head.schema}, and this Satchel loads schema {len(MIGRATIONS)}. Load it with the "
-            "Satchel that made it, then upgrade."
-        )
+    if head.satchel_dump != FORMAT:
+        raise StoreUnusable(f"this dump has format {head.satchel_dump}, of a newer Satchel: upgrade this one.")
     return head.schema
 
 
-def _read_rows(table: Table, columns: tuple[str, ...], lines: Iterator[bytes], last: list[bytes]) -> Iterator[Row]:
-    """The rows of a table in the order of its columns; the line after them goes into `last`."""
+def _read_rows(table: Table, lines: Iterator[bytes], last: list[bytes]) -> Iterator[Row]:
+    """Yield the rows of a table; put the line after them into `last`."""
     decode = msgspec.json.Decoder(list[int | str | None]).decode
-    order = [columns.index(column) for column in table.columns]
+    encoded = [place for place, column in enumerate(table.columns) if column in table.bytes_columns]
     for line in lines:
         if not line.startswith(b"["):
             last[0] = line
             return
-        row = decode(line)
-        if len(row) != len(order):
-            raise StoreUnusable(f"this dump has a row of {table.name} with {len(row)} values. {_DAMAGED}.")
-        values: list[Any] = [row[place] for place in order]
-        for place in table.bytes_columns:
-            if values[place] is not None:
-                values[place] = binascii.a2b_base64(values[place])
-        yield tuple(values)
+        row: list[Any] = decode(line)
+        if len(row) != len(table.columns):
+            raise StoreUnusable(f"this dump has a row of {table.name} with {len(row)} values. {_UNCHANGED}.")
+        for place in encoded:
+            if row[place] is not None:
+                row[place] = binascii.a2b_base64(row[place])
+        yield tuple(row)
 
 
 @contextmanager
@@ -241,15 +231,16 @@ def _open(where: str) -> Iterator[Target]:
             with _open_file(os.path.realpath(where)) as target:
                 yield target
     except (msgspec.DecodeError, binascii.Error) as error:
-        raise StoreUnusable(f"this dump has a line that cannot be read: {error}. {_DAMAGED}.") from error
+        raise StoreUnusable(f"this dump has a line that cannot be read: {error}. {_UNCHANGED}.") from error
 
 
 @contextmanager
 def _open_file(path: str) -> Iterator[Target]:
-    with WriteLock(f"{path}-gate").hold():
+    with WriteLock(path).hold():
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.set_busy_timeout(5000)
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # the dump has all that they would write
             connection.execute(
                 "pragma foreign_keys = off; pragma synchronous = full; pragma cache_size = -65536; begin immediate"
             )
@@ -264,57 +255,23 @@ def _open_file(path: str) -> Iterator[Target]:
 class _SqliteTarget(Target):
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._indexes: list[str] = []
 
-    def has_rows(self, table: Table) -> bool:
-        sql = table.fill("select exists (select 1 from {table})")
-        return self._connection.execute(sql).fetchall() == [(1,)]
+    def execute(self, sql: str, *values: object) -> list[Row]:
+        return cast(list[Row], self._connection.execute(sql, cast(Any, values)).fetchall())
 
-    def only_default_project(self) -> bool:
-        return self._connection.execute("select count(*) from projects where name <> 'default'").fetchall() == [(0,)]
-
-    def clear(self, table: Table) -> None:
-        sql = table.fill("delete from {table}")
-        self._connection.execute(sql)
-
-    def begin(self) -> None:
-        found = self._connection.execute("select name from pragma_table_list where type = 'virtual'").fetchall()
-        self._indexes = [str(name) for (name,) in found]
-        self._set_hash_size(_LOAD_HASH)
-
-    def add_rows(self, table: Table, rows: Iterator[Row]) -> None:
-        if not self._is_indexed(table):
-            self._connection.executemany(table.fill("insert into {table} ({columns}) values ({marks})"), rows)
-            return
-        # In one statement: FTS5 writes what it has in memory at the beginning of each.
-        make = table.fill("create temp table loaded as select {columns} from main.{table} limit 0")
-        move = table.fill("insert into main.{table} ({columns}) select {columns} from temp.loaded")
-        self._connection.execute(make)
-        self._connection.executemany(table.fill("insert into temp.loaded ({columns}) values ({marks})"), rows)
-        self._connection.execute(move)
-        self._connection.execute("drop table temp.loaded")
+    def add_rows(self, table: Table, rows: Iterator[Row]) -> int:
+        before = self._connection.total_changes()
+        self._connection.executemany(table.fill("insert into {table} ({columns}) values ({marks})"), rows)
+        return self._connection.total_changes() - before
 
     def set_last_number(self, table: Table, number: int) -> None:
-        self._connection.execute("delete from sqlite_sequence where name = ?", (table.name,))
+        self.execute("delete from sqlite_sequence where name = ?", table.name)
         if number:
-            self._connection.execute("insert into sqlite_sequence (name, seq) values (?, ?)", (table.name, number))
+            self.execute("insert into sqlite_sequence (name, seq) values (?, ?)", table.name, number)
 
     def finish(self) -> None:
-        self._set_hash_size(_USUAL_HASH)
-        lost = self._connection.execute("pragma foreign_key_check").fetchall()
+        lost = self.execute("pragma foreign_key_check")
         if lost:
-            raise StoreUnusable(f"this dump has rows of {lost[0][0]} that refer to nothing. {_DAMAGED}.")
-        self._connection.execute("insert into changes (what) values (?)", (encode([EVERYTHING]),))
-
-    def _is_indexed(self, table: Table) -> bool:
-        sql = """
-            select exists (
-                select 1 from sqlite_schema where type = 'trigger' and tbl_name = ? and sql like '% after insert on %'
-            )
-        """
-        return self._connection.execute(sql, (table.name,)).fetchall() == [(1,)]
-
-    def _set_hash_size(self, size: int) -> None:
-        for index in self._indexes:
-            sql = _SET_HASH.format(index=index)
-            self._connection.execute(sql, (size,))
+            raise StoreUnusable(f"this dump has rows of {lost[0][0]} that refer to nothing. {_UNCHANGED}.")
+        self._connection.execute(_FILL_INDEXES)
+        self.execute("insert into changes (what) values (?)", encode([EVERYTHING]))

@@ -1,4 +1,4 @@
-"""The schema on a PostgreSQL server: migration by its owner, and grants to a role that owns nothing."""
+"""The schema on a PostgreSQL server: its owner migrates it, and grants its use to a role that owns nothing."""
 
 import time
 from collections.abc import Callable
@@ -7,24 +7,24 @@ from psycopg import sql
 
 from satchel.errors import StoreUnusable
 from satchel.log import log
+from satchel.storage import schema
 from satchel.storage.database import Tx
-from satchel.storage.migrations import MIGRATIONS, for_postgres
-from satchel.storage.migrations.migration import fill_all
 from satchel.storage.postgres_statements import Connection
-from satchel.storage.postgres_steps import apply_step
+from satchel.storage.postgres_steps import run_migration
+from satchel.storage.schema.migration import for_postgres
 
-# What an application role reads and writes, adds to, and only reads. New tables and views of a migration belong in one
-# of them.
+# The tables and views that an application role reads and writes, reads and adds to, or only reads. Each new one belongs
+# in one of these lists.
 DATA = (
     *("projects", "prompts", "prompt_tags", "prompt_texts", "resources"),
     *("tasks", "task_tags", "task_blocks", "task_texts", "argument_values", "trash"),
     *("task_claims", "retry_keys", "links", "sessions"),
     *("search_spaces", "search_items", "search_words"),
 )
-APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes", "changes")  # read and inserted, never changed
+APPEND_ONLY = ("authors", "revisions", "revision_states", "task_notes", "changes")
 READ_ONLY = ("settings", "tokens", "satchel_schema", "user_usage", "open_blockers")
 
-# What only an application role may call: these functions run as the owner, past row-level security.
+# The functions that an application role may call, and no other role: they run as the owner, past row-level security.
 FUNCTIONS = (
     "satchel_is_task(text)",
     "satchel_prompts_containing(bigint, text)",
@@ -38,8 +38,8 @@ FUNCTIONS = (
 )
 
 _MIGRATION_LOCK = 0x53415443
-_LOCK_PAUSE = 0.1  # seconds between two looks whether another process still migrates
-# Whatever the role's defaults are: building an index takes as long as it takes.
+_LOCK_PAUSE = 0.1  # seconds between tries to get the lock
+# Building an index takes as long as it takes, whatever the role's defaults are.
 _NO_TIMEOUTS = """
     select set_config(name, '0', false)
     from unnest(array['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) as name
@@ -63,7 +63,7 @@ _LACKING = """
 
 
 def version(connection: Connection) -> int:
-    """The schema that a store has; 0 where there is none that this role can see."""
+    """Return the schema of a store; 0 if there is none that this role can see."""
     if connection.execute("select to_regclass('satchel_schema')").fetchone() == (None,):
         return 0
     row = connection.execute("select max(version) from satchel_schema").fetchone()
@@ -71,12 +71,12 @@ def version(connection: Connection) -> int:
 
 
 def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]) -> None:
-    """Bring a store up to date where that is needed, once, even where several processes try.
+    """Make or migrate a store that is not of the newest schema; one process does it when several try.
 
     Raises:
-        StoreUnusable: it is of a newer version, or this role may not change it.
+        StoreUnusable: its schema is not known, or this role may not change it.
     """
-    if _read_version(connection, name) == len(MIGRATIONS):
+    if _read_version(connection, name) == schema.newest():
         return
     connection.commit()
     connection.autocommit = True
@@ -84,7 +84,7 @@ def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]
     _lock(connection)
     try:
         found = _read_version(connection, name)  # another process may have been first
-        if found < len(MIGRATIONS):
+        if found < schema.newest():
             _migrate_from(found, connection, name, as_tx)
     finally:
         if not connection.closed:
@@ -95,13 +95,13 @@ def migrate(connection: Connection, name: str, as_tx: Callable[[Connection], Tx]
 def _lock(connection: Connection) -> None:
     """Wait until no other process migrates.
 
-    Not within a statement or a transaction: who builds an index concurrently waits for all that began before.
+    Asks again and again, because building an index concurrently waits for all statements and transactions before it.
     """
-    has_told = False
+    is_logged = False
     while connection.execute("select pg_try_advisory_lock(%s)", [_MIGRATION_LOCK]).fetchone() != (True,):
-        if not has_told:
+        if not is_logged:
             log("another process migrates the store; waiting for it")
-            has_told = True
+            is_logged = True
         time.sleep(_LOCK_PAUSE)
 
 
@@ -114,86 +114,90 @@ def _migrate_from(found: int, connection: Connection, name: str, as_tx: Callable
         become = sql.SQL("set role {}").format(sql.Identifier(owner[0]))
         connection.execute(become)
     try:
-        if found:
-            for number, migration in enumerate(MIGRATIONS[found:], found + 1):
-                apply_step(connection, number, for_postgres(migration), migration, as_tx)
-        else:
-            _make(connection, as_tx)
+        if not found:
+            found = schema.NUMBER
+            _make(connection)
+        for number, migration in enumerate(schema.MIGRATIONS[found - schema.NUMBER :], found + 1):
+            run_migration(connection, number, migration, as_tx)
+        # Plans that were made without statistics may read every row of a table.
+        tables = [sql.Identifier(name) for name in (*DATA, *APPEND_ONLY, *READ_ONLY) if name != "open_blockers"]
+        analyze = sql.SQL("analyze {}").format(sql.SQL(", ").join(tables))
+        connection.execute(analyze)
     finally:
         if not connection.closed:
             connection.execute("reset role")
 
 
-def _make(connection: Connection, as_tx: Callable[[Connection], Tx]) -> None:
-    """Make a store, which has no users yet, in one transaction."""
+def _make(connection: Connection) -> None:
+    """Make the schema of a new store in one transaction."""
     with connection.transaction():
         connection.execute("create table if not exists satchel_schema (version integer not null)")
-        for number, migration in enumerate(MIGRATIONS, 1):
-            statements = ";".join((for_postgres(migration), *migration.indexes)).encode()
+        for part in schema.SCHEMA:
+            statements = for_postgres(part).encode()
             connection.execute(statements)
-            fill_all(as_tx(connection), migration)
-            connection.execute("insert into satchel_schema values (%s)", [number])
+        connection.execute("insert into satchel_schema values (%s)", [schema.NUMBER])
 
 
 def check_grants(connection: Connection, name: str) -> None:
-    """Check that a role which owns nothing has the grants that it needs.
+    """Check that a role that owns nothing has the grants that it needs.
 
     Raises:
         StoreUnusable: it has none, or only those of an older schema.
     """
-    lacking = [
-        what for (what,) in connection.execute(_LACKING, [[*DATA, *APPEND_ONLY, *READ_ONLY], [*FUNCTIONS]]).fetchall()
-    ]
-    if lacking:
+    found = connection.execute(_LACKING, [[*DATA, *APPEND_ONLY, *READ_ONLY], [*FUNCTIONS]]).fetchall()
+    if found:
         raise StoreUnusable(
-            f"this role may not use {', '.join(lacking)} of the store {name}. Run `satchel database migrate --role "
-            f"{connection.info.user}` as the owner."
+            f"this role may not use {', '.join(lacking for (lacking,) in found)} of the store {name}. Run `satchel "
+            f"database migrate --role {connection.info.user}` as the owner."
         )
 
 
 def grant(connection: Connection, role: str, name: str) -> list[str]:
-    """Grant a role that owns nothing what it needs to use a store, and no more; returns notes for the operator.
+    """Grant a role that owns nothing what it needs to use a store, and no more; return notes for the operator.
 
     Raises:
-        StoreUnusable: there is no such role, we may not grant, or row-level security would not apply to it.
+        StoreUnusable: there is no such role, row-level security would not apply to it, or we may not grant.
     """
     found = connection.execute(_OWNER).fetchone()
     assert found is not None, "a store that was opened has a schema"
-    owner, schema, _ = found
+    owner, schema_name, _ = found
     if connection.execute("select pg_has_role(%s, 'MEMBER')", [owner]).fetchone() != (True,):
         raise StoreUnusable(f"only the owner of the store {name} may grant rights on it: run this as role {owner}.")
     facts = "select rolbypassrls or pg_has_role(oid, %s, 'MEMBER') from pg_roles where rolname = %s"
     row = connection.execute(facts, [owner, role]).fetchone()
     if row is None:
-        raise StoreUnusable(f"there is no role '{role}'. Make it first: create role {quote(role)} login")
+        raise StoreUnusable(f"there is no role '{role}'. Create it first: create role {quote(role)} login")
     if row[0]:
         raise StoreUnusable(
             f"role '{role}' owns the store {name}, may act as its owner, or bypasses row-level security, so nothing "
             "would keep one user's rows from another. Name a role that owns nothing."
         )
-    for statement in _grants(schema, role):
+    for statement in _grants(schema_name, role):
         connection.execute(statement)
-    if connection.execute("select has_schema_privilege(%s, %s, 'CREATE')", [role, schema]).fetchone() == (True,):
+    if connection.execute("select has_schema_privilege(%s, %s, 'CREATE')", [role, schema_name]).fetchone() == (True,):
         return [
-            f"role '{role}' may create tables in schema {schema}, which it does not need. "
-            f"Take that away: revoke create on schema {schema} from public, {quote(role)}"
+            f"role '{role}' may create tables in schema {schema_name}, which it does not need. "
+            f"Revoke it: revoke create on schema {schema_name} from public, {quote(role)}"
         ]
     return []
 
 
 def quote(role: str) -> str:
-    """A role's name as SQL has it."""
+    """Quote the name of a role for SQL."""
     return sql.Identifier(role).as_string()
 
 
-def _grants(schema: str, role: str) -> list[sql.Composed]:
+def _grants(schema_name: str, role: str) -> list[sql.Composed]:
+    def names(objects: tuple[str, ...]) -> sql.Composed:
+        return sql.SQL(", ").join(sql.Identifier(schema_name, name.partition("(")[0]) for name in objects)
+
     words = {
-        "schema": sql.Identifier(schema),
+        "schema": sql.Identifier(schema_name),
         "role": sql.Identifier(role),
-        "data": sql.SQL(", ").join(sql.Identifier(schema, table) for table in DATA),
-        "append_only": sql.SQL(", ").join(sql.Identifier(schema, table) for table in APPEND_ONLY),
-        "read_only": sql.SQL(", ").join(sql.Identifier(schema, table) for table in READ_ONLY),
-        "functions": sql.SQL(", ").join(sql.Identifier(schema, name.partition("(")[0]) for name in FUNCTIONS),
+        "data": names(DATA),
+        "append_only": names(APPEND_ONLY),
+        "read_only": names(READ_ONLY),
+        "functions": names(FUNCTIONS),
     }
     return [
         sql.SQL(text).format(**words)
@@ -211,11 +215,7 @@ def _grants(schema: str, role: str) -> list[sql.Composed]:
 
 def _read_version(connection: Connection, name: str) -> int:
     found = version(connection)
-    if found > len(MIGRATIONS):
-        raise StoreUnusable(
-            f"the store {name} has schema {found}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
-            "It was written by a newer Satchel: upgrade this one."
-        )
+    schema.check_number(found, f"the store {name}")
     return found
 
 
@@ -223,9 +223,9 @@ def _explain_outdated(found: int, name: str) -> str:
     if not found:
         return (
             f"the database {name} has no store that this role can see, and the role may not make one. Run `satchel "
-            "database migrate` as the owner, with --role to let this role in."
+            "database migrate` as the owner, with --role to grant this role access."
         )
     return (
-        f"the store {name} has schema {found}, this Satchel needs schema {len(MIGRATIONS)}, and this role may not "
+        f"the store {name} has schema {found}, this Satchel needs schema {schema.newest()}, and this role may not "
         "change it. Run `satchel database migrate` as the owner."
     )

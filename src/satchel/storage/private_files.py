@@ -1,4 +1,4 @@
-"""Files that only their owner may read: new ones appear whole or not at all, and loose ones are mended or refused."""
+"""Files that only their owner may read: new ones appear whole or not at all; loose permissions are tightened."""
 
 import os
 import stat
@@ -10,12 +10,12 @@ from satchel import clock
 from satchel.errors import StoreFailed, StoreUnusable
 from satchel.log import log
 
-_BESIDE = ("-wal", "-shm", "-gate")  # what SQLite and our write lock keep beside a store
+_BESIDE = ("-wal", "-shm", "-gate")  # the files of SQLite and of our write lock beside a store
 
 
 @contextmanager
 def make_part(file: str) -> Iterator[str]:
-    """The path of an empty file with mode 0600 beside a file that is not there; when the block ends, it takes its name.
+    """Yield the path of an empty file with mode 0600, which gets the name of a new file when the block ends.
 
     Raises:
         StoreUnusable: the file is there already, or another process made it meanwhile.
@@ -57,51 +57,51 @@ def sync(path: str) -> None:
 
 
 def check_owner(path: str) -> None:
-    """Check that a store and what is beside it are of the user that runs this, and that no other can replace it.
+    """Check that a store and the files beside it belong to this user, and that no other user can replace it.
 
     Raises:
-        StoreUnusable: the store or its folder is of another user.
+        StoreUnusable: the store or its folder belongs to another user.
     """
     us = os.geteuid()
-    for file, found in _look(path):
+    for file, found in _stat_files(path):
         if found.st_uid != us:
             raise StoreUnusable(
-                f"{file} is of another user (uid {found.st_uid}; this is uid {us}), who could change it, or be locked "
-                "out of it. Run satchel as that user, make the file yours with chown, or name another store with "
-                "--database or SATCHEL_DATABASE."
+                f"{file} belongs to another user (uid {found.st_uid}; this is uid {us}), who could change it, or be "
+                "locked out of it. Run satchel as that user, make the file yours with chown, or name another store "
+                "with --database or SATCHEL_DATABASE."
             )
     folder = os.path.dirname(path)
     owner = os.stat(folder).st_uid
-    # Root's folder is fine. So is that of another user for root: it is one of the host, in a container.
+    # A folder of root is fine. For root, so is a folder of another user: in a container it belongs to the host.
     if owner not in (us, 0) and us != 0:
         raise StoreUnusable(
-            f"the folder {folder} is of another user (uid {owner}), who could replace the store. Name a store in a "
-            "folder of yours with --database or SATCHEL_DATABASE."
+            f"the folder {folder} belongs to another user (uid {owner}), who could replace the store. Name a store "
+            "in a folder of yours with --database or SATCHEL_DATABASE."
         )
 
 
-def mend_modes(path: str) -> None:
-    """Take from others what they could do with a store: with its files anything, with its folder to write. It is told.
+def tighten_modes(path: str) -> None:
+    """Remove group and world access to the store's files, and write access to its folder; log each change.
 
     Raises:
         StoreUnusable: a mode cannot be changed.
     """
-    for file, found in _look(path):
+    for file, found in _stat_files(path):
         if found.st_mode & 0o077 and stat.S_ISREG(found.st_mode):
-            _mend(file, stat.S_IMODE(found.st_mode), 0o600)
+            _tighten(file, stat.S_IMODE(found.st_mode), 0o600)
     folder = os.path.dirname(path)
     found = os.stat(folder)
     mode = stat.S_IMODE(found.st_mode)
-    if not mode & 0o022 or mode & stat.S_ISVTX:  # in a sticky folder others cannot replace what is not theirs
+    if not mode & 0o022 or mode & stat.S_ISVTX:  # in a sticky folder others cannot replace our files
         return
     if found.st_uid == os.geteuid():
-        _mend(folder, mode, mode & ~0o022)
+        _tighten(folder, mode, mode & ~0o022)
     elif mode & 0o002:
         log(f"everyone may replace files in the folder of the store, {folder}: use one that only you can write to")
 
 
-def _look(path: str) -> list[tuple[str, os.stat_result]]:
-    """The files of a store that are there."""
+def _stat_files(path: str) -> list[tuple[str, os.stat_result]]:
+    """Return the files of a store that exist."""
     found = []
     for file in (path, *(f"{path}{end}" for end in _BESIDE)):
         with suppress(FileNotFoundError):
@@ -109,7 +109,7 @@ def _look(path: str) -> list[tuple[str, os.stat_result]]:
     return found
 
 
-def _mend(path: str, mode: int, private: int) -> None:
+def _tighten(path: str, mode: int, private: int) -> None:
     try:
         os.chmod(path, private)
     except OSError as error:

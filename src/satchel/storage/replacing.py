@@ -1,4 +1,4 @@
-"""Puts a backup or a dump into the place of a SQLite store. What was there is kept under another name."""
+"""Replaces a SQLite store by a backup or a dump. The old store is kept under another name."""
 
 import os
 from collections.abc import Iterator
@@ -17,22 +17,23 @@ from satchel.storage.dump import Progress
 from satchel.storage.loading import Dump, load
 from satchel.storage.private_files import check_owner, sync
 from satchel.storage.sqlite import APPLICATION_ID
+from satchel.storage.sqlite_file import check_kind
 from satchel.storage.write_lock import WriteLock
 
 _STEPS = 1_000_000  # of SQLite's virtual machine, between two reports of progress
-_TRIES = 5  # to find the log of the store empty while others read and write
+_TRIES = 5  # to empty the log of the store while others read and write
 
 
 class Replaced(Struct, frozen=True, kw_only=True):
-    """A store that took the place of another."""
+    """A store that replaced another."""
 
-    schema: int  # of the file that it was made from
+    schema: int  # of the backup or dump
     rows: int
-    kept: str | None  # where the store is that was there before; None: there was none
+    kept: str | None  # the new name of the old store; None if there was none
 
 
 def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Make a checked copy of a backup the store, at once and whole. Processes that have the old one open notice it.
+    """Replace a store by a checked copy of a backup. Processes that have the old one open notice it.
 
     Raises:
         StoreUnusable: the file is no sound backup, or the store cannot be replaced. Nothing is changed then.
@@ -44,12 +45,12 @@ def restore(store: str, file: str, *, needs_seal: bool = True, progress: Progres
             schema, rows = _copy_checked(file, staged, needs_seal=needs_seal, progress=progress)
         except Damaged as damage:
             raise StoreUnusable(f"cannot restore {file}: {damage}. Nothing was changed.") from damage
-        open_database(staged).close()  # proves that it can be, and brings an old one up to date
+        open_database(staged).close()  # which proves that it opens, and migrates it
         return Replaced(schema=schema, rows=rows, kept=_put_in_place(staged, path))
 
 
 def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a: None) -> Replaced:
-    """Make a store of a dump, and put it into the place of another. Raises as `restore`."""
+    """Replace a store by one that a dump is loaded into. Raises as `restore`."""
     path = os.path.realpath(store)
     dump = Dump(file, progress)
     with _stage(path) as staged:
@@ -59,9 +60,8 @@ def restore_dump(store: str, file: BinaryIO, progress: Progress = lambda _d, _a:
 
 @contextmanager
 def _stage(path: str) -> Iterator[str]:
-    """The path of a new store beside another; what is left of it is removed when the block ends."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise StoreUnusable(f"{path} is no file. Name one with --database or SATCHEL_DATABASE.")
+    """Yield the path of a new store beside another; remove what is left of it when the block ends."""
+    check_kind(path)
     staged = f"{path}.{clock.new_id()}.part"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -78,7 +78,7 @@ def _stage(path: str) -> Iterator[str]:
 
 
 def _copy_checked(file: str, staged: str, *, needs_seal: bool, progress: Progress) -> tuple[int, int]:
-    """Write what is in a backup to a new file, and check that; its schema, and how many rows it has."""
+    """Write the rows of a backup to a new file, and check it; return its schema and number of rows."""
 
     def tick() -> bool:
         progress(0, 0)  # SQLite does not say how far it is
@@ -90,40 +90,39 @@ def _copy_checked(file: str, staged: str, *, needs_seal: bool, progress: Progres
             source.set_busy_timeout(5000)
             source.set_progress_handler(tick, _STEPS)
             backup.check_soundness(source)
-            # Row by row into a new file: nothing of the old one that is not data comes along.
-            source.execute("vacuum into ?", (staged,))
+            source.execute("vacuum into ?", (staged,))  # row by row: nothing comes along that is no data
         with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as copy:
             copy.set_progress_handler(tick, _STEPS)
-            schema = backup.check_soundness(copy)
-            _check_seal(copy, needs_seal=needs_seal)
+            number = backup.check_soundness(copy)
+            backup.check_objects(copy, number)
+            if needs_seal:
+                _check_seal(copy)
             backup.remove_seal(copy)
-            return schema, sum(backup.count_rows(copy).values())
+            return number, sum(backup.count_rows(copy).values())
     except (apsw.Error, UnicodeDecodeError) as error:
         raise Damaged(f"it is damaged or no database ({error})") from error
 
 
-def _check_seal(copy: apsw.Connection, *, needs_seal: bool) -> None:
+def _check_seal(copy: apsw.Connection) -> None:
     seal = backup.read_seal(copy)
-    if not needs_seal:
-        return
     if seal is None:
         raise Damaged(
-            "it has no seal, so that damage inside of texts would not be noticed: `satchel backup` did not make it, or "
-            "it is damaged. Say --without-seal to restore it all the same"
+            "it has no seal, so damage inside of texts would not be noticed: `satchel backup` did not make it, or it "
+            "is damaged. Add --without-seal to restore it all the same"
         )
     if seal != backup.compute_seal(copy):
         raise Damaged(
-            "it is not what was backed up: it is damaged, or was changed as a store. Say --without-seal to restore it "
+            "it is not what was backed up: it is damaged, or was changed as a store. Add --without-seal to restore it "
             "all the same"
         )
 
 
 def _put_in_place(staged: str, path: str) -> str | None:
-    """Give a new store the name of another, which gets a name of its own. Both are complete at every moment."""
+    """Give a new store the name of another, and return the new name of that one. Both are complete at every moment."""
     with closing(apsw.Connection(staged, flags=apsw.SQLITE_OPEN_READWRITE)) as new:
-        new.execute("pragma journal_mode = delete")  # one file, without a log
+        new.execute("pragma journal_mode = delete")  # one file without a log
     sync(staged)
-    with WriteLock(f"{path}-gate").hold():  # so that no process of ours writes meanwhile, or makes a store here
+    with WriteLock(path).hold():  # so that no process of ours writes or makes a store here meanwhile
         kept = _free_name(path)
         if not os.path.exists(path) or not os.path.getsize(path):
             _swap(staged, path, kept, is_log_empty=False)
@@ -135,8 +134,8 @@ def _put_in_place(staged: str, path: str) -> str | None:
 
 
 def _swap(staged: str, path: str, kept: str, *, is_log_empty: bool) -> None:
-    # Processes that have the old store open keep its log and index of the log. The new store must not find them: SQLite
-    # would take what is in the log for changes of the new one.
+    # Processes that have the old store open keep its log and the index of the log. The new store must not find them:
+    # SQLite would apply the log to it.
     if is_log_empty:
         _remove(f"{path}-wal")
     elif os.path.exists(f"{path}-wal"):
@@ -148,7 +147,7 @@ def _swap(staged: str, path: str, kept: str, *, is_log_empty: bool) -> None:
 
 @contextmanager
 def _emptied_log(path: str) -> Iterator[bool]:
-    """Move the log of a store into its file, and keep out all writers; False where the store is damaged.
+    """Move the log of a store into its file, and lock out all writers; yield False if the store is damaged.
 
     Raises:
         StoreUnusable: it is the database of another program, or another process reads it all the time.
@@ -179,7 +178,7 @@ def _empty_log(connection: apsw.Connection, path: str) -> bool:
     except apsw.BusyError as error:
         raise StoreFailed(f"another program writes to {path} ({error}). Stop it, and try again") from error
     except apsw.Error:
-        return False  # which is why a backup is restored
+        return False  # it is damaged, which may be why a backup is restored
     raise StoreUnusable(f"another process reads {path} all the time. Stop it, and try again. Nothing was changed.")
 
 

@@ -7,27 +7,25 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
-from typing import Any
 
 import apsw
 
 from satchel.errors import StoreFailed, StoreGone, StoreUnusable
 from satchel.model import PromptPosition, PromptQuery, Scope
-from satchel.storage import changes, search_sqlite, sqlite_file, sqlite_read_only
+from satchel.storage import argument_history, changes, prompts_sqlite, pruning, schema, search_sqlite, sqlite_file
 from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
-from satchel.storage.migrations import MIGRATIONS, for_sqlite
-from satchel.storage.migrations.migration import fill_all
-from satchel.storage.private_files import check_owner, mend_modes
+from satchel.storage.private_files import check_owner, tighten_modes
+from satchel.storage.schema.migration import fill_all, for_sqlite
+from satchel.storage.sqlite_watch import SqliteWatcher
 from satchel.storage.write_lock import WriteLock
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
-_CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
-
+_CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
-_STATEMENTS = 250  # that stay prepared on a connection; all tools of a contract have fewer
+_STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
 
 class SqliteTx(Tx):
@@ -70,7 +68,7 @@ class SqliteTx(Tx):
         """Nothing to do: there is only one writer at a time."""
 
     def record_changes(self) -> None:
-        """Write down what was changed for other processes; those that watch read it within a thousand transactions."""
+        """Record what was changed for other processes, which read it within a thousand transactions."""
         if not self.changes:
             return
         sql = "insert into changes (what) values (:what) returning number"
@@ -81,8 +79,6 @@ class SqliteTx(Tx):
     def prompts_containing(
         self, project: int, query: PromptQuery, limit: int, *, offset: int = 0, after: PromptPosition | None = None
     ) -> tuple[list[int], int]:
-        from satchel.storage import prompts_sqlite  # a cold start searches nothing
-
         return prompts_sqlite.find_prompts(self, project, query, limit, offset=offset, after=after or NEWEST)
 
     def find_words(self, spaces: Sequence[int], lists: Sequence[WordList], most: int) -> list[tuple[list[int], int]]:
@@ -98,7 +94,7 @@ class SqliteTx(Tx):
         return search_sqlite.words_of_none(self, space, words)
 
     def clear_search(self) -> None:
-        # The triggers take the words of a row out of the index, which must have exactly these.
+        # The triggers remove the words of a row from the index, which must have exactly these.
         self.run("insert into search_index (search_index) values ('delete-all')")
         self.run("""
             insert into search_index (rowid, words)
@@ -107,7 +103,7 @@ class SqliteTx(Tx):
         super().clear_search()
 
     def walk(self, sql: str, **values: object) -> Iterator[Row]:
-        """The rows of a query one by one, for a caller who may have enough before the end."""
+        """Yield the rows of a query one by one, for a caller who may stop before the end."""
         with _translate_errors():
             yield from self._connection.execute(sql, values)
 
@@ -117,24 +113,23 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)  # so that every name of a file means the same lock
-        # The name of the lock file stays: processes of older versions must wait for the same one.
-        self._write_lock = WriteLock(f"{self._path}-gate")
+        self._write_lock = WriteLock(self._path)
         self._idle_readers: list[apsw.Connection] = []
-        self._is_writer_lost = False  # its transaction could not be ended
+        self._is_writer_lost = False  # because its transaction could not be ended
         self._watchers: list[changes.Watcher] = []
         try:
             sqlite_file.make_private(self._path)
             check_owner(self._path)
             sqlite_file.check_header(self._path)
-            self.why_read_only = sqlite_read_only.find_obstacle(self._path)
-            self._is_at_rest = bool(self.why_read_only) and sqlite_read_only.is_at_rest(self._path)
-            self._file = self._identify()
+            self.why_read_only = sqlite_file.explain_read_only(self._path)
+            self._is_at_rest = bool(self.why_read_only) and sqlite_file.is_at_rest(self._path)
+            self._file = sqlite_file.identify(self._path, at_rest=self._is_at_rest)
             self._next_check = 0.0
             self._writer = self._connect()
             self._prepare()
             # Every call reads this table: if it is damaged, fail now.
             self._writer.execute("select name from projects order by name limit 1").fetchall()
-            mend_modes(self._path)  # only now: a file that is not ours stays as it is
+            tighten_modes(self._path)  # only now: the file of another program stays as it is
             self._check_file()  # a restore may have replaced it since the first look
         except UnicodeEncodeError as error:
             raise StoreUnusable(f"cannot open the store {self._path!r}: its name is not UTF-8.") from error
@@ -165,7 +160,7 @@ class SqliteDatabase(Database):
                 self._idle_readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
-        """A connection with a read transaction."""
+        """Return a connection with a read transaction."""
         try:
             connection = self._idle_readers.pop()
         except IndexError:
@@ -211,21 +206,15 @@ class SqliteDatabase(Database):
         return tx
 
     def watch(self, listen: Listener) -> None:
-        from satchel.storage.sqlite_watch import SqliteWatcher  # a cold start watches nothing
-
         self._check_file()
         with _translate_errors():
             self._watchers.append(SqliteWatcher(self._connect(), self._check_file, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
-        from satchel.storage import pruning  # a cold start prunes nothing
-
         with self.write() as tx:
             return pruning.prune(tx, cutoffs, after)
 
     def forget_values(self, libraries: Sequence[str] | None, before: str) -> int:
-        from satchel.storage import argument_history  # a cold start removes nothing
-
         with self.read() as tx:
             orphans = argument_history.find_orphans(tx, libraries, before)
         gone = 0
@@ -260,77 +249,67 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        # The last connection to close moves the log into the file, which is a write and needs the lock. Where other
-        # processes hold it, this is left to them.
-        with suppress(StoreFailed, apsw.Error), self._hold_to_close():
+        # The last connection to close moves the log into the file, which is a write and needs the lock. If another
+        # process holds it, this is left to that process.
+        lock = nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
+        with suppress(StoreFailed, apsw.Error), lock:
             for connection in [*self._idle_readers, self._writer]:
                 connection.close()
 
-    def _hold_to_close(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.why_read_only else self._write_lock.hold(timeout=0.2)
-
-    def _identify(self) -> tuple[int, ...] | None:
-        return sqlite_read_only.describe(self._path) if self._is_at_rest else sqlite_file.identify(self._path)
-
     def _check_file(self) -> None:
         # Open connections keep using the old file, and what they write is lost with it.
-        if self._identify() != self._file:
+        if sqlite_file.identify(self._path, at_rest=self._is_at_rest) != self._file:
             self._next_check = 0.0
             raise StoreGone(f"the store {self._path} was removed or replaced while it was open; start Satchel again")
         self._next_check = time.monotonic() + _CHECK_INTERVAL
 
     def _connect(self) -> apsw.Connection:
         if self._is_at_rest:
-            connection = sqlite_read_only.connect(self._path)
+            connection = sqlite_file.connect_at_rest(self._path)
         else:
             connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=_STATEMENTS)
         connection.set_busy_timeout(5000)  # for programs without our write lock, such as the sqlite3 shell
-        # Else every statement that a partial index might serve is planned anew at each call, for its values.
+        # Otherwise SQLite plans each statement that a partial index might serve at each call, for its values.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("pragma foreign_keys = on; pragma synchronous = full")
         return connection
 
     def _prepare(self) -> None:
         version = self._version()
-        if version == len(MIGRATIONS) and (self.why_read_only or self._pragma("journal_mode") == "wal"):
+        if version == schema.newest() and (self.why_read_only or self._writer.pragma("journal_mode") == "wal"):
             return
         if self.why_read_only:
             raise StoreUnusable(
-                f"the store {self._path} has schema {version}, which must be brought to {len(MIGRATIONS)}, but "
+                f"the store {self._path} has schema {version}, which must be migrated to {schema.newest()}, but "
                 f"{self.why_read_only}. Start once as a user who may write it."
             )
         with self._write_lock.hold():
             self._writer.execute("pragma journal_mode = wal")
-            while (version := self._version()) < len(MIGRATIONS):
-                # A failure anywhere leaves the transaction to be undone by closing.
-                self._writer.execute(f"begin immediate; {for_sqlite(MIGRATIONS[version])}")
-                fill_all(SqliteTx(self._writer), MIGRATIONS[version])
-                self._writer.execute(
-                    f"pragma application_id = {APPLICATION_ID}; pragma user_version = {version + 1}; commit"
-                )
+            if (version := self._version()) == schema.newest():  # another process was first
+                return
+            # A failure anywhere leaves the transaction to be undone by closing.
+            self._writer.execute("begin immediate")
+            for statements in schema.list_statements(version):
+                self._writer.execute(for_sqlite(statements))
+                fill_all(SqliteTx(self._writer), statements)
+            self._writer.execute(
+                f"pragma application_id = {APPLICATION_ID}; pragma user_version = {schema.newest()}; commit"
+            )
 
     def _version(self) -> int:
-        version = self._pragma("user_version")
+        version = self._writer.pragma("user_version")
         tables = self._writer.execute("select count(*) from sqlite_schema").fetchall()[0][0]
-        is_ours = self._pragma("application_id") == APPLICATION_ID
-        if not is_ours and (version or tables):
+        if self._writer.pragma("application_id") != APPLICATION_ID and (version or tables):
             raise StoreUnusable(
                 f"{self._path} is a database of another program. It was left as it is; "
                 "name another file with --database or SATCHEL_DATABASE."
             )
-        if not 0 <= version <= len(MIGRATIONS):
-            raise StoreUnusable(
-                f"the store {self._path} has schema {version}, and this Satchel knows schemas up to {len(MIGRATIONS)}. "
-                "It was written by a newer Satchel: upgrade this one."
-            )
+        schema.check_number(version, f"the store {self._path}")
         return int(version)
-
-    def _pragma(self, name: str) -> Any:
-        return self._writer.execute(f"pragma {name}").fetchall()[0][0]
 
 
 def _roll_back(connection: apsw.Connection) -> bool:
-    """End a transaction that is not committed; where that fails the connection is closed, which ends it too."""
+    """Roll back an open transaction and return True, or close the connection, which ends it too, and return False."""
     try:
         if connection.in_transaction:
             connection.execute("rollback")
@@ -343,7 +322,7 @@ def _roll_back(connection: apsw.Connection) -> bool:
 
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
-    """An `insert … values (…)` for several rows, whose parameters have the place of the row behind their names."""
+    """Repeat the values of an `insert … values (…)` for several rows; their parameters end in the place of the row."""
     before, row, after = re.split(r"(?<=values )(\([^()]*\))", sql, maxsplit=1)  # one that has no others inside
     rows = (re.sub(r":(\w+)", rf":\1_{place}", row) for place in range(count))
     return f"{before}{', '.join(rows)}{after}"

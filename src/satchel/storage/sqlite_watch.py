@@ -1,4 +1,4 @@
-"""Changes in a SQLite file: polls its change counter, and reads the table `changes` when it has moved."""
+"""Watches a SQLite file: polls its change counter, and reads the table `changes` when the counter has moved."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ class SqliteWatcher(Watcher):
         self._counter = counter
         if not rows:
             return self._check_restored()
-        has_gap = rows[0][0] > self._seen + 1  # old rows were deleted before we read them
+        has_gap = rows[0][0] > self._seen + 1  # rows were deleted before we read them
         self._seen = rows[-1][0]
         if has_gap:
             return [EVERYTHING]
@@ -52,10 +52,10 @@ class SqliteWatcher(Watcher):
         last = self._last()
         if last >= self._seen:
             return []
-        self._seen = last  # an older copy was restored over the file, so that numbers start again from there
+        self._seen = last  # an older copy was restored over the file, and numbers continue from there
         return [EVERYTHING]
 
     def _last(self) -> int:
-        # The highest number ever used, which outlives the rows: old ones are deleted.
+        # The highest number ever used; the row itself may be deleted.
         rows: list[Row] = self._connection.execute("select seq from sqlite_sequence where name = 'changes'").fetchall()
         return int(rows[0][0]) if rows else 0

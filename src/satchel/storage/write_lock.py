@@ -1,4 +1,4 @@
-"""The lock that writers of a SQLite store queue for: a kernel file lock on a file beside the database.
+"""The lock of the writers to a SQLite store: a kernel file lock on a file beside the database.
 
 SQLite's busy handler starves writers: of eight, one made 1 commit while another made 5,436. The kernel's queue is fair.
 """
@@ -13,10 +13,10 @@ from satchel.errors import StoreFailed
 
 
 class WriteLock:
-    """Held by one writer at a time, over all threads and processes on this machine."""
+    """Held by one writer at a time among all threads and processes on this machine."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, store: str) -> None:
+        self._path = f"{store}-gate"
         self._threads = threading.Lock()
 
     @contextmanager

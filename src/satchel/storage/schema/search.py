@@ -1,37 +1,17 @@
-"""Schema 5: the words by which items are found."""
+"""The index of words by which prompts, resources and tasks are found."""
 
-from satchel.storage.database import Tx
-from satchel.storage.migrations.migration import Fill, Migration
-
-
-def _index_prompts(tx: Tx, after: int, last: int) -> int | None:
-    from satchel.storage import search_filling  # which a start without a migration does not need
-
-    return search_filling.index_prompts(tx, after, last)
-
-
-def _index_resources(tx: Tx, after: int, last: int) -> int | None:
-    from satchel.storage import search_filling
-
-    return search_filling.index_resources(tx, after, last)
-
-
-def _index_tasks(tx: Tx, after: int, last: int) -> int | None:
-    from satchel.storage import search_filling
-
-    return search_filling.index_tasks(tx, after, last)
-
+from satchel.storage.schema.migration import Statements
 
 # A space is what one search can be confined to: the prompts or the resources of a project, or the tasks of a user in a
-# project. Its number is part of every indexed word, so that a search never reads what the index keeps of other spaces.
-STEP = Migration(
+# project. Its number is part of every indexed word, so a search never reads what the index keeps of other spaces.
+SEARCH = Statements(
     both="""
+-- `within` is the project of tasks, 0 for none. It is no reference, because tasks outlive their project.
 create table search_spaces (
     number {number},
     kind {text} not null,
     project {integer} references projects (number) on delete cascade,
     owner {text},
-    -- Of tasks: the number of their project, 0 for none. Not a reference, because tasks outlive their project.
     within {integer},
     constraint search_spaces_project unique (project, kind),
     constraint search_spaces_within unique (owner, within)
@@ -51,7 +31,7 @@ create index search_items_by_name on search_items (space, name_key);
 create index search_items_by_title on search_items (space, title_key);
 """,
     sqlite="""
--- The words that items of a space have, for mistyped ones.
+-- The words of the items in a space, to correct mistyped ones.
 create table search_words (
     space integer not null references search_spaces (number) on delete cascade,
     word text not null,
@@ -87,17 +67,21 @@ create function satchel_search_vector(space bigint, words text) returns tsvector
     return array_to_tsvector(
         string_to_array(space || '.' || replace(btrim(words, ' '), ' ', ' ' || space || '.'), ' ')
     );
+-- Every search reads what was written since the last clean-up of the index, by any user: the less, the less it tells.
 create index search_items_words on search_items using gin (satchel_search_vector(space, words))
-    with (gin_pending_list_limit = 512);
+    with (gin_pending_list_limit = 64);
 -- One item in 64, by which the number of items with a common word is estimated: counting all of them takes long.
 create index search_items_sample on search_items using gin (satchel_search_vector(space, words))
-    with (gin_pending_list_limit = 512) where number % 64 = 0;
+    with (gin_pending_list_limit = 64) where number % 64 = 0;
 
 alter table search_spaces enable row level security;
 create policy search_spaces_visible on search_spaces using (
-    case when kind = 'task' then owner = (select nullif(current_setting('satchel.user', true), ''))
-    else (select current_setting('satchel.projects', true)) = '*'
-        or exists (select from projects where projects.number = search_spaces.project) end
+    case
+        when kind <> 'task' then
+            {all_projects} or exists (select from projects where projects.number = search_spaces.project)
+        else owner = {user}
+            and ({all_projects} or exists (select from projects where projects.number = search_spaces.within))
+    end
 );
 alter table search_items enable row level security;
 create policy search_items_visible on search_items
@@ -112,9 +96,10 @@ alter table search_words enable row level security;
 create policy search_words_visible on search_words
     using (exists (select from search_spaces where search_spaces.number = space));
 
--- The spaces of a list that a caller may search: those that the policies show, and of tasks only those in projects that
--- are open to the caller. Policies do not apply to the owner, and neither does this.
-create function satchel_open_spaces(wanted bigint[]) returns bigint[] language plpgsql stable security definer as $$
+-- The spaces of a list that a caller may search: those that the policies show. Policies do not apply to the owner, and
+-- neither does this.
+create function satchel_open_spaces(wanted bigint[]) returns bigint[]
+    language plpgsql stable security definer as $$
 declare
     allowed constant text := current_setting('satchel.projects', true);
 begin
@@ -122,21 +107,29 @@ begin
         return wanted;
     end if;
     return array(
-        select s.number from search_spaces s where s.number = any (wanted) and case
-            when s.kind <> 'task' then allowed = '*' or exists (
-                select from projects p where p.number = s.project and p.name = any (string_to_array(allowed, ','))
-            )
-            else s.owner = nullif(current_setting('satchel.user', true), '') and (
-                allowed = '*' or not exists (select from projects p where p.number = s.within)
-                or exists (
-                    select from projects p where p.number = s.within and p.name = any (string_to_array(allowed, ','))
-                )
-            ) end
+        select s.number from search_spaces s where s.number = any (wanted)
+            and (s.kind <> 'task' or s.owner = nullif(current_setting('satchel.user', true), ''))
+            and (allowed = '*' or exists (
+                select from projects p
+                where p.number = coalesce(s.project, s.within) and p.name = any (string_to_array(allowed, ','))
+            ))
     );
 end
 $$;
 
--- Under row-level security `@@` uses no index, so that searches run as the owner, on spaces that the caller may search.
+-- A word at one of some levels in one of some spaces; null without a space.
+create function satchel_word_query(spaces bigint[], levels text[], word text, is_prefix boolean) returns tsquery
+    language sql immutable
+    return (
+        select string_agg(
+            '''' || space || '.' || replace(replace(level || '.' || word, '\', '\\'), '''', '''''')
+                || case when is_prefix then ''':*' else '''' end,
+            ' | '
+        )::tsquery
+        from unnest(spaces) as space, unnest(levels) as level
+    );
+
+-- Under row-level security `@@` uses no index, so searches run as the owner, on spaces that the caller may search.
 -- Each list is the items with a word at a level: their numbers, at most so many, and how many there are about.
 create function satchel_find_words(wanted bigint[], levels text[], words text[], is_prefix boolean[], most bigint)
     returns table (place bigint, numbers bigint[], total bigint) language plpgsql stable security definer
@@ -183,78 +176,33 @@ begin
 end
 $$;
 
--- A word at one of some levels in one of some spaces; null where there is no space.
-create function satchel_word_query(spaces bigint[], levels text[], word text, is_prefix boolean) returns tsquery
-    language sql immutable
-    return (
-        select string_agg(
-            '''' || space || '.' || replace(replace(level || '.' || word, '\', '\\'), '''', '''''')
-                || case when is_prefix then ''':*' else '''' end,
-            ' | '
-        )::tsquery
-        from unnest(spaces) as space, unnest(levels) as level
-    );
--- Those of some words that no item of a space has; none where the caller may not search it.
+-- Those of some words that no item of a space has; none if the caller may not search it. Most common words are found in
+-- the sample, which spares reading their long lists in the index.
 create function satchel_words_of_none(wanted bigint, levels text[], words text[]) returns text[]
     language plpgsql stable security definer
     set enable_seqscan = off set plan_cache_mode = force_custom_plan set jit = off
     as $$
 declare
     spaces constant bigint[] := satchel_open_spaces(array[wanted]);
-    gone text[] := '{}';
-    query tsquery;
-    word text;
+    rare text[];
 begin
-    foreach word in array words loop
-        query := satchel_word_query(spaces, levels, word, false);
-        if query is not null and not exists (
-            select from search_items i where satchel_search_vector(i.space, i.words) @@ query
-        ) then
-            gone := gone || word;
-        end if;
-    end loop;
-    return gone;
-end
-$$;
--- As in step 3, but a caller who may not enter all projects has only the texts of one read: the index has those of all,
--- so that the time it takes would tell what is in the others.
-create or replace function satchel_prompts_containing(wanted bigint, folded text)
-    returns table (number bigint, updated_at text) language plpgsql stable security definer
-    set plan_cache_mode = force_custom_plan
-    as $$
-declare
-    allowed constant text := current_setting('satchel.projects', true);
-    pattern constant text := '%' || regexp_replace(folded, '([\\%_])', '\\\1', 'g') || '%';
-begin
-    if allowed = '*' and length(folded) >= 3 then
-        return query select p.number, p.updated_at from prompt_texts t join prompts p on p.number = t.prompt
-            where p.project = wanted and (t.title like pattern or t.content like pattern);
-    elsif allowed = '*' or exists (
-        select from projects where projects.number = wanted and name = any (string_to_array(allowed, ','))
-    ) then
-        -- `offset 0` makes the planner start with the prompts of the project.
-        return query select p.number, p.updated_at from prompts p, lateral (
-            select from prompt_texts t where t.prompt = p.number
-            and (strpos(t.title, folded) > 0 or strpos(t.content, folded) > 0) offset 0
-        ) as t where p.project = wanted;
+    if spaces = '{}' then
+        return '{}';
     end if;
+    rare := array(
+        select word from unnest(words) as word where not exists (
+            select from search_items i
+            where satchel_search_vector(i.space, i.words) @@ satchel_word_query(spaces, levels, word, false)
+                and i.number % 64 = 0
+        )
+    );
+    return array(
+        select word from unnest(rare) as word where not exists (
+            select from search_items i
+            where satchel_search_vector(i.space, i.words) @@ satchel_word_query(spaces, levels, word, false)
+        )
+    );
 end
 $$;
-do $$
-declare
-    ours constant regnamespace := (select relnamespace from pg_class where oid = 'prompts'::regclass);
-    name text;
-begin
-    foreach name in array array[
-        'satchel_open_spaces', 'satchel_find_words', 'satchel_find_together', 'satchel_words_of_none',
-        'satchel_prompts_containing'
-    ] loop
-        execute format('alter function %I set search_path = pg_catalog, %s, pg_temp', name, ours);
-    end loop;
-end
-$$;
-revoke execute on function
-    satchel_open_spaces, satchel_find_words, satchel_find_together, satchel_words_of_none from public;
 """,
-    fills=(Fill("prompts", _index_prompts), Fill("resources", _index_resources), Fill("tasks", _index_tasks)),
 )

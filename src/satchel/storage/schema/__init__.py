@@ -1,0 +1,69 @@
+"""The schema of a store, and the migrations that were released after it.
+
+migration  statements in the SQL of both engines
+items      settings, projects, prompts, resources
+tasks      tasks, and links between items
+history    users and what they did
+search     the index of words
+
+Until 0.1.0 the schema is edited in place, and NUMBER is raised with each edit. After it the schema stays as it is, and
+each change is a migration: a module of its own, listed in MIGRATIONS.
+"""
+
+from collections.abc import Iterator
+
+from satchel.errors import StoreUnusable
+from satchel.storage.schema import history, items, search, tasks
+from satchel.storage.schema.migration import PROTECT_FUNCTIONS, Migration, Statements
+
+NUMBER = 15  # of the schema in these modules
+MIGRATIONS: tuple[Migration, ...] = (
+    # the first one brings a store to NUMBER + 1
+)
+
+SCHEMA: tuple[Statements, ...] = (
+    *(history.TOKENS_AND_SESSIONS, items.SETTINGS, items.PROJECTS, items.PROMPTS, items.RESOURCES),
+    *(items.ARGUMENT_VALUES, history.REVISIONS, tasks.TASKS, tasks.CLAIMS_AND_NOTES, tasks.LINKS),
+    *(history.USAGE, history.CHANGES, search.SEARCH, Statements(postgres=PROTECT_FUNCTIONS)),
+)
+
+
+def newest() -> int:
+    """Return the number of the newest schema."""
+    return NUMBER + len(MIGRATIONS)
+
+
+def list_statements(after: int, up_to: int | None = None) -> Iterator[Statements]:
+    """List what brings a store of one schema, 0 for none, to another one, by default the newest."""
+    if not after:
+        yield from SCHEMA
+    yield from MIGRATIONS[max(0, after - NUMBER) : (up_to or newest()) - NUMBER]
+
+
+def explain_number(found: int) -> str:
+    """Explain in the middle of a sentence why a store of some schema cannot be opened; empty if it can.
+
+    A migration may come before it; 0 stands for a new store.
+    """
+    if found > newest():
+        return (
+            f"has schema {found}, and this Satchel knows schemas up to {newest()}: a newer Satchel wrote it. Upgrade "
+            "this one, or dump the store with the newer one and load the dump into a new store with this one"
+        )
+    if found and found < NUMBER:
+        return (
+            f"has schema {found}, and this Satchel migrates only stores of schema {NUMBER} and newer. Dump it with the "
+            "Satchel that wrote it (`satchel dump FILE`), and load the dump into a new store with this one (`satchel "
+            "load FILE`)"
+        )
+    return ""
+
+
+def check_number(found: int, store: str) -> None:
+    """Check that a store of some schema can be opened, perhaps after a migration; 0 stands for a new store.
+
+    Raises:
+        StoreUnusable: this Satchel does not know the schema.
+    """
+    if why := explain_number(found):
+        raise StoreUnusable(f"{store} {why}.")
