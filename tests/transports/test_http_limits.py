@@ -59,15 +59,15 @@ def test_one_user_waits_in_a_bounded_queue_and_others_do_not_wait_behind_it(monk
 
     async def main() -> None:
         threads, gate = Threads(), threading.Event()
-        busy = [asyncio.create_task(threads.run("ada", gate.wait)) for _ in range(limits.THREADS_PER_USER + 3)]
+        busy = [asyncio.create_task(threads.carry_out("ada", gate.wait)) for _ in range(limits.THREADS_PER_USER + 3)]
         await asyncio.sleep(0)
         while threads._of_users["ada", False].statistics().tasks_waiting < 3:
             await asyncio.sleep(0.01)
         with pytest.raises(Refusal) as refused:
-            await threads.run("ada", gate.wait)
+            await threads.carry_out("ada", gate.wait)
         assert (refused.value.status, refused.value.field) == (429, "rate")
-        assert await threads.run("ada", lambda: "a write", writes=True) == "a write"
-        assert await threads.run("bob", lambda: "a read") == "a read"
+        assert await threads.carry_out("ada", lambda: "a write", writes=True) == "a write"
+        assert await threads.carry_out("bob", lambda: "a read") == "a read"
         gate.set()
         assert await asyncio.gather(*busy) == [True] * len(busy)
 

@@ -73,8 +73,8 @@ class Calls:
         try:
             with CancelScope() as waiting:  # what has begun goes on until `work` ends it
                 if is_large:
-                    return await self._threads.run_large(work.user, act)
-                return await self._threads.run(work.user, act, writes=writes)
+                    return await self._threads.carry_out_large(work.user, act)
+                return await self._threads.carry_out(work.user, act, writes=writes)
             raise ClientDisconnect
         except asyncio.CancelledError:
             work.cancel()

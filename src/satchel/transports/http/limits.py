@@ -60,7 +60,7 @@ class Threads:
         self._large = CapacityLimiter(1)
         self._of_users: WeakValueDictionary[tuple[str, bool], CapacityLimiter] = WeakValueDictionary()  # while used
 
-    async def run(self, user: str, act: Callable[[], Value], *, writes: bool = False) -> Value:
+    async def carry_out(self, user: str, act: Callable[[], Value], *, writes: bool = False) -> Value:
         """Run something in a thread once one of the user's is free. Callers without a token are not limited.
 
         Raises:
@@ -77,10 +77,10 @@ class Threads:
         async with limiter:
             return await run_sync(act, limiter=self._all)
 
-    async def run_large(self, user: str, act: Callable[[], Value]) -> Value:
+    async def carry_out_large(self, user: str, act: Callable[[], Value]) -> Value:
         """Run something with a large message, which takes many times its size in memory, one at a time."""
         async with self._large:
-            return await self.run(user, act, writes=True)
+            return await self.carry_out(user, act, writes=True)
 
 
 class Rate:
