@@ -3,11 +3,9 @@
 shared            what they share: the value of a format, entries made of fields of others
 satchel_folder    the folder that `satchel export` writes
 json_lines        JSON Lines of Satchel
-documents         files that come along with something, as documents
 skills            SKILL.md
 agents            agents of Claude Code
 claude_commands   commands of Claude Code
-claude_arguments  the arguments of commands and skills
 vscode_prompts    .prompt.md
 dotprompt         .prompt
 prompty           .prompty

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning, front_matter
 from satchel.exchange.entries import Entry, Found, NoteEntry, TaskEntry
-from satchel.exchange.formats.documents import make_document
-from satchel.exchange.formats.shared import Format, Written, clean_task, end_line, take, text_of, trim
+from satchel.exchange.formats.shared import Format, Written, clean_task, end_line, make_document, take, text_of, trim
 from satchel.exchange.sources import SourceFile
 
 _KNOWN = (

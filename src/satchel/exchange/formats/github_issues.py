@@ -1,22 +1,19 @@
 """GitHub issues: the JSON of `gh issue list --json …`, or of the REST API."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found, NoteEntry, Problem, TaskEntry, Unreadable
+from satchel.exchange.entries import Found, NoteEntry, Problem, TaskEntry, Unreadable
 from satchel.exchange.formats.shared import (
     Fields,
     Format,
-    Written,
     clean_task,
     get_list,
     guess_json,
     list_mappings,
     read_json,
-    take,
     text_of,
 )
 from satchel.exchange.sources import SourceFile
@@ -119,38 +116,11 @@ def _find_priority(labels: Sequence[str]) -> Priority:
     return "normal"
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One file, in the form of `gh issue list --json`."""
-    tasks, notes = take(entries, "task", "GitHub")
-    rows = [_write(task, number) for number, task in enumerate(tasks, 1)]
-    return Written({FORMAT.file: (json.dumps(rows, ensure_ascii=False, indent=2) + "\n").encode()}, notes)
-
-
-def _write(task: TaskEntry, number: int) -> dict[str, object]:
-    labels = [*task.tags]
-    if task.priority != "normal" and _find_priority(labels) != task.priority:
-        labels.append(f"priority: {task.priority}")
-    reasons = {"pending": "", "completed": "COMPLETED", "cancelled": "NOT_PLANNED"}
-    return {
-        "number": number,
-        "title": task.title,
-        "body": task.description or "",
-        "state": "OPEN" if task.status == "pending" else "CLOSED",
-        "stateReason": reasons[task.status],
-        "closedAt": task.completed_at,
-        "labels": [{"name": label} for label in labels],
-        "milestone": {"title": task.due, "dueOn": f"{task.due}T00:00:00Z"} if task.due else None,
-        "comments": [{"body": one.text, "createdAt": one.at} for one in task.comments],
-    }
-
-
 FORMAT = Format(
     name="github",
     title="GitHub issues JSON",
     kinds=("task",),
     recognise=recognise,
     read=read,
-    write=write,
     extensions=("json",),
-    file="issues.json",
 )

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from satchel.errors import Refused
-from satchel.exchange import cleaning, folder, prompt_file
+from msgspec.structs import replace
+
+from satchel.exchange import cleaning, folder
 from satchel.exchange.entries import DocumentEntry, Entry, Found, NoteEntry, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.exchange.formats.shared import Fields, Format, Written, get_list, list_mappings, read_json_lines
 from satchel.exchange.sources import SourceFile
-from satchel.model import PRIORITIES, STATUSES
-from satchel.services import rules
 
 
 def recognise(file: SourceFile) -> bool:
@@ -36,10 +35,8 @@ def read(file: SourceFile) -> Iterator[Found]:
                 yield _READERS[row["kind"]](row, where)
             except Unreadable as wrong:
                 yield Problem(where, str(wrong))
-            except (Refused, TypeError, ValueError) as error:
-                yield Problem(
-                    where, prompt_file.explain(error) if isinstance(error, Refused) else f"it is wrong: {error}"
-                )
+            except (TypeError, ValueError) as error:
+                yield Problem(where, f"it is wrong: {error}")
 
 
 def _text(row: Fields, key: str, default: str = "") -> str:
@@ -50,17 +47,16 @@ def _text(row: Fields, key: str, default: str = "") -> str:
 
 
 def _read_prompt(row: Fields, where: str) -> Entry:
-    entry = PromptEntry(
+    return PromptEntry(
         name=_text(row, "name"),
         title=_text(row, "title", _text(row, "name")),
         content=_text(row, "content"),
         description=_text(row, "description") or None,
         tags=tuple(str(one) for one in get_list(row, "tags")),
-        arguments=tuple(prompt_file.read_arguments(row.get("arguments"))),
+        arguments=tuple(folder.read_arguments(row.get("arguments"))),
         project=_project(row),
         where=where,
     )
-    return prompt_file.clean_prompt(entry)
 
 
 def _read_document(row: Fields, where: str) -> Entry:
@@ -72,27 +68,19 @@ def _read_document(row: Fields, where: str) -> Entry:
     else:
         data = _text(row, "content").encode("utf-8", "surrogatepass")
     made = folder.read_document(_text(row, "name"), data, row, where)
-    return DocumentEntry(
-        name=made.name,
-        content=made.content,
-        mime_type=made.mime_type,
-        uri=made.uri,
-        description=made.description,
-        project=_project(row),
-        where=where,
-    )
+    return replace(made, project=_project(row))
 
 
 def _read_task(row: Fields, where: str) -> Entry:
     notes = [NoteEntry(_text(one, "text"), _text(one, "at")) for one in list_mappings(row.get("notes"))]
     due, done = _text(row, "due"), _text(row, "completed_at")
     return TaskEntry(
-        title=rules.clean_title("task", _text(row, "title")),
-        description=rules.clean_description("task", _text(row, "description")),
-        status=rules.clean_choice("task", "status", _text(row, "status", "pending"), STATUSES),  # type: ignore[arg-type]
-        priority=rules.clean_choice("task", "priority", _text(row, "priority", "normal"), PRIORITIES),  # type: ignore[arg-type]
-        due=rules.clean_due("task", due) if due else None,
-        tags=tuple(rules.clean_tags("task", [str(one) for one in get_list(row, "tags")])),
+        title=_text(row, "title"),
+        description=_text(row, "description") or None,
+        status=_text(row, "status", "pending"),  # type: ignore[arg-type]
+        priority=_text(row, "priority", "normal"),  # type: ignore[arg-type]
+        due=due or None,
+        tags=tuple(str(one) for one in get_list(row, "tags")),
         completed_at=cleaning.clean_moment(done) if done else None,
         key=cleaning.to_text(row.get("id")),
         after=tuple(cleaning.to_text(one) for one in get_list(row, "after")),

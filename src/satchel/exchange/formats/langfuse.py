@@ -1,28 +1,23 @@
 """Langfuse: prompts as its API and its exports have them, in JSON or JSON Lines, with mustache variables."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found, Problem, PromptEntry, Unreadable
+from satchel.exchange.entries import Found, Problem, Unreadable
 from satchel.exchange.formats.shared import (
     Fields,
     Format,
     PromptFacts,
-    Written,
     get_list,
     guess_json,
     list_mappings,
     make_prompt,
     read_json,
     read_json_lines,
-    take,
-    take_apart,
     text_of,
 )
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import NotTemplate, convert, read_braces, write_with
+from satchel.exchange.templates import convert, read_braces
 
 _KNOWN = (
     *("name", "prompt", "type", "tags", "version", "id", "labels", "createdAt", "updatedAt", "created_at"),
@@ -115,39 +110,11 @@ def _join_messages(messages: list[Any]) -> tuple[str, list[str]]:
     return "\n\n".join(parts), notes
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One JSON file, as the API lists prompts."""
-    prompts, notes = take(entries, "prompt", "Langfuse")
-    rows = []
-    for prompt in prompts:
-        try:
-            rows.append(_write(prompt))
-        except NotTemplate as reason:
-            notes = (*notes, f"Left out prompt '{prompt.label}': {reason}.")
-    text = json.dumps({"data": rows}, ensure_ascii=False, indent=2)
-    return Written({FORMAT.file: f"{text}\n".encode()}, notes)
-
-
-def _write(prompt: PromptEntry) -> dict[str, object]:
-    fields = cleaning.split_fields(prompt.description)[1]
-    return {
-        "name": prompt.name,
-        "type": "text",
-        "prompt": write_with(take_apart(prompt), lambda one: "{{" + one.name + "}}"),
-        "config": fields,
-        "version": 1,
-        "labels": ["production", "latest"],
-        "tags": list(prompt.tags),
-    }
-
-
 FORMAT = Format(
     name="langfuse",
     title="Langfuse export (JSON)",
     kinds=("prompt",),
     recognise=recognise,
     read=read,
-    write=write,
     extensions=("json", "jsonl"),
-    file="langfuse.json",
 )

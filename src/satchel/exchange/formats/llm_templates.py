@@ -18,7 +18,6 @@ from satchel.exchange.formats.shared import (
 )
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import Piece, Text, Variable, convert, read_string_template, write_with
-from satchel.yaml_reader import WrongYaml, read_yaml
 
 _FIELDS = {"prompt", "system", "model", "options", "defaults", "fragments", "system_fragments", "schema_object"}
 _FIELDS |= {"extract", "extract_last", "tools", "functions", "attachments", "attachment_types", "name", "schema"}
@@ -39,12 +38,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def _read(file: SourceFile) -> Fields:
-    if len(file.text) > _MAX_YAML:
-        raise Unreadable(f"it has more than {_MAX_YAML} characters")
-    try:
-        value = read_yaml(file.text)
-    except WrongYaml as wrong:
-        raise Unreadable(str(wrong)) from None
+    value = front_matter.read_document(file.text, _MAX_YAML)
     if isinstance(value, str):
         return {"prompt": value}
     return value if isinstance(value, Mapping) else {}

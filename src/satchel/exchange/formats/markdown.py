@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found
+from satchel.exchange.folder import write_prompt
 from satchel.exchange.formats.shared import (
     Fields,
     Format,
@@ -17,9 +18,8 @@ from satchel.exchange.formats.shared import (
     trim,
     write_each,
 )
-from satchel.exchange.prompt_file import write_prompt
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import NotTemplate, Piece, Template, convert, read_braces, read_jinja
+from satchel.exchange.templates import NotTemplate, Template, convert, read_braces, read_jinja
 from satchel.model import Argument, can_be_argument
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 
@@ -66,11 +66,7 @@ def _read_template(text: str, fields: Fields) -> Template:
         if "{%" in text and len(text.encode()) <= MAX_TEMPLATE_BYTES:
             return Template(text, tuple(declared))  # its author says that it is a template
         return convert(text, read_braces, declared)
-    return convert(text, _read_ours, declared)
-
-
-def _read_ours(text: str) -> list[Piece]:
-    return read_jinja(text)
+    return convert(text, read_jinja, declared)
 
 
 def read_arguments(given: object) -> list[Argument]:

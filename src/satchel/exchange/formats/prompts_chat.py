@@ -8,7 +8,15 @@ from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, Problem, PromptEntry, Unreadable
 from satchel.exchange.formats.shared import Format, PromptFacts, Written, make_prompt, take, take_apart
 from satchel.exchange.sources import MAX_FILE, SourceFile
-from satchel.exchange.templates import NotTemplate, Variable, convert, read_dollar_braces, write_with
+from satchel.exchange.templates import (
+    NotTemplate,
+    Template,
+    Variable,
+    convert,
+    read_braces,
+    read_dollar_braces,
+    write_with,
+)
 
 _COLUMNS = ("act", "prompt", "for_devs", "type", "contributor")
 _TITLES = ("act", "title", "name")
@@ -73,11 +81,20 @@ def _read_row(where: str, row: dict[str, str | None], title: str, content: str) 
         title=given,
         description=row.get("description") or "",
         tags=tags,
-        template=convert(text, read_dollar_braces),
+        template=_read_template(text),
         fields={key: value for key, value in row.items() if key},
         known=_KNOWN,
     )
     return make_prompt(where, facts)
+
+
+def _read_template(text: str) -> Template:
+    """Read `${name}` as prompts.chat has it, else `{{name}}` as `satchel prompt add` does."""
+    template = convert(text, read_dollar_braces)
+    if template.arguments:
+        return template
+    plain = convert(text, read_braces)
+    return plain if plain.arguments else template
 
 
 def write(entries: Sequence[Entry]) -> Written:

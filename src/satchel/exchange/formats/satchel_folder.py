@@ -21,18 +21,18 @@ def read(file: SourceFile) -> Iterator[Found]:
     root, shown = os.path.dirname(file.path), os.path.dirname(file.shown)
     kind, _ = folder.read_marker(file.data)
     if kind == "project":
-        yield from folder.read(root, shown)
+        yield from (found for found, _ in folder.read_files(root, shown))
         return
     for name in sorted(os.listdir(root)):
         inner = os.path.join(root, name)
         if os.path.isfile(os.path.join(inner, MARKER)) and not os.path.islink(inner):
             try:
                 below = folder.read_marker(SourceFile(os.path.join(inner, MARKER)).data)
-                for found in folder.read(inner, os.path.join(shown, name)):
+                for found, _ in folder.read_files(inner, os.path.join(shown, name)):
                     yield _put_into(found, below[1] or name)
             except Unreadable as wrong:
                 yield Problem(os.path.join(shown, name), str(wrong))
-    for found in folder.read(root, shown):  # tasks that are in no project
+    for found, _ in folder.read_files(root, shown):  # tasks that are in no project
         yield _put_into(found, "")
 
 

@@ -8,13 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
-from satchel.exchange.folder import name_files
+from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
+from satchel.exchange.folder import name_files, read_document
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import NotTemplate, Piece, Template, Text, read_jinja
-from satchel.services import rules
+from satchel.services import resources, rules
 
 Fields = Mapping[str, Any]
+
+_LONGEST_NAME = 200  # characters of the name of a document
 
 
 class Written(Struct, frozen=True):
@@ -69,6 +71,20 @@ def make_prompt(where: str, facts: PromptFacts) -> Found:
         where=where,
         notes=(*facts.notes, *notes, *more, *lost, *facts.template.notes),
     )
+
+
+def make_document(file: SourceFile, path: str, description: str) -> DocumentEntry:
+    """Return a document with the whole file as its content, and a name made from a path.
+
+    Raises:
+        Unreadable: no name can be made.
+    """
+    name = resources.make_name(path)
+    if len(name) > _LONGEST_NAME:
+        name = resources.make_name(f"{file.stem[:100]}.{file.extension}")
+    if not name:
+        raise Unreadable("no name can be made of its file name")
+    return read_document(name, file.data, {"description": description[:1000]}, file.shown)
 
 
 def plain(text: str) -> Template:

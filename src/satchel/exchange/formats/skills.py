@@ -5,14 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found
-from satchel.exchange.formats import claude_arguments
-from satchel.exchange.formats.claude_commands import write_prompt
-from satchel.exchange.formats.documents import make_document
+from satchel.exchange.formats.claude_commands import read_arguments, write_prompt
 from satchel.exchange.formats.shared import (
     Format,
     PromptFacts,
     Written,
     add_notes,
+    make_document,
     make_prompt,
     take,
     text_of,
@@ -57,7 +56,7 @@ def read(file: SourceFile) -> Iterator[Found]:
         return
     fields = file.fields or {}
     default = file.folders[-1] if file.folders and file.name == "SKILL.md" else file.stem
-    template = claude_arguments.read_text(trim(file.body), fields)
+    template = read_arguments(trim(file.body), fields)
     facts = PromptFacts(
         name=text_of(fields, "name") or default,
         title=text_of(fields, "title"),
