@@ -42,7 +42,7 @@ def test_a_csv_of_prompts_chat_keeps_titles_variables_and_columns(tmp_path: Path
     assert poet.arguments == (needs("topic"), takes("Main_Language", "Main Language"))
     assert poet.description == "contributor: a,b"
     assert (terminal.content, terminal.arguments) == ("echo ${HOME.dir} and {{ 1 }}", ())
-    assert terminal.notes == ("Kept as plain text: ${HOME.dir} is no variable.",)
+    assert terminal.notes == ("Kept as plain text: ${HOME.dir} is not a variable.",)
 
 
 def test_a_csv_with_names_in_double_braces_has_templates(tmp_path: Path) -> None:

@@ -469,20 +469,10 @@ class Placer:
     ) -> object:
         """Add or change an item, and return its name or number."""
         with tx.savepoint():
-            if isinstance(entry, PromptEntry):
-                prompt = (
-                    storing.add_prompt(tx, scope, entry)
-                    if item is None
-                    else storing.change_prompt(tx, scope, str(item.key), entry)
-                )
-                return prompt.name
-            if isinstance(entry, DocumentEntry):
-                document = (
-                    storing.add_document(tx, scope, entry)
-                    if item is None
-                    else storing.change_document(tx, scope, str(item.key), entry)
-                )
-                return document.name
+            if not isinstance(entry, TaskEntry):
+                if item is None:
+                    return storing.add(tx, scope, entry).name
+                return storing.change(tx, scope, str(item.key), entry).name
             if item is None:
                 project = None if entry.project == "" else scope.project
                 return storing.add_task(tx, self._scope, project, entry, linked or []).number

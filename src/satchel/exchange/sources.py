@@ -97,7 +97,7 @@ class SourceFile:
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a regular file."""
+        """Whether it is an existing regular file."""
         return os.path.isfile(self.path) and not os.path.islink(self.path)
 
 

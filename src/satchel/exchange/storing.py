@@ -32,6 +32,8 @@ _PAGE = 500  # items that are read at once
 _TRIES = 5  # of a transaction
 _ROOM = 9  # characters for a number behind a name or title
 
+NamedEntry = PromptEntry | DocumentEntry
+
 Result = TypeVar("Result")
 
 
@@ -187,41 +189,28 @@ def _document_fields(document: DocumentEntry | Resource) -> dict[str, Any]:
     return {name: getattr(document, name) for name in ("content", "mime_type", "description")}
 
 
-def add_prompt(tx: Tx, scope: Scope, entry: PromptEntry) -> Prompt:
-    """Add a prompt.
+def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:
+    """Add a prompt or a document, and return it.
 
     Raises:
-        Refused: as `prompts.add`.
+        Refused: as `prompts.add` and `resources.add`.
     """
-    return prompts.add(tx, scope, PromptDraft(name=entry.name, **_prompt_fields(entry)))
+    if isinstance(entry, PromptEntry):
+        return to_prompt(prompts.add(tx, scope, PromptDraft(name=entry.name, **_prompt_fields(entry))))
+    draft = ResourceDraft(name=entry.name, uri=entry.uri, **_document_fields(entry))
+    return to_document(resources.add(tx, scope, draft))
 
 
-def change_prompt(tx: Tx, scope: Scope, name: str, entry: PromptEntry, version: int | None = None) -> Prompt:
-    """Give a prompt the title, the text and all else of an entry. Its name stays.
+def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | None = None) -> NamedEntry:
+    """Give a prompt or a document all that an entry has, except its name and its URI, and return it.
 
     Raises:
-        Refused: as `prompts.update`.
+        Refused: as `prompts.update` and `resources.update`.
     """
-    id = prompts.get_by_name(tx, scope, name).id
-    return prompts.update(tx, scope, id, PromptPatch(**_prompt_fields(entry)), expected_version=version)
-
-
-def add_document(tx: Tx, scope: Scope, entry: DocumentEntry) -> Resource:
-    """Add a document.
-
-    Raises:
-        Refused: as `resources.add`.
-    """
-    return resources.add(tx, scope, ResourceDraft(name=entry.name, uri=entry.uri, **_document_fields(entry)))
-
-
-def change_document(tx: Tx, scope: Scope, name: str, entry: DocumentEntry, version: int | None = None) -> Resource:
-    """Give a document the content, the type and the description of an entry. Its name and URI stay.
-
-    Raises:
-        Refused: as `resources.update`.
-    """
-    return resources.update(tx, scope, name, ResourcePatch(**_document_fields(entry)), expected_version=version)
+    if isinstance(entry, PromptEntry):
+        id = prompts.get_by_name(tx, scope, name).id
+        return to_prompt(prompts.update(tx, scope, id, PromptPatch(**_prompt_fields(entry)), version))
+    return to_document(resources.update(tx, scope, name, ResourcePatch(**_document_fields(entry)), version))
 
 
 def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> TaskDetails:

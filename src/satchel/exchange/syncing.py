@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from satchel.errors import NotFound, Refused, Taken, VersionConflict
 from satchel.exchange import cleaning, folder, sources, storing, sync_plan, task_file
 from satchel.exchange.entries import KINDS, DocumentEntry, Entry, Kind, Problem, PromptEntry, TaskEntry, Unreadable
-from satchel.exchange.storing import BATCH, Snapshot, TaskLinks
+from satchel.exchange.storing import BATCH, NamedEntry, Snapshot, TaskLinks
 from satchel.exchange.sync_plan import FolderSide, Key, Plan, Step, Synced, SyncState, digest
 from satchel.model import BlockerChange, PromptPatch, Scope
 from satchel.services import projects, prompts, rules, tasks
@@ -370,32 +370,31 @@ class _StoreSide:
 
     # -- prompts and documents ------------------------------------------------------------------------------------
 
-    def _update(self, tx: Tx, entry: PromptEntry | DocumentEntry, ours: Entry | None) -> Entry:
+    def _update(self, tx: Tx, entry: NamedEntry, ours: Entry | None) -> Entry:
         version = self._versions.get((entry.kind, str(entry.name)))
         if isinstance(entry, DocumentEntry):
             with tx.savepoint():
                 if isinstance(ours, DocumentEntry) and ours.uri != entry.uri:  # which cannot be changed
                     storing.delete(tx, self._scope, "document", entry.name, version)
-                    return storing.to_document(storing.add_document(tx, self._scope, entry))
-                return storing.to_document(storing.change_document(tx, self._scope, entry.name, entry, version))
+                    return storing.add(tx, self._scope, entry)
+                return storing.change(tx, self._scope, entry.name, entry, version)
         name = str(entry.name)
         self._free_title(tx, name, entry.title)
         with tx.savepoint():
-            changed = storing.change_prompt(tx, self._scope, name, entry, version)
+            changed = storing.change(tx, self._scope, name, entry, version)
         if isinstance(ours, PromptEntry) and self._titles.get(ours.title) == name:
             del self._titles[ours.title]
-        self._titles[changed.title] = name
-        return storing.to_prompt(changed)
+        self._titles[entry.title] = name
+        return changed
 
-    def _add(self, tx: Tx, entry: PromptEntry | DocumentEntry) -> PromptEntry | DocumentEntry:
-        if isinstance(entry, DocumentEntry):
-            with tx.savepoint():
-                return storing.to_document(storing.add_document(tx, self._scope, entry))
-        self._free_title(tx, str(entry.name), entry.title)
+    def _add(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
+        if isinstance(entry, PromptEntry):
+            self._free_title(tx, str(entry.name), entry.title)
         with tx.savepoint():
-            added = storing.add_prompt(tx, self._scope, entry)
-        self._titles[added.title] = added.name
-        return storing.to_prompt(added)
+            added = storing.add(tx, self._scope, entry)
+        if isinstance(entry, PromptEntry):
+            self._titles[entry.title] = str(entry.name)
+        return added
 
     def _free_title(self, tx: Tx, name: str, title: str) -> None:
         """Set a title aside that another prompt still has, if the folder gives that prompt another title.
@@ -417,7 +416,7 @@ class _StoreSide:
         del self._titles[title]
         self._titles[aside] = holder
 
-    def _copy(self, tx: Tx, entry: PromptEntry | DocumentEntry) -> PromptEntry | DocumentEntry:
+    def _copy(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
         """Add the folder's side of a clash under another name; a copy that an interrupted sync made is used again."""
         there = self._here.prompts if isinstance(entry, PromptEntry) else self._here.documents
         for number in count(2):
