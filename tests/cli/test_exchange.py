@@ -1,5 +1,6 @@
 """`satchel import`, `export` and `sync` as commands: what they print, and how they end."""
 
+import fcntl
 import json
 import os
 import pty
@@ -204,6 +205,46 @@ def test_a_watching_sync_takes_over_changes_of_both_sides(
         finally:
             watch.send_signal(signal.SIGINT)
         assert watch.wait(60) == 0, watch.stderr and watch.stderr.read()
+
+
+@pytest.mark.process
+def test_a_watching_sync_waits_for_another_sync_to_end(embedded: dict[str, str], tmp_path: Path) -> None:
+    run_command("prompt", "add", "One", "x", environment=embedded, cwd=tmp_path)
+    run_command("sync", "notes", environment=embedded, cwd=tmp_path)
+    lock = os.open(tmp_path / "notes", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    once = run_command("sync", "notes", environment=embedded, cwd=tmp_path)
+    assert (once.returncode, b"another sync of notes is running" in once.stderr) == (1, True)
+    words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
+    with subprocess.Popen(words, env=embedded, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as watch:
+        try:
+            assert watch.stderr is not None and watch.stdout is not None
+            assert watch.stderr.readline() == b"Waiting for another sync of notes to end.\n"
+            os.close(lock)
+            assert watch.stdout.readline() == b"notes and project 'default' are the same (1 items).\n"
+            (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
+            assert watch.stdout.readline().decode() == "folder → store: changed prompt 'one'\n"
+        finally:
+            watch.send_signal(signal.SIGINT)
+        assert watch.wait(60) == 0
+
+
+def test_a_clash_is_named_with_its_copy_and_a_status(embedded: dict[str, str], tmp_path: Path) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return run_command(*words, environment=embedded, cwd=tmp_path)
+
+    done(run("prompt", "add", "One", "x"))
+    done(run("sync", "notes"))
+    done(run("prompt", "edit", "one", "store"))
+    (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\nfolder\n")
+    check, clash = run("sync", "notes", "--check"), run("sync", "notes")
+    assert (check.returncode, clash.returncode) == (1, 1)
+    assert "Both sides changed prompt 'one': a sync keeps both.\n" in check.stdout.decode()
+    assert clash.stdout.decode() == (
+        "both changed prompt 'one'\n"
+        "Both sides changed prompt 'one': the store's version stays, the folder's is now prompt 'one-2'.\n"
+    )
+    assert "are the same (2 items)" in done(run("sync", "notes"))
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:

@@ -184,7 +184,7 @@ class Tx:
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undo what the block wrote if it is refused; the transaction goes on. Any other error ends the transaction."""
-        changes, gathered = dict(self.changes), self._gathered
+        known, gathered = len(self.changes), self._gathered
         counts = {sql: len(rows) for sql, rows in (gathered or {}).items()}
         self.run("savepoint block")
         try:
@@ -192,8 +192,8 @@ class Tx:
         except Refused:
             self.run("rollback to savepoint block")
             self.run("release savepoint block")
-            self.changes.clear()
-            self.changes.update(changes)
+            for change in list(self.changes)[known:]:
+                del self.changes[change]
             if gathered is not None:  # the block may have settled it, which was undone
                 for sql, rows in gathered.items():
                     del rows[counts.get(sql, 0) :]
