@@ -222,9 +222,19 @@ def test_replaced_prompts_take_the_titles_of_their_file(bring: Import, database:
     row = '{"kind":"prompt","name":"%s","title":"%%s","content":"%s"}\n'
     rows = row % ("a", "x") + row % ("b", "y")
     bring({"p.jsonl": rows % ("First", "Second")})
-    assert counts(bring({"p.jsonl": rows % ("Newer", "First")}, on_clash="replace")) == {"replaced": 2}
-    assert titles(database) == {"Newer": "x", "First": "y"}
-    assert counts(bring({"p.jsonl": rows % ("Newer", "First")}, on_clash="replace")) == {"same": 2}
+    more = row % ("c", "z") % "Second"
+    files: dict[str, str | bytes] = {"p.jsonl": rows % ("Newer", "First") + more}
+    assert counts(bring(files, on_clash="replace")) == {"new": 1, "replaced": 2}
+    assert titles(database) == {"Newer": "x", "First": "y", "Second": "z"}
+    assert counts(bring(files, on_clash="replace")) == {"same": 3}
+    swapped: dict[str, str | bytes] = {"p.jsonl": more + rows % ("First", "Newer")}
+    for options in ({"is_dry_run": True}, {}):
+        assert counts(bring(swapped, on_clash="replace", **options)) == {"same": 1, "replaced": 2}
+    assert titles(database) == {"First": "x", "Newer": "y", "Second": "z"}
+    moved: dict[str, str | bytes] = {"p.jsonl": row % ("d", "w") % "First" + rows % ("Third", "Newer")}
+    assert counts(bring(moved, on_clash="replace")) == {"new": 1, "same": 1, "replaced": 1}
+    assert counts(bring(moved, on_clash="replace")) == {"same": 3}
+    assert titles(database) == {"Third": "x", "Newer": "y", "Second": "z", "First": "w"}
 
 
 def test_tasks_of_one_title_keep_their_lines(bring: Import, database: Database) -> None:
@@ -234,11 +244,11 @@ def test_tasks_of_one_title_keep_their_lines(bring: Import, database: Database) 
 
     bring({"todo.txt": "(A) Water\n(D) Water\n"})
     first = lines()
-    report = bring({"todo.txt": "(B) Water\n(A) Water\n"}, on_clash="replace")
+    report = bring({"todo.txt": "(B) Water\n(D) Water\n"}, on_clash="replace")
     assert counts(report, "task") == {"same": 1, "replaced": 1}
-    assert lines() == [first[0], (first[1][0], "high", None)], "the second line became urgent, and is the first task"
+    assert lines() == [(first[0][0], "high", None), first[1]], "the second line is still the second task"
     for on_clash in ("skip", "rename", "replace"):
-        again = bring({"todo.txt": "(B) Water\n(A) Water\n"}, on_clash=on_clash)
+        again = bring({"todo.txt": "(B) Water\n(D) Water\n"}, on_clash=on_clash)
         assert counts(again, "task") == {"same": 2}
 
 

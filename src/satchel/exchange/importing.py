@@ -358,19 +358,23 @@ class Placer:
         self._is_dry_run = is_dry_run
         self._known: dict[str | None, _Known] = {}
         self._wanted: Counter[object] = Counter()  # entries that are still to come
+        self._named: dict[tuple[str | None, object], str] = {}  # titles of prompts in the files, by project and name
         self._matched: set[object] = set()  # items that an entry has
         self._has_looked_again = False  # in this transaction
         self.made: list[str] = []  # projects
         self.links = TaskLinks(scope)
 
-    def expect(self, entries: Iterable[Entry]) -> None:
-        """Note entries that are to come, so that none before them changes an item which is the same as they are."""
+    def expect(self, entries: Sequence[Entry]) -> None:
+        """Note entries that are to come, so that none before them takes an item or a title that is theirs."""
         self._wanted.update(map(_identify, entries))
+        named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
+        self._named |= {(one.project, one.name): one.title for one in named}
 
     def copy(self, *, is_retry: bool) -> "Placer":
         """Return a copy for one transaction; after one that was rolled back, it reads the store again."""
         made = Placer(self._scope, self._on_clash, is_dry_run=self._is_dry_run)
         made._known = {} if is_retry else self._known
+        made._named = self._named
         made._wanted, made._matched = Counter(self._wanted), {*self._matched}
         made.made, made.links = [*self.made], self.links.copy()
         return made
@@ -399,6 +403,8 @@ class Placer:
         if item is None and isinstance(entry, TaskEntry):
             linked = self.links.find_blockers(entry)
         if state in ("new", "renamed", "replaced"):
+            if isinstance(entry, PromptEntry):
+                self._free_title(tx, known, scope, entry, item)
             was = known.read(tx, item) if item else None
             key: object = (
                 -1 - len(self._matched) if self._is_dry_run else self._write(tx, scope, entry, item, was, linked)
@@ -441,7 +447,7 @@ class Placer:
         free = entry
         for number in count(1):
             free = entry if number == 1 else storing.renumber(entry, number)
-            there = known.find(tx, free)
+            there = [one for one in known.find(tx, free) if not self._will_be_renamed(one, free)]
             if not there:
                 break
             for item in there:
@@ -450,7 +456,8 @@ class Placer:
                     continue
                 if _is_same(known.read(tx, item), free):
                     return "same", free, item
-                is_open = not is_matched and (number == 1 or not is_task)
+                has_own_entry = item.key != getattr(free, "name", None) and (entry.project, item.key) in self._named
+                is_open = not is_matched and (number == 1 if is_task else not has_own_entry)
                 if clashing is None and is_open and not self._is_wanted(known.read(tx, item), entry):
                     clashing = free, item
         if clashing is None:
@@ -463,6 +470,26 @@ class Placer:
     def _is_wanted(self, there: Entry, entry: Entry) -> bool:
         """Tell whether an item is the same as an entry to come that has the name or title of this one."""
         return self._wanted[(*_identify(entry)[:3], storing.facts(there))] > 0
+
+    def _will_be_renamed(self, item: _Item, entry: Entry) -> bool:
+        """Tell whether a prompt has the title of an entry only until an entry of its own name gives it another one."""
+        if self._on_clash != "replace" or not isinstance(entry, PromptEntry) or item.id in self._matched:
+            return False
+        title = self._named.get((entry.project, item.key), entry.title)
+        return item.key != entry.name and title != entry.title
+
+    def _free_title(self, tx: Tx, known: _Known, scope: Scope, entry: PromptEntry, item: _Item | None) -> None:
+        """Set the title of an entry aside in a prompt that will be renamed."""
+        holder = known.others.get(("prompt", entry.title))
+        if holder is None or holder is item or not self._will_be_renamed(holder, entry):
+            return
+        was = known.read(tx, holder)
+        assert isinstance(was, PromptEntry), "only prompts have titles that are unique"
+        aside = storing.make_spare_title(tx, was.title)
+        if not self._is_dry_run:
+            with tx.savepoint():
+                storing.set_title(tx, scope, str(holder.key), aside)
+        known.retitle(holder, replace(was, title=aside))
 
     def _write(
         self, tx: Tx, scope: Scope, entry: Entry, item: _Item | None, was: Entry | None, linked: list[int] | None

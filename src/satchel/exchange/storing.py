@@ -213,6 +213,21 @@ def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | No
     return to_document(resources.update(tx, scope, name, ResourcePatch(**_document_fields(entry)), version))
 
 
+def make_spare_title(tx: Tx, title: str) -> str:
+    """Return a title that no prompt has, for one that is about to get another."""
+    return f"{title[: rules.MAX_TITLE - 40]} {tx.new_id()}"
+
+
+def set_title(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> int:
+    """Give a prompt a title, and return its new version.
+
+    Raises:
+        Refused: as `prompts.update`.
+    """
+    id = prompts.get_by_name(tx, scope, name).id
+    return prompts.update(tx, scope, id, PromptPatch(title=title), version).version
+
+
 def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> TaskDetails:
     """Add a task with its notes.
 

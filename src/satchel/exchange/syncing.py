@@ -19,7 +19,7 @@ from satchel.exchange import cleaning, folder, sources, storing, sync_plan, task
 from satchel.exchange.entries import KINDS, DocumentEntry, Entry, Kind, Problem, PromptEntry, TaskEntry, Unreadable
 from satchel.exchange.storing import BATCH, NamedEntry, Snapshot, TaskLinks
 from satchel.exchange.sync_plan import FolderSide, Key, Plan, Step, Synced, SyncState, digest
-from satchel.model import BlockerChange, PromptPatch, Scope
+from satchel.model import BlockerChange, Scope
 from satchel.services import projects, prompts, rules, tasks
 from satchel.storage.database import Database, Tx
 
@@ -407,12 +407,10 @@ class _StoreSide:
             return
         if self._moving.get(holder, title) == title:
             raise Taken("prompt", "title", title, self._scope, holder=holder)
-        aside = f"{title[: rules.MAX_TITLE - 40]} {tx.new_id()}"
-        id = prompts.get_by_name(tx, self._scope, holder).id
+        aside = storing.make_spare_title(tx, title)
         version = self._versions.get(("prompt", holder))
         with tx.savepoint():
-            changed = prompts.update(tx, self._scope, id, PromptPatch(title=aside), expected_version=version)
-        self._versions["prompt", holder] = changed.version
+            self._versions["prompt", holder] = storing.set_title(tx, self._scope, holder, aside, version)
         del self._titles[title]
         self._titles[aside] = holder
 
