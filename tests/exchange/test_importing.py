@@ -1,17 +1,23 @@
 """Imports into the store, on both engines: what is new, same and clashing; bad files; interrupted runs."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from satchel.exchange import importing, storing
-from satchel.exchange.importing import ImportReport, Options
+from satchel.exchange.entries import PromptEntry
+from satchel.exchange.importing import FileRead, ImportReport, OnClash, Options
 from satchel.model import PromptDraft, PromptHeader, Scope, TaskQuery
 from satchel.services import projects, prompts, resources, task_notes, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.exchange.corpora import write_files
+from tests.support.soak import amount
 
 ADA = "a0000000-0000-4000-8000-000000000001"
 HERE = Scope(project="default", user=ADA)
@@ -306,3 +312,49 @@ def test_a_csv_like_that_of_prompts_chat_is_imported_whole(tmp_path: Path) -> No
     report = importing.run(database, HERE, importing.read_files(importing.list_files([str(folder)])), Options())
     database.close()
     assert (counts(report), report.problems) == ({"new": 1501, "same": 16}, [])
+
+
+_rows = st.lists(
+    st.builds(
+        PromptEntry,
+        name=st.sampled_from([None, "a", "b", "one", "one-2"]),
+        title=st.sampled_from(["One", "Two", "One (2)", "a"]),
+        content=st.sampled_from(["x", "y", "z"]),
+    ),
+    max_size=5,
+)
+_numbers = itertools.count()
+
+
+@settings(max_examples=amount(40, 1000))
+@given(before=_rows, rows=_rows, on_clash=st.sampled_from(["skip", "rename", "replace"]))
+def test_no_row_is_lost_and_a_second_run_changes_nothing(
+    database: Database, before: list[PromptEntry], rows: list[PromptEntry], on_clash: OnClash
+) -> None:
+    scope = Scope(project=f"rows-{next(_numbers)}", user=ADA)
+    with database.write(scope) as tx:
+        projects.add(tx, scope.project)
+
+    def bring_rows(entries: list[PromptEntry]) -> ImportReport:
+        placed = tuple(replace(one, where=str(place)) for place, one in enumerate(entries))
+        return importing.run(database, scope, [FileRead("x", "jsonl", placed)], Options(on_clash=on_clash))
+
+    def take() -> dict[str, tuple[str, str, int]]:
+        with database.read(scope) as tx:
+            return {
+                one.name: (one.title, one.content, one.version) for one in prompts.iterate_whole(tx, scope, size=10)
+            }
+
+    rows = [replace(one, where=str(place)) for place, one in enumerate(rows)]
+    bring_rows(before)
+    first = bring_rows(rows)
+    after = take()
+    kept = {content for _, content, _ in after.values()}
+    refused = {one.where for one in first.problems}
+    assert {line.where for line in first.lines} | refused == {row.where for row in rows}
+    assert {
+        row.content for row in rows for line in first.lines if line.where == row.where and line.state != "clashing"
+    } <= kept
+    again = bring_rows(rows)
+    assert {line.state for line in again.lines} <= {"same", "clashing"}
+    assert take() == after

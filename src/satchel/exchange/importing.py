@@ -308,14 +308,14 @@ class _Known:
         return item
 
     def find(self, tx: Tx, entry: Entry) -> list[_Item]:
-        """Return the items that have the name or title of an entry, of which only tasks can be several."""
+        """Return the tasks of a title, or the item that has the name and the one that has the title or URI."""
         self._look(tx, entry.kind)
         name = entry.title if isinstance(entry, TaskEntry) else entry.name or ""
         found = self.items.get((entry.kind, name), [])
-        if found or isinstance(entry, TaskEntry):
+        if isinstance(entry, TaskEntry):
             return found
         other = self.others.get((entry.kind, entry.title if isinstance(entry, PromptEntry) else entry.uri))
-        return [other] if other else []
+        return found if other is None or other in found else [*found, other]
 
     def _look(self, tx: Tx, kind: Kind) -> None:
         if kind in self._read or self.has_all:
@@ -447,15 +447,15 @@ class Placer:
         free = entry
         for number in count(1):
             free = entry if number == 1 else storing.renumber(entry, number)
-            there = [one for one in known.find(tx, free) if not self._will_be_renamed(one, free)]
+            there = known.find(tx, free)
+            for item in there:
+                if not (is_task and item.id in self._matched) and _is_same(known.read(tx, item), free):
+                    return "same", free, item
+            there = [one for one in there if not self._will_be_renamed(one, free)]
             if not there:
                 break
             for item in there:
                 is_matched = item.id in self._matched
-                if is_matched and is_task:
-                    continue
-                if _is_same(known.read(tx, item), free):
-                    return "same", free, item
                 has_own_entry = item.key != getattr(free, "name", None) and (entry.project, item.key) in self._named
                 is_open = not is_matched and (number == 1 if is_task else not has_own_entry)
                 if clashing is None and is_open and not self._is_wanted(known.read(tx, item), entry):
