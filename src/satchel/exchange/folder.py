@@ -244,7 +244,7 @@ def read_details(root: str) -> Details:
 
 
 def read_document(name: str, data: bytes, details: Mapping[str, Any], where: str) -> DocumentEntry:
-    """Return a document made of its bytes and what is known about it."""
+    """Return a document made of its bytes and its details."""
     guess = mime_types.guess(name)
     mime_type = str(details.get("mime_type") or guess)
     if "mime_type" not in details and rules.is_text(guess) and not _is_text(data):

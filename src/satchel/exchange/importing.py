@@ -1,8 +1,8 @@
 """Read files of any format, and bring their entries into the store.
 
 An entry that is new is added, one that is there already is left, and one that clashes is treated as the caller says. A
-thousand entries are one transaction with a savepoint for each. An interrupted import keeps what is committed; the next
-run finds that to be the same, and goes on.
+thousand entries are one transaction with a savepoint for each. An interrupted import keeps its committed batches; the
+next run finds their entries to be the same, and goes on.
 """
 
 import signal
@@ -277,7 +277,7 @@ class _Importer:
 
 
 class _Item(Struct):
-    """An item of the store, or with a dry run one that would be in it."""
+    """An item of the store, or one that a dry run would add."""
 
     id: tuple[Kind, str | None, object]  # its kind, its project, and its name or number
     entry: Entry | None = None  # None: not read yet
@@ -295,7 +295,7 @@ class _Known:
         self._scope = scope
         self._project = project
         self._read: set[Kind] = set()
-        self.has_all = False  # the project does not exist yet
+        self.is_new = False  # with a dry run: the project would be made
         self.items: dict[tuple[Kind, str], list[_Item]] = {}  # by name; tasks by title
         self.others: dict[tuple[Kind, str], _Item] = {}  # prompts by title, documents by URI
 
@@ -318,7 +318,7 @@ class _Known:
         return found if other is None or other in found else [*found, other]
 
     def _look(self, tx: Tx, kind: Kind) -> None:
-        if kind in self._read or self.has_all:
+        if kind in self._read or self.is_new:
             return
         self._read.add(kind)
         if kind == "prompt":
@@ -385,7 +385,10 @@ class Placer:
         Raises:
             Refused: the store does not take it.
         """
-        self._wanted[_identify(entry)] -= 1
+        identity = _identify(entry)
+        self._wanted[identity] -= 1
+        if self._wanted[identity] <= 0:
+            del self._wanted[identity]
         try:
             return self._place(tx, entry)
         except (Taken, NotFound):
@@ -406,9 +409,9 @@ class Placer:
             if isinstance(entry, PromptEntry):
                 self._free_title(tx, known, scope, entry, item)
             was = known.read(tx, item) if item else None
-            key: object = (
-                -1 - len(self._matched) if self._is_dry_run else self._write(tx, scope, entry, item, was, linked)
-            )
+            key: object = -1 - len(self._matched)  # with a dry run, tasks have numbers that the store never has
+            if not self._is_dry_run:
+                key = self._write(tx, scope, entry, item, was, linked)
             if item is None:
                 item = _learn(known, key, entry)
             else:
@@ -433,7 +436,7 @@ class Placer:
                     projects.get_existing(tx, self._scope, project)
                 except NotFound:
                     if self._is_dry_run:
-                        known.has_all = True
+                        known.is_new = True
                     else:
                         projects.add(tx, project)
                     self.made.append(project)

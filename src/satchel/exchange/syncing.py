@@ -255,7 +255,7 @@ class _Sync:
         return data is not None and sources.read_bytes(target) == data
 
     def _write_details(self, side: FolderSide, agreed: Results, paths: dict[str, str]) -> None:
-        """Write what does not follow from the names of documents; what is said about broken ones stays."""
+        """Write the details of documents; those of broken ones stay as they are."""
         documents = [entry for entry in agreed.values() if isinstance(entry, DocumentEntry)]
         names = {entry.name for entry in documents}
         kept: dict[str, dict[str, Any]] = {}
