@@ -1,5 +1,6 @@
 """`satchel import`, `export` and `sync` as commands: what they print, and how they end."""
 
+import fcntl
 import json
 import os
 import pty
@@ -45,29 +46,30 @@ def satchel(environment: dict[str, str], tmp_path: Path) -> Command:
 
 def test_an_import_is_reported_by_kind_and_state(satchel: Command, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
-        "in/prompts.csv": 'act,prompt\nOne,"Write ${x}"\nOne,other\n',
+        "in/prompts.csv": 'act,prompt\nOne,"Write ${x}"\nOne,other\nMine,theirs\nTwo,{{x}}\n',
         "in/todo.txt": "(A) Dig +garden\n",
         "in/bad.md": b"\xff",
         "in/picture.png": b"\x89PNG",
     }
     write_files(tmp_path, files)
+    done(satchel("prompt", "add", "Mine", "mine"))
     report = satchel("import", "in")
     assert (report.returncode, report.stderr) == (1, b"")
     assert report.stdout.decode() == (
         "Imported into project 'default':\n"
-        "  prompts    1 new, 1 clashing\n"
+        "  prompts    2 new, 1 clashing, 1 renamed\n"
         "  tasks      1 new\n"
         "Projects that were made: garden\n"
         "Clashing with what is there, and left out (--on-clash rename or replace takes them):\n"
-        "  prompt 'one' (in/prompts.csv, row 3)\n"
+        "  prompt 'mine' (in/prompts.csv, row 4)\n"
         "Not imported:\n"
-        "  in/bad.md: it is no text in UTF-8 (byte 0xff at 0). Convert it first, for example with: "
+        "  in/bad.md: it is not a text in UTF-8 (byte 0xff at 0). Convert it first, for example with: "
         "iconv -f latin1 -t utf-8\n"
         "Files of no known format, left alone: 1 (in/picture.png)\n"
     )
     (tmp_path / "in" / "bad.md").unlink()
-    again = value(satchel("import", "in", "--json", "--dry-run", "--on-clash", "rename"))
-    assert again["prompts"] == {"new": 0, "same": 1, "clashing": 0, "renamed": 1, "replaced": 0}
+    again = value(satchel("import", "in", "--json", "--dry-run"))
+    assert again["prompts"] == {"new": 0, "same": 3, "clashing": 1, "renamed": 0, "replaced": 0}
     assert (again["dry_run"], again["tasks"]["same"], again["problems"]) == (True, 1, [])
     assert again["formats"] == {"prompts-chat": 1, "todo-txt": 1}
 
@@ -105,17 +107,49 @@ def test_an_export_goes_to_a_folder_a_file_or_stdout(satchel: Command, tmp_path:
         satchel("export", "out", "--prune")
     )
     assert done(satchel("export", "-", "--format", "jsonl")).startswith('{"kind": "document", "name": "notes.md"')
-    assert "1 documents" in done(satchel("export", "all.jsonl"))
-    assert value(satchel("export", "tasks", "-f", "todo.txt", "--json"))["notes"] == [
-        "Left out, because todo.txt has no place for it: 1 of other kinds."
-    ]
+    assert "1 documents" in done(satchel("export", "all.jsonl", "--format", "jsonl"))
+    report = value(satchel("export", "tasks", "-f", "todo.txt", "--json"))
+    assert (report["target"], report["notes"]) == (
+        "tasks/todo.txt",
+        ["Left out, because todo.txt has no place for it: 1 of other kinds."],
+    )
+
+
+def test_a_document_has_one_type_from_a_file_and_from_stdin(satchel: Command, tmp_path: Path) -> None:
+    text = b"select 1"
+    for ending in ("js", "rs", "ts", "go", "sql", "md", "sh", "unknown", "txt"):
+        (tmp_path / f"f.{ending}").write_bytes(text)
+        added = value(satchel("resource", "add", f"a.{ending}", f"a:{ending}", f"@f.{ending}", "--json"))
+        piped = value(satchel("resource", "add", f"b.{ending}", f"b:{ending}", "-", "--json", input=text))
+        assert added["resource"].get("mime_type") == piped["resource"].get("mime_type"), ending
+    done(satchel("export", "out"))
+    details = json.loads((tmp_path / "out/documents.json").read_text())
+    assert not [one for one in details.values() if "mime_type" in one], "the folder guesses the same types"
+
+
+def test_an_export_refuses_to_guess_between_a_file_and_a_folder(satchel: Command, tmp_path: Path) -> None:
+    told = {
+        ("csv",): "export prompts.csv --format prompts-chat` or `satchel export csv/`",
+        ("x.json",): "export x.json --format taskwarrior` or `satchel export x`",
+        ("x.jsonl",): "export x.jsonl --format jsonl` or `satchel export x`",
+        ("out.txt",): "export out.txt --format todo-txt` or `satchel export out`",
+        ("out.md", "-f", "skills"): "export out.jsonl --format jsonl` or `satchel export out --format skills`",
+        ("-",): "export - --format jsonl` or `satchel export FOLDER`",
+        ("skills",): "export FOLDER --format skills` or `satchel export skills/`",
+    }
+    for words, commands in told.items():
+        assert f"Say `satchel {commands}." in failed(satchel("export", *words), 2)
+    assert "The format github is only read." in failed(satchel("export", "x.json", "-f", "github"), 2)
+    assert not {"csv", "x", "out", "skills", "x.json"} & {one.name for one in tmp_path.iterdir()}
+    assert "to csv/ (1 file" in done(satchel("export", "csv/"))
+    assert "to csv (1 file" in done(satchel("export", "csv")), "the folder exists now"
 
 
 def test_an_export_never_writes_over_what_is_not_its_own(satchel: Command, tmp_path: Path) -> None:
     write_files(tmp_path, {"mine/file.txt": "x", "file": "x"})
     assert "mine is not empty" in failed(satchel("export", "mine"), 1)
-    assert "file is no folder" in failed(satchel("export", "file"), 1)
-    assert "file exists" in failed(satchel("export", "file", "--format", "jsonl"), 1)
+    assert "file is not a folder" in failed(satchel("export", "file"), 1)
+    assert "file.txt exists" in failed(satchel("export", "mine/file.txt", "--format", "jsonl"), 1)
     done(satchel("prompt", "add", "One", "x"))
     (tmp_path / "outside").mkdir()
     done(satchel("export", "out"))
@@ -171,6 +205,46 @@ def test_a_watching_sync_takes_over_changes_of_both_sides(
         finally:
             watch.send_signal(signal.SIGINT)
         assert watch.wait(60) == 0, watch.stderr and watch.stderr.read()
+
+
+@pytest.mark.process
+def test_a_watching_sync_waits_for_another_sync_to_end(embedded: dict[str, str], tmp_path: Path) -> None:
+    run_command("prompt", "add", "One", "x", environment=embedded, cwd=tmp_path)
+    run_command("sync", "notes", environment=embedded, cwd=tmp_path)
+    lock = os.open(tmp_path / "notes", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    once = run_command("sync", "notes", environment=embedded, cwd=tmp_path)
+    assert (once.returncode, b"another sync of notes is running" in once.stderr) == (1, True)
+    words = [sys.executable, "-u", "-m", "satchel", "sync", "notes", "--watch"]
+    with subprocess.Popen(words, env=embedded, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as watch:
+        try:
+            assert watch.stderr is not None and watch.stdout is not None
+            assert watch.stderr.readline() == b"Waiting for another sync of notes to end.\n"
+            os.close(lock)
+            assert watch.stdout.readline() == b"notes and project 'default' are the same (1 items).\n"
+            (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\ny\n")
+            assert watch.stdout.readline().decode() == "folder → store: changed prompt 'one'\n"
+        finally:
+            watch.send_signal(signal.SIGINT)
+        assert watch.wait(60) == 0
+
+
+def test_a_clash_is_named_with_its_copy_and_a_status(embedded: dict[str, str], tmp_path: Path) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return run_command(*words, environment=embedded, cwd=tmp_path)
+
+    done(run("prompt", "add", "One", "x"))
+    done(run("sync", "notes"))
+    done(run("prompt", "edit", "one", "store"))
+    (tmp_path / "notes/prompts/one.md").write_text("---\ntitle: One\n---\nfolder\n")
+    check, clash = run("sync", "notes", "--check"), run("sync", "notes")
+    assert (check.returncode, clash.returncode) == (1, 1)
+    assert "Both sides changed prompt 'one': a sync keeps both.\n" in check.stdout.decode()
+    assert clash.stdout.decode() == (
+        "both changed prompt 'one'\n"
+        "Both sides changed prompt 'one': the store's version stays, the folder's is now prompt 'one-2'.\n"
+    )
+    assert "are the same (2 items)" in done(run("sync", "notes"))
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:

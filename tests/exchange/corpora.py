@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from satchel.exchange import reading
+from satchel.exchange import importing
 from satchel.exchange.entries import Entry, Problem
 from satchel.exchange.formats import BY_NAME
 
@@ -19,7 +19,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 def read(folder: Path, format: str | None = None) -> tuple[list[Entry], list[Problem]]:
     """What the files below a folder hold, and what is wrong with them."""
-    files = reading.list_files([str(folder)])
-    found = [one for file in reading.read_files(files, BY_NAME[format] if format else None) for one in file.found]
+    files = importing.list_files([str(folder)])
+    found = [one for file in importing.read_files(files, BY_NAME[format] if format else None) for one in file.found]
     entries = [one for one in found if not isinstance(one, Problem)]
     return entries, [one for one in found if isinstance(one, Problem)]

@@ -71,13 +71,13 @@ def test_links_devices_and_unreadable_folders_are_told(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe.md")
     (folder / "a\nb\x1b[31m.md").write_text("odd name")
     entries, problems = read(folder)
-    assert sorted(one.title for one in entries) == ["A b\x1b[31m", "Fine", "X"]
+    assert sorted(one.title for one in entries) == ["A b[31m", "Fine", "X"]
     told = {Path(one.where).name: one.what for one in problems}
     assert told == {
         "link.md": "it is a symbolic link, and links are not followed",
         "folder": "it is a symbolic link, and links are not followed",
         "loop": "it is a symbolic link, and links are not followed",
-        "pipe.md": "it is no regular file",
+        "pipe.md": "it is not a regular file",
     }
     assert all("\n" not in one.where and "\x1b" not in one.where for one in entries)
 
@@ -97,8 +97,8 @@ def test_huge_and_binary_files_are_refused_without_being_read_whole(
     told = {Path(one.where).name: one.what.partition(" (")[0] for one in problems}
     assert told == {
         "huge.md": f"it has more than {sources.MAX_FILE} bytes",
-        "nul.md": "it is no text: it has NUL in it",
-        "bad.csv": "it is no text in UTF-8",
+        "nul.md": "it is not a text: it has NUL in it",
+        "bad.csv": "it is not a text in UTF-8",
     }
     assert [one.label for one in entries] == ["cut"]
 
@@ -127,10 +127,11 @@ def test_a_file_that_is_not_what_it_claims_is_told_or_left_alone(
         assert chosen is None or problems or entries
 
 
-def test_half_a_character_in_json_spoils_one_entry(tmp_path: Path) -> None:
+def test_half_a_character_in_a_title_is_left_out(tmp_path: Path) -> None:
     text = '[{"number":1,"title":"a\\ud800b","state":"OPEN"},{"number":2,"title":"fine","state":"OPEN"}]'
-    entries, _ = read(write_files(tmp_path, {"i.json": text}))
-    assert len(entries) == 2  # the store refuses the first one, see test_importing
+    entries, problems = read(write_files(tmp_path, {"i.json": text}))
+    assert ([one.label for one in entries], problems) == (["ab", "fine"], [])
+    assert entries[0].notes == ("The title had characters that do not show, which are left out.",)
 
 
 def test_line_ends_and_marks_of_other_systems_change_nothing(tmp_path: Path) -> None:

@@ -1,17 +1,23 @@
 """Imports into the store, on both engines: what is new, same and clashing; bad files; interrupted runs."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from satchel.exchange import importing, reading
-from satchel.exchange.importing import ImportReport, Options
-from satchel.model import PromptHeader, Scope, TaskQuery
+from satchel.exchange import importing, storing
+from satchel.exchange.entries import PromptEntry
+from satchel.exchange.importing import FileRead, ImportReport, OnClash, Options
+from satchel.model import PromptDraft, PromptHeader, Scope, TaskQuery
 from satchel.services import projects, prompts, resources, task_notes, tasks
 from satchel.storage.database import Database, Tx, open_database
 from tests.exchange.corpora import write_files
+from tests.support.soak import amount
 
 ADA = "a0000000-0000-4000-8000-000000000001"
 HERE = Scope(project="default", user=ADA)
@@ -26,7 +32,7 @@ def bring(database: Database, tmp_path: Path) -> Import:
 
     def run(files: dict[str, str | bytes], **options: object) -> ImportReport:
         folder = write_files(tmp_path / "files", files)
-        read = reading.read_files(reading.list_files([str(folder)]))
+        read = importing.read_files(importing.list_files([str(folder)]))
         return importing.run(database, HERE, read, Options(**options))  # type: ignore[arg-type]
 
     return run
@@ -51,7 +57,7 @@ def test_a_second_import_finds_everything_to_be_the_same(bring: Import, database
 def test_a_dry_run_tells_the_same_and_changes_nothing(bring: Import, database: Database) -> None:
     rows = [("One", "a"), ("One", "a"), ("One", "b"), ("Two", "c")]
     report = bring({"p.csv": csv(*rows), "todo.txt": "Dig +garden\n"}, is_dry_run=True)
-    assert (counts(report), counts(report, "task")) == ({"new": 2, "same": 1, "clashing": 1}, {"new": 1})
+    assert (counts(report), counts(report, "task")) == ({"new": 2, "same": 1, "renamed": 1}, {"new": 1})
     assert report.projects == ["garden"]
     with database.read(HERE) as tx:
         assert prompts.list_headers(tx, HERE)[0] == ()
@@ -86,7 +92,7 @@ def test_one_bad_file_never_stops_the_rest(bring: Import) -> None:
     )
     assert counts(report) == {"new": 2}
     assert [one.what[:24] for one in report.problems] == [
-        "it is no text in UTF-8 (",
+        "it is not a text in UTF-",
         "it has no title",
         "it has no text",
         "it has no text",
@@ -153,13 +159,13 @@ def test_what_the_store_refuses_is_told_and_the_rest_of_its_batch_is_kept(
     rows += '{"kind":"task","title":"t","status":"maybe"}\n{"kind":"task","title":"u","due":"2026-13-01"}\n[]\n'
     report = bring({"x.jsonl": rows}, on_clash="replace")
     assert (counts(report), counts(report, "document"), counts(report, "task")) == (
-        {"new": 1, "replaced": 1},
+        {"new": 1, "renamed": 1},
         {"new": 1},
         {},
     )
     assert [one.what for one in report.problems] == [
         "its uri cannot be 'not a uri'",
-        "the store does not take it: status: enum",
+        "its status cannot be 'maybe'",
         "its due cannot be '2026-13-01'",
         "it has no kind: prompt, document or task",
     ]
@@ -174,10 +180,100 @@ def test_another_writer_between_look_and_write_spoils_one_entry_only(bring: Impo
         calls.append(scope)
         return ((), False) if len(calls) == 1 else prompts.list_headers(tx, scope)
 
-    with mock.patch("satchel.exchange.placing_prompts.prompts", wraps=prompts) as patched:
+    with mock.patch("satchel.exchange.importing.prompts", wraps=prompts) as patched:
         patched.list_headers = forget
         report = bring({"p.csv": csv(("Zero", "0"), ("One", "ours"), ("Two", "2"))})
     assert (counts(report), report.problems) == ({"new": 2, "clashing": 1}, [])
+
+
+def titles(database: Database) -> dict[str, str]:
+    """The contents of the prompts by title."""
+    with database.read(HERE) as tx:
+        return {one.title: one.content for one in prompts.iterate_whole(tx, HERE, size=100)}
+
+
+@pytest.mark.parametrize("on_clash", ["skip", "rename", "replace"])
+def test_rows_of_one_title_are_all_kept_and_a_second_run_changes_nothing(
+    bring: Import, database: Database, on_clash: str
+) -> None:
+    files: dict[str, str | bytes] = {"p.csv": csv(("One", "a"), ("One", "b"), ("One", "c"), ("One", "a"))}
+    assert counts(bring(files, on_clash=on_clash)) == {"new": 1, "same": 1, "renamed": 2}
+    assert titles(database) == {"One": "a", "One (2)": "b", "One (3)": "c"}
+    for again in ("skip", "rename", "replace"):
+        assert counts(bring(files, on_clash=again)) == {"same": 4}
+    with database.read(HERE) as tx:
+        assert {one.version for one in prompts.iterate_whole(tx, HERE, size=2)} == {1}
+
+
+def test_rows_that_change_places_keep_their_prompts(bring: Import, database: Database) -> None:
+    bring({"p.csv": csv(("One", "a"), ("One", "b"))})
+    swapped = bring({"p.csv": csv(("One", "new"), ("One", "b"), ("One", "a"))}, on_clash="replace")
+    assert counts(swapped) == {"same": 2, "renamed": 1}
+    assert titles(database) == {"One": "a", "One (2)": "b", "One (3)": "new"}
+    changed = bring({"p.csv": csv(("One", "x"), ("One", "y"))}, on_clash="replace")
+    assert counts(changed) == {"replaced": 2}
+    assert titles(database) == {"One": "x", "One (2)": "y", "One (3)": "new"}
+
+
+def test_rows_of_one_title_that_clash_with_the_store_are_named_once_each(bring: Import, database: Database) -> None:
+    with database.write(HERE) as tx:
+        prompts.add(tx, HERE, PromptDraft(title="One", content="mine"))
+    files: dict[str, str | bytes] = {"p.csv": csv(("One", "a"), ("One", "b"))}
+    for _ in range(2):
+        assert counts(bring(files))["clashing"] == 1
+        assert titles(database) == {"One": "mine", "One (2)": "b"}
+
+
+def test_replaced_prompts_take_the_titles_of_their_file(bring: Import, database: Database) -> None:
+    row = '{"kind":"prompt","name":"%s","title":"%%s","content":"%s"}\n'
+    rows = row % ("a", "x") + row % ("b", "y")
+    bring({"p.jsonl": rows % ("First", "Second")})
+    more = row % ("c", "z") % "Second"
+    files: dict[str, str | bytes] = {"p.jsonl": rows % ("Newer", "First") + more}
+    assert counts(bring(files, on_clash="replace")) == {"new": 1, "replaced": 2}
+    assert titles(database) == {"Newer": "x", "First": "y", "Second": "z"}
+    assert counts(bring(files, on_clash="replace")) == {"same": 3}
+    swapped: dict[str, str | bytes] = {"p.jsonl": more + rows % ("First", "Newer")}
+    for options in ({"is_dry_run": True}, {}):
+        assert counts(bring(swapped, on_clash="replace", **options)) == {"same": 1, "replaced": 2}
+    assert titles(database) == {"First": "x", "Newer": "y", "Second": "z"}
+    moved: dict[str, str | bytes] = {"p.jsonl": row % ("d", "w") % "First" + rows % ("Third", "Newer")}
+    assert counts(bring(moved, on_clash="replace")) == {"new": 1, "same": 1, "replaced": 1}
+    assert counts(bring(moved, on_clash="replace")) == {"same": 3}
+    assert titles(database) == {"Third": "x", "Newer": "y", "Second": "z", "First": "w"}
+
+
+def test_tasks_of_one_title_keep_their_lines(bring: Import, database: Database) -> None:
+    def lines() -> list[tuple[int, str, str | None]]:
+        with database.read(HERE) as tx:
+            return [(one.number, one.priority, one.due) for one in storing.list_tasks(tx, HERE, "default")]
+
+    bring({"todo.txt": "(A) Water\n(D) Water\n"})
+    first = lines()
+    report = bring({"todo.txt": "(B) Water\n(D) Water\n"}, on_clash="replace")
+    assert counts(report, "task") == {"same": 1, "replaced": 1}
+    assert lines() == [(first[0][0], "high", None), first[1]], "the second line is still the second task"
+    for on_clash in ("skip", "rename", "replace"):
+        again = bring({"todo.txt": "(B) Water\n(D) Water\n"}, on_clash=on_clash)
+        assert counts(again, "task") == {"same": 2}
+
+
+def test_documents_that_share_a_uri_are_replaced_once(bring: Import, database: Database) -> None:
+    row = '{"kind":"document","name":"%s","uri":"file:///d","content":"%s"}\n'
+    bring({"d.jsonl": row % ("one.md", "old")})
+    files: dict[str, str | bytes] = {"d.jsonl": row % ("two.md", "new")}
+    assert counts(bring(files, on_clash="replace"), "document") == {"replaced": 1}
+    assert counts(bring(files, on_clash="replace"), "document") == {"same": 1}
+
+
+def test_an_entry_that_is_refused_leaves_nothing_of_it_behind(bring: Import, database: Database) -> None:
+    notes = "".join('{"text":"%s"},' % ("x" * size) for size in (5, 20_000))[:-1]
+    rows = '{"kind":"task","title":"Good"}\n{"kind":"task","title":"Bad","notes":[' + notes + "]}\n"
+    report = bring({"t.jsonl": rows + '{"kind":"prompt","name":"p","content":"x"}\n'})
+    assert (counts(report, "task"), counts(report)) == ({"new": 1}, {"new": 1})
+    assert [one.what for one in report.problems] == ["its note has more than 10000 characters"]
+    with database.read(HERE) as tx:
+        assert [one.title for one in storing.list_tasks(tx, HERE, "default")] == ["Good"]
 
 
 def test_names_that_make_the_same_title_do_not_clash(bring: Import, database: Database) -> None:
@@ -213,6 +309,52 @@ def test_a_csv_like_that_of_prompts_chat_is_imported_whole(tmp_path: Path) -> No
     database = open_database(str(tmp_path / "satchel.db"))
     projects.require(database, HERE)
     folder = write_files(tmp_path / "files", {"prompts.csv": csv(*fifteen_hundred())})
-    report = importing.run(database, HERE, reading.read_files(reading.list_files([str(folder)])), Options())
+    report = importing.run(database, HERE, importing.read_files(importing.list_files([str(folder)])), Options())
     database.close()
     assert (counts(report), report.problems) == ({"new": 1501, "same": 16}, [])
+
+
+_rows = st.lists(
+    st.builds(
+        PromptEntry,
+        name=st.sampled_from([None, "a", "b", "one", "one-2"]),
+        title=st.sampled_from(["One", "Two", "One (2)", "a"]),
+        content=st.sampled_from(["x", "y", "z"]),
+    ),
+    max_size=5,
+)
+_numbers = itertools.count()
+
+
+@settings(max_examples=amount(40, 1000))
+@given(before=_rows, rows=_rows, on_clash=st.sampled_from(["skip", "rename", "replace"]))
+def test_no_row_is_lost_and_a_second_run_changes_nothing(
+    database: Database, before: list[PromptEntry], rows: list[PromptEntry], on_clash: OnClash
+) -> None:
+    scope = Scope(project=f"rows-{next(_numbers)}", user=ADA)
+    with database.write(scope) as tx:
+        projects.add(tx, scope.project)
+
+    def bring_rows(entries: list[PromptEntry]) -> ImportReport:
+        placed = tuple(replace(one, where=str(place)) for place, one in enumerate(entries))
+        return importing.run(database, scope, [FileRead("x", "jsonl", placed)], Options(on_clash=on_clash))
+
+    def take() -> dict[str, tuple[str, str, int]]:
+        with database.read(scope) as tx:
+            return {
+                one.name: (one.title, one.content, one.version) for one in prompts.iterate_whole(tx, scope, size=10)
+            }
+
+    rows = [replace(one, where=str(place)) for place, one in enumerate(rows)]
+    bring_rows(before)
+    first = bring_rows(rows)
+    after = take()
+    kept = {content for _, content, _ in after.values()}
+    refused = {one.where for one in first.problems}
+    assert {line.where for line in first.lines} | refused == {row.where for row in rows}
+    assert {
+        row.content for row in rows for line in first.lines if line.where == row.where and line.state != "clashing"
+    } <= kept
+    again = bring_rows(rows)
+    assert {line.state for line in again.lines} <= {"same", "clashing"}
+    assert take() == after

@@ -31,7 +31,7 @@ def test_a_csv_of_prompts_chat_keeps_titles_variables_and_columns(tmp_path: Path
     text = (
         "\ufeffact,prompt,for_devs,type,contributor\r\n"
         'Poet,"Write about ${topic} in ${Main Language:English}.\r\nGo.",TRUE,STRUCTURED,"a,b"\r\n'
-        '"Terminal","echo ${HOME.dir} and {{x}}",FALSE,TEXT,f\r\n'
+        '"Terminal","echo ${HOME.dir} and {{ 1 }}",FALSE,TEXT,f\r\n'
     )
     entries, problems = read(write_files(tmp_path, {"prompts.csv": text}))
     poet, terminal = entries
@@ -41,8 +41,13 @@ def test_a_csv_of_prompts_chat_keeps_titles_variables_and_columns(tmp_path: Path
     assert poet.content == 'Write about {{ topic }} in {{ Main_Language | default("English", true) }}.\r\nGo.'
     assert poet.arguments == (needs("topic"), takes("Main_Language", "Main Language"))
     assert poet.description == "contributor: a,b"
-    assert (terminal.content, terminal.arguments) == ("echo ${HOME.dir} and {{x}}", ())
-    assert terminal.notes == ("Kept as plain text: ${HOME.dir} is no variable.",)
+    assert (terminal.content, terminal.arguments) == ("echo ${HOME.dir} and {{ 1 }}", ())
+    assert terminal.notes == ("Kept as plain text: ${HOME.dir} is not a variable.",)
+
+
+def test_a_csv_with_names_in_double_braces_has_templates(tmp_path: Path) -> None:
+    prompt = only(tmp_path, {"p.csv": "act,prompt\nGreeting,Hello {{who}}\n"})
+    assert (prompt.content, prompt.arguments) == ("Hello {{ who }}", (needs("who"),))
 
 
 def test_variables_that_are_only_in_code_stay_text(tmp_path: Path) -> None:

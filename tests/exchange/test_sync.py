@@ -1,7 +1,10 @@
 """A folder and a project kept the same, three-way, on both engines."""
 
+import fcntl
+import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -9,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from satchel.exchange import snapshot, sync_plan, syncing
+from satchel.exchange import storing, sync_plan, syncing
 from satchel.exchange.entries import KINDS, Kind, TaskEntry, Unreadable
-from satchel.exchange.sync_state import digest
+from satchel.exchange.sync_plan import SyncState, digest
 from satchel.exchange.syncing import SyncOptions, SyncReport
 from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch, Scope, TaskDraft, TaskPatch
-from satchel.services import history, projects, prompts, resources, tasks
-from satchel.storage.database import Database
+from satchel.services import history, projects, prompts, resources, task_notes, tasks
+from satchel.storage.database import Database, Row
 from tests.support.soak import amount
 
 ADA = "a0000000-0000-4000-8000-000000000001"
@@ -33,7 +36,7 @@ def sync(database: Database, folder: Path) -> Sync:
     projects.require(database, HERE)
 
     def run(**options: bool) -> SyncReport:
-        return syncing.run(database, HERE, str(folder), SyncOptions(**options))
+        return syncing.run(database, HERE, str(folder), SyncOptions(**options))  # type: ignore[arg-type]
 
     return run
 
@@ -50,7 +53,7 @@ def edit_prompt(database: Database, name: str, content: str) -> None:
 
 def contents(database: Database, scope: Scope = HERE) -> dict[str, str]:
     with database.read(scope) as tx:
-        return {name: one.content for name, one in snapshot.take(tx, scope).prompts.items()}
+        return {name: one.content for name, one in storing.take_snapshot(tx, scope).prompts.items()}
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -105,14 +108,17 @@ def test_a_clash_is_kept_as_both_and_told(database: Database, folder: Path, sync
     text = (folder / "tasks.md").read_text()
     (folder / "tasks.md").write_text(text.replace("Old", "Folder"))
     report = sync()
+    number = int(text.split("#")[2].split()[0])
     assert sorted(report.clashes) == [
-        "document 'd.md'",
-        "prompt 'a'",
-        f"task #{text.split('#')[2].split()[0]} 'Folder'",
+        "Both sides changed document 'd.md': the store's version stays, the folder's is now document 'd-2.md'.",
+        "Both sides changed prompt 'a': the store's version stays, the folder's is now prompt 'a-2'.",
+        f"Both sides changed task #{number} 'Folder': the store's version stays, "
+        f"the folder's is now task #{number + 1} 'Folder (from the folder)'.",
     ]
+    assert report.exit_status == 1
     assert contents(database) == files(folder) == {"a": "store", "a-2": "folder"}
     with database.read(HERE) as tx:
-        taken = snapshot.take(tx, HERE)
+        taken = storing.take_snapshot(tx, HERE)
     assert {name: one.content for name, one in taken.documents.items()} == {"d.md": "store", "d-2.md": "folder"}
     assert [one.title for one in taken.tasks.values()] == ["Store", "Folder (from the folder)"]
     assert sync().is_same
@@ -147,7 +153,7 @@ def test_tasks_are_edited_in_their_file(database: Database, folder: Path, sync: 
     )
     assert sync().problems == []
     with database.read(HERE) as tx:
-        page = {task.title: task for task in snapshot.list_tasks(tx, HERE, "default")}
+        page = {task.title: task for task in storing.list_tasks(tx, HERE, "default")}
     assert (page["First"].status, page["First"].description) == ("completed", "Told here.")
     assert (page["New one"].blocked_by, page["New one"].priority) == ((first,), "high")
     assert page["Second"].blocked_by == (outside,), "a blocker in another project is not the folder's to remove"
@@ -175,6 +181,164 @@ def test_a_file_that_cannot_be_read_is_neither_deleted_nor_overwritten(
     (folder / "prompts" / "a.md").write_text("---\ntitle: A\n---\nold\n")
     sync()
     assert files(folder) == {"a": "new", "b": "new"}
+
+
+def documents(database: Database) -> dict[str, object]:
+    with database.read(HERE) as tx:
+        return {name: one.content for name, one in storing.take_snapshot(tx, HERE).documents.items()}
+
+
+def test_nothing_is_deleted_because_a_file_became_unreadable(database: Database, folder: Path, sync: Sync) -> None:
+    names = (".env", "A.md", "a.md", "plain.md", "gone.md")
+    with database.write(HERE) as tx:
+        for name in names:
+            resources.add(tx, HERE, ResourceDraft(name=name, uri=f"file:///{name}", content=f"old {name}"))
+    sync()
+    paths = {file.name: file for file in (folder / "documents").iterdir()}
+    assert len(paths) == 5 and "a.md" not in paths and ".env" not in paths, "their files have other names"
+    unreadable = [file for name, file in paths.items() if name not in ("plain.md", "gone.md")]
+    for file in unreadable:
+        file.unlink()
+        file.symlink_to(folder / "nowhere")
+    (folder / "documents" / "gone.md").unlink()
+    (folder / "documents" / "plain.md").write_text("new")
+    report = sync()
+    assert sorted(one.where for one in report.problems) == sorted(str(file) for file in unreadable)
+    assert {one.what for one in report.problems} == {"it is a symbolic link, and links are not followed"}
+    assert sorted(report.lines) == [
+        "folder → store: changed document 'plain.md'",
+        "folder → store: deleted document 'gone.md'",
+    ]
+    assert documents(database) == {name: f"old {name}" for name in (".env", "A.md", "a.md")} | {"plain.md": "new"}
+    for file in unreadable:
+        file.unlink()
+        file.write_text("mended")
+    assert sorted(sync().lines) == [f"folder → store: changed document '{name}'" for name in (".env", "A.md", "a.md")]
+    assert documents(database) == dict.fromkeys((".env", "A.md", "a.md"), "mended") | {"plain.md": "new"}
+    assert sync().is_same
+
+
+def test_an_unreadable_prompt_holds_back_no_other_prompt(database: Database, folder: Path, sync: Sync) -> None:
+    for name in (".x", "a", "b", "c"):
+        add_prompt(database, name, "old")
+    sync()
+    part = folder / "prompts"
+    [odd] = [file for file in part.iterdir() if "~" in file.name]
+    odd.write_bytes(b"\xff")
+    (part / "a.md").write_text("---\ntitle: A\n---\nnew\n")
+    (part / "c.md").unlink()
+    edit_prompt(database, "b", "new")
+    report = sync()
+    assert [one.where for one in report.problems] == [str(odd)]
+    assert contents(database) == {".x": "old", "a": "new", "b": "new"}
+    assert odd.read_bytes() == b"\xff"
+    assert "new" in (part / "b.md").read_text()
+
+
+def test_a_broken_file_that_may_be_any_item_keeps_all_that_are_missing(
+    database: Database, folder: Path, sync: Sync
+) -> None:
+    for name in ("a", "b"):
+        add_prompt(database, name, "old")
+    sync()
+    part = folder / "prompts"
+    (part / "a.md").rename(part / "renamed.md")
+    (part / "renamed.md").write_bytes(b"\xff")
+    (part / "b.md").write_text("---\ntitle: B\n---\nnew\n")
+    report = sync()
+    assert (report.lines, len(report.problems)) == (["folder → store: changed prompt 'b'"], 1)
+    assert contents(database) == {"a": "old", "b": "new"}
+    assert not (part / "a.md").exists()
+    (part / "renamed.md").write_text("---\nname: a\ntitle: A\n---\nmended\n")
+    assert sync().lines == ["folder → store: changed prompt 'a'"]
+    (part / "b.md").write_text("---\nname: a\ntitle: A\n---\na copy\n")
+    assert len(sync().problems) == 1
+    assert contents(database) == {"a": "mended", "b": "new"}, "a file that names another item is not a deletion"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("---\ntitle: A\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n", "conflict markers of git"),
+        ("---\n<<<<<<< HEAD\ntitle: A\n=======\ntitle: B\n>>>>>>> main\n---\ntext\n", "conflict markers of git"),
+        ("---\ntitle: A\ntags: [x]\n\nThe text.\n", "its front matter does not end. Add a line ---"),
+        ("---\ntitle: A\n\nThe text.\n\n---\n\nMore.\n", "has a line that is not a field: 'The text.'"),
+    ],
+)
+def test_a_prompt_file_that_a_merge_or_an_edit_broke_is_refused(
+    database: Database, folder: Path, sync: Sync, text: str, what: str
+) -> None:
+    add_prompt(database, "a", "old")
+    sync()
+    (folder / "prompts" / "a.md").write_text(text)
+    report = sync()
+    assert [(one.where[-4:], what in one.what) for one in report.problems] == [("a.md", True)]
+    assert (report.exit_status, contents(database)) == (1, {"a": "old"})
+    assert (folder / "prompts" / "a.md").read_text() == text
+
+
+def test_a_prompt_about_conflict_markers_is_read_back(database: Database, folder: Path, sync: Sync) -> None:
+    text = "Resolve this:\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main"
+    add_prompt(database, "a", text)
+    assert sync().problems == [] and sync().is_same
+    (folder / ".satchel-sync.json").unlink()
+    assert sync().is_same and contents(database) == {"a": text}
+
+
+def test_what_both_sides_deleted_may_come_back(database: Database, folder: Path, sync: Sync) -> None:
+    add_prompt(database, "a", "old")
+    sync()
+    file = folder / "prompts" / "a.md"
+    text = file.read_text()
+    file.unlink()
+    with database.write(HERE) as tx:
+        prompts.delete(tx, HERE, prompts.get_by_name(tx, HERE, "a").id)
+    assert sync().is_same
+    file.write_text(text)
+    assert sync().lines == ["folder → store: new prompt 'a'"]
+
+
+def test_a_second_sync_of_a_folder_is_refused_or_waits(
+    database: Database, folder: Path, sync: Sync, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_prompt(database, "a", "x")
+    told: list[str] = []
+    lock = os.open(folder.parent, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    here = str(folder.parent)
+    with pytest.raises(Unreadable, match="another sync of"):
+        syncing.run(database, HERE, here, SyncOptions(is_sure=True))
+
+    def end_the_other(text: str) -> None:
+        told.append(text)
+        os.close(lock)
+
+    report = syncing.run(database, HERE, here, SyncOptions(is_sure=True, waits=True, tell=end_the_other))
+    assert told == [f"Waiting for another sync of {here} to end."]
+    assert report.lines == ["store → folder: new prompt 'a'"]
+
+
+def count_statements(seen: list[str], execute: Callable[..., list[Row]], sql: str, values: object) -> list[Row]:
+    seen.append(sql)
+    return execute(sql, values)
+
+
+def test_a_project_is_read_in_few_statements(database: Database, sync: Sync, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    for size in (3, 30):
+        with database.write(HERE) as tx:
+            for number in range(size):
+                name = f"n{size}-{number}"
+                prompts.add(tx, HERE, PromptDraft(name=name, title=name, content="x"))
+                resources.add(tx, HERE, ResourceDraft(name=name, uri=f"file:///{name}", content="x"))
+                task = tasks.add(tx, HERE, TaskDraft(title=name, project="default"))
+                task_notes.add(tx, HERE, task.number, "note")
+        with database.read(HERE) as tx, monkeypatch.context() as patched:
+            seen: list[str] = []
+            patched.setattr(tx, "execute", partial(count_statements, seen, tx.execute))
+            assert len(storing.take_snapshot(tx, HERE).entries) in (9, 99)
+            counts.append(len(seen))
+    assert counts[0] == counts[1] < 20
 
 
 def test_titles_can_be_swapped(database: Database, folder: Path, sync: Sync) -> None:
@@ -218,7 +382,7 @@ def test_a_folder_of_another_project_or_of_no_use_is_refused(database: Database,
     with pytest.raises(Unreadable, match="holds other files"):
         sync()
     report = sync(is_sure=True)
-    assert [one.what for one in report.problems] == ["prompts is a symbolic link, and links are not followed"]
+    assert [one.what for one in report.problems] == ["it is a symbolic link, and links are not followed"]
 
 
 def test_a_crash_between_store_and_files_is_made_good(
@@ -236,7 +400,7 @@ def test_a_crash_between_store_and_files_is_made_good(
     sync()
     assert contents(database) == files(folder) == {"a": "store", "a-2": "folder"}
     with database.read(HERE) as tx:
-        assert len(list(snapshot.list_tasks(tx, HERE, "default"))) == 1
+        assert len(list(storing.list_tasks(tx, HERE, "default"))) == 1
     assert sync().is_same
 
 
@@ -277,8 +441,8 @@ def test_after_every_sync_both_sides_are_the_same_and_no_edit_is_lost(
         report = syncing.run(database, scope, str(root), SyncOptions(is_sure=True))
         assert report.problems == []
         with database.read(scope) as tx:
-            taken = snapshot.take(tx, scope)
-        side_now = sync_plan.read_folder(str(root), "")
+            taken = storing.take_snapshot(tx, scope)
+        side_now = sync_plan.read_folder(str(root), "", SyncState(project="", user=""))
         assert side_now.problems == []
         in_store = {(one.kind, digest(one)) for one in taken.entries}
         assert in_store == {(one.kind, digest(one)) for one in side_now.entries.values()}
@@ -292,7 +456,7 @@ def test_after_every_sync_both_sides_are_the_same_and_no_edit_is_lost(
 def _change_store(database: Database, scope: Scope, kind: Kind, name: str, text: str | None) -> Callable[[], None]:
     def change() -> None:
         with database.write(scope) as tx:
-            taken = snapshot.take(tx, scope)
+            taken = storing.take_snapshot(tx, scope)
             if kind == "prompt":
                 if name in taken.prompts:
                     prompts.delete(tx, scope, prompts.get_by_name(tx, scope, name).id)
@@ -321,7 +485,7 @@ def _change_folder(root: Path, kind: Kind, name: str, text: str | None) -> Calla
         if kind == "task":
             _change_task_file(root / "tasks.md", name, text)
             return
-        side = sync_plan.read_folder(str(root), "")
+        side = sync_plan.read_folder(str(root), "", SyncState(project="", user=""))
         known = side.files.get((kind, name))
         part = root / ("prompts" if kind == "prompt" else "documents")
         ending = ".md" if kind == "prompt" else ""

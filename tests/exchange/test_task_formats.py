@@ -46,7 +46,7 @@ def test_taskwarrior(tmp_path: Path) -> None:
     {"id":0,"uuid":"c-3","description":"Fly","status":"deleted","depends":"a-1,b-2"},
     {"id":0,"uuid":"d-4","status":"pending"}]"""
     found, problems = tasks(tmp_path, {"export.json": text})
-    assert [one.what for one in problems] == ["it is no task: it has no description"]
+    assert [one.what for one in problems] == ["it is not a task: it has no description"]
     plan, dig, fly = found["Plan"], found["Dig"], found["Fly"]
     assert facts(plan) == ("pending", "high", "2026-01-15", ("next-week",), "Home.Garden")
     assert plan.description == "wait: 20260110T000000Z"

@@ -1,5 +1,10 @@
 """Rows that are inserted together: the same rows as one by one, on both engines."""
 
+from contextlib import nullcontext
+
+import pytest
+
+from satchel.errors import Taken
 from satchel.model import PromptDraft, PromptPatch, PromptQuery, Scope
 from satchel.services import projects, prompts
 from satchel.services.search import SearchQuery, search
@@ -49,3 +54,21 @@ def test_nothing_that_was_gathered_is_kept_where_the_transaction_fails(database:
         pass
     with database.read(HERE) as tx:
         assert prompts.list_counted(tx, HERE, PromptQuery(text="walrus"), limit=20, offset=0).total == 0
+
+
+def test_a_refused_block_is_undone_and_the_rest_of_its_transaction_is_kept(database: Database) -> None:
+    projects.require(database, HERE)
+    for gathers, word in ((True, "walrus"), (False, "ostrich")):
+        with database.write(HERE) as tx, tx.gathering() if gathers else nullcontext():
+            first = prompts.add(tx, HERE, PromptDraft(title=f"First {word}", content=word))
+            with pytest.raises(Taken), tx.savepoint():
+                prompts.add(tx, HERE, PromptDraft(title=f"Gone {word}", content=word))
+                prompts.update(tx, HERE, first.id, PromptPatch(content="other"))  # it settles what was gathered
+                prompts.add(tx, HERE, PromptDraft(title=f"First {word}", content=word))
+            with tx.savepoint():
+                prompts.add(tx, HERE, PromptDraft(title=f"Last {word}", content=word))
+        with database.read(HERE) as tx:
+            found = prompts.list_counted(tx, HERE, PromptQuery(text=word), limit=20, offset=0)
+            hits, _ = search(tx, HERE, SearchQuery(text=word))
+        assert sorted(item.title for item in found.items) == [f"First {word}", f"Last {word}"]
+        assert sorted(item.title for item in hits) == [f"First {word}", f"Last {word}"]

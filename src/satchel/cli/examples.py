@@ -98,7 +98,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "export": (
         "satchel export backup",
         "satchel export everything --all",
-        "satchel export project.jsonl",
+        "satchel export project.jsonl --format jsonl",
         "satchel export .claude/commands --format claude-commands --force",
         "satchel export - --format todo-txt",
     ),

@@ -1,6 +1,5 @@
 """`satchel export`: what a project holds as files, in our own folder or in the format of another tool."""
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,8 @@ from satchel.cli.store import Session, command
 from satchel.exchange.format_names import NAMES
 
 if TYPE_CHECKING:
-    from satchel.exchange.exporting import Export, ExportReport
-    from satchel.exchange.formats.shared import Format
+    from satchel.exchange.exporting import ExportReport
 
-_BY_ENDING = {"jsonl": "jsonl", "csv": "prompts-chat"}
 _WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 
 EPILOG = f"Formats: {', '.join(NAMES)}."
@@ -30,14 +27,17 @@ EPILOG = f"Formats: {', '.join(NAMES)}."
 def cli(session: Session, target: str, format_: str | None, is_whole: bool, prune: bool, force: bool) -> None:
     """Write what a project holds into files.
 
-    TARGET is a folder, or a file for formats of one file; - is stdout. `satchel import` reads it back unchanged. The
-    folder has one Markdown file for each prompt, documents as files, and one file of tasks, in a stable order.
+    TARGET is a folder, or for formats of one file a file like tasks.json; - is stdout. `satchel import` reads it back
+    unchanged. The folder has one Markdown file for each prompt, documents as files, and one file of tasks, in a stable
+    order.
     """
     from satchel.exchange import exporting  # all formats, which a help page does not need
     from satchel.exchange.entries import Unreadable
-    from satchel.exchange.formats import BY_NAME
 
-    chosen = BY_NAME[format_ or _BY_ENDING.get(target.rpartition(".")[2].lower(), "satchel")]
+    try:
+        chosen = exporting.choose_format(target, format_)
+    except exporting.WrongTarget as wrong:
+        raise click.UsageError(str(wrong)) from wrong
     export = exporting.make(session.database, session.scope, chosen, is_whole=is_whole)
     if chosen.file and target == "-":
         sys.stdout.buffer.write(export.files[chosen.file])
@@ -45,37 +45,10 @@ def cli(session: Session, target: str, format_: str | None, is_whole: bool, prun
             click.echo(f"Note: {note}", err=True)
         return
     try:
-        if chosen.file:
-            report = _write_file(export, target, chosen, force=force)
-        else:
-            report = exporting.write_folder(export, target, chosen, prunes=prune, forces=force)
+        report = exporting.write(export, target, chosen, prunes=prune, forces=force)
     except Unreadable as wrong:
         raise click.ClickException(f"{wrong}.") from wrong
     session.say(_describe(session, report, is_whole=is_whole), to_value(report))
-
-
-def _write_file(export: "Export", target: str, format: "Format", *, force: bool) -> "ExportReport":
-    from satchel.exchange import writing
-    from satchel.exchange.entries import Unreadable
-    from satchel.exchange.exporting import ExportReport
-
-    path = os.path.join(target, format.file) if os.path.isdir(target) or target.endswith("/") else target
-    data = export.files[format.file]
-    if os.path.exists(path) and not force and _read(path) != data:
-        raise Unreadable(f"{path} exists. Name another file, or say --force to replace it")
-    root, name = os.path.split(os.path.abspath(path))
-    changed = writing.write_file(root, name, data)
-    return ExportReport(where=path, counts=export.counts, files=1, changed=int(changed), notes=[*export.notes])
-
-
-def _read(path: str) -> bytes:
-    from satchel.exchange.entries import Unreadable
-
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> str:

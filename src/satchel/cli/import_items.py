@@ -55,17 +55,17 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
     PATH is a file, a folder, or - for stdin. The format of each file is recognised, or named with --format. What is in
     the store already stays as it is.
     """
-    from satchel.exchange import importing, reading  # all formats, which a help page does not need
+    from satchel.exchange import importing  # all formats, which a help page does not need
     from satchel.exchange.formats import BY_NAME
 
     try:
-        files = reading.list_files(paths, sys.stdin.buffer.read() if "-" in paths else None)
+        files = importing.list_files(paths, sys.stdin.buffer.read() if "-" in paths else None)
     except OSError as error:
         end(f"there is no file or folder {error.filename}.", "not_found", as_json=session.as_json)
     with progress("Importing") as report:
         options = importing.Options(on_clash=on_clash, is_dry_run=dry_run, report=report)
         result = importing.run(
-            session.database, session.scope, reading.read_files(files, BY_NAME[format_] if format_ else None), options
+            session.database, session.scope, importing.read_files(files, BY_NAME[format_] if format_ else None), options
         )
     if session.as_json:
         click.echo(to_json(describe(session, result)))

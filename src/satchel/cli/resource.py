@@ -124,24 +124,10 @@ def edit(
 
 
 def guess_type(name: str, content: str | None, raw: bytes) -> str:
-    """The MIME type by the name of the file, else of the document, else by whether its bytes are a text."""
+    """Return the MIME type by the name of the file, else of the document, else by whether its bytes are a text."""
     is_file = content is not None and content.startswith("@") and not content.startswith("@@")
-    if not is_file:
-        return mime_types.guess(name)
-    import mimetypes  # only for files
-
-    types = mimetypes.MimeTypes()  # without the machine's own tables, which differ between machines
-    types.add_type("text/markdown", ".md")
-    types.add_type("application/yaml", ".yaml")
-    types.add_type("application/yaml", ".yml")
-    types.add_type("application/toml", ".toml")
-    guess, compression = types.guess_type(str(content)[1:])
-    if compression is not None:
-        kinds = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
-        return kinds.get(compression, "application/octet-stream")
-    if guess is not None:
-        return guess
-    return "text/plain" if rules.is_storable(contents.decode(raw)) else "application/octet-stream"
+    is_text = rules.is_storable(contents.decode(raw))
+    return mime_types.guess_with_content(str(content) if is_file else name, is_text=is_text)
 
 
 def _split(rest: tuple[str, ...], uri: str | None) -> tuple[str | None, str | None]:

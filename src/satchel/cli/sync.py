@@ -35,14 +35,14 @@ def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> N
         raise click.UsageError("--check and --watch exclude each other.")
     from satchel.exchange.syncing import SyncOptions  # all of it, which a help page does not need
 
-    options = SyncOptions(is_check=check, is_sure=yes)
+    options = SyncOptions(is_check=check, is_sure=yes, waits=watch, tell=lambda text: click.echo(text, err=True))
     report = _sync(session, folder, options)
     _print(session, folder, report)
     if watch:
         _watch(session, folder, options)
         return
-    if report.refused or report.problems or (check and not report.is_same):
-        raise SystemExit(1)
+    if report.exit_status:
+        raise SystemExit(report.exit_status)
 
 
 def _sync(session: Session, folder: str, options: "SyncOptions") -> "SyncReport":
@@ -86,14 +86,7 @@ def _print(session: Session, folder: str, report: "SyncReport") -> None:
     if report.refused:
         click.echo(f"satchel: {report.refused}.", err=True)
         return
-    lines = [*report.lines]
-    for clash in report.clashes:
-        lines.append(f"Both sides changed {clash}: both are kept, the folder's under another name.")
-    lines += [f"Not synced: {one.where}: {one.what}" for one in report.problems]
-    if report.is_same:
-        lines.append(f"{folder} and project '{session.scope.project}' are the same ({report.same} items).")
-    elif report.is_check:
-        lines.append(f"{folder} and project '{session.scope.project}' differ. Make them the same without --check.")
+    lines = report.describe(folder, session.scope.project)
     click.echo("\n".join(map(printable, lines)))
 
 

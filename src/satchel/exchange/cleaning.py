@@ -1,16 +1,22 @@
-"""Turns values of others into values that the store takes: names, titles, tags, days, priorities and statuses."""
+"""Turn foreign values into values that the store takes: names, titles, tags, days, priorities, whole entries."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from satchel import clock
-from satchel.model import MAX_DESCRIPTION, Priority, TaskStatus
-from satchel.services import prompts, rules
+from msgspec.structs import replace
 
-_LONGEST_VALUE = 500  # characters of a kept field
-_MAX_NAME = 200  # so that a number fits behind it
+from satchel import clock
+from satchel.errors import Refused
+from satchel.exchange.entries import DocumentEntry, Entry, PromptEntry, TaskEntry, Unreadable
+from satchel.model import MAX_DESCRIPTION, PRIORITIES, STATUSES, Priority, TaskStatus
+from satchel.services import prompts, rules
+from satchel.services.hidden_characters import drop_hidden, find_hidden
+
+_LONGEST_VALUE = 500  # characters of a field in a description
+_MAX_NAME = 200  # characters; leaves room for a number
 
 _PRIORITIES: dict[str, Priority] = {
     **dict.fromkeys(("urgent", "critical", "blocker", "highest", "p0", "a", "asap"), "urgent"),
@@ -33,7 +39,7 @@ _CANCELLED |= {"not_planned", "not planned", "duplicate", "tombstone"}
 
 
 def clean_name(text: str) -> str:
-    """A text as the name of a prompt or project; empty where too little is left of it."""
+    """Return a text as the name of a prompt or project, empty if too little is left of it."""
     if re.fullmatch(rules.NAME, text) and len(text) <= _MAX_NAME:
         return text
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", rules.drop_accents(text.replace("ß", "ss"))).strip("-.")
@@ -41,23 +47,23 @@ def clean_name(text: str) -> str:
 
 
 def clean_title(text: str, longest: int = rules.MAX_TITLE) -> tuple[str, list[str]]:
-    """A text as a title: in one line, not too long; and what was done to it."""
+    """Return a text as a title in one line, and notes on what was cut."""
     title = " ".join(text.split())
     if len(title) <= longest:
         return title, []
-    return title[: longest - 1].rstrip() + "…", [f"The title was longer than {longest} characters, and is cut."]
+    return title[: longest - 1].rstrip() + "…", [f"The title was cut: it is longer than {longest} characters."]
 
 
 def clean_description(text: str) -> tuple[str | None, list[str]]:
-    """A text as a description; and what was done to it."""
+    """Return a text as a description, and notes on what was cut."""
     if len(text) <= MAX_DESCRIPTION:
         return text or None, []
-    note = f"The description was longer than {MAX_DESCRIPTION} characters, and is cut."
+    note = f"The description was cut: it is longer than {MAX_DESCRIPTION} characters."
     return text[: MAX_DESCRIPTION - 1].rstrip() + "…", [note]
 
 
 def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:
-    """Tags, from a list or a text with commas; and which could not be kept."""
+    """Return tags from a list or a text with commas, and notes on those that were left out."""
     found: dict[str, None] = {}
     notes: list[str] = []
     for one in list_texts(given):
@@ -65,14 +71,14 @@ def clean_tags(given: object) -> tuple[tuple[str, ...], list[str]]:
         if tag:
             found[tag.strip("-")] = None
         elif one.strip():
-            notes.append(f"The tag {one.strip()!r} has no letters that a tag may have, and is left out.")
+            notes.append(f"The tag {one.strip()!r} was left out: it has no letter or digit that a tag may have.")
     if len(found) > rules.MAX_TAGS:
         notes.append(f"Of {len(found)} tags the first {rules.MAX_TAGS} are kept.")
     return tuple(sorted(list(found)[: rules.MAX_TAGS])), notes
 
 
 def list_texts(given: object) -> list[str]:
-    """The texts of a list, or of a text with commas or line breaks; numbers count as texts, other values do not."""
+    """Return the texts and numbers of a list, or the parts of a text with commas or line breaks."""
     if isinstance(given, str):
         text = given.strip()
         if text.startswith("[") and text.endswith("]"):
@@ -86,7 +92,7 @@ def list_texts(given: object) -> list[str]:
 
 
 def to_text(value: object) -> str:
-    """A text, number or truth value as a text; anything else is empty."""
+    """Return a text, number or truth value as a text, and an empty text for anything else."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -95,9 +101,9 @@ def to_text(value: object) -> str:
 
 
 def keep_fields(description: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple[str | None, list[str]]:
-    """A description with the fields below it that the store has no place for, a line each; and what is left out.
+    """Append the fields that the store has no column for to a description, a line each; return notes on the others.
 
-    So `model: opus` is kept where people and models can read it, and an export writes it back as a field.
+    People and models can read `model: opus` there, and an export writes it back as a field.
     """
     names = {name.casefold() for name in known}
     lines: list[str] = []
@@ -111,7 +117,7 @@ def keep_fields(description: str, fields: Mapping[str, Any], known: Iterable[str
             lines.append(f"{key}: {text}")
         else:
             lost.append(key)
-    notes = [f"Left out, because there is no place for it: {', '.join(sorted(lost))}."] if lost else []
+    notes = [f"Left out, because Satchel has no field for it: {', '.join(sorted(lost))}."] if lost else []
     text = "\n".join(lines)
     whole = f"{description.strip()}\n\n{text}" if text else description.strip()
     made, more = clean_description(whole.strip())
@@ -122,7 +128,7 @@ FIELD_NAME = r"[A-Za-z$][\w.$-]{0,60}"
 
 
 def split_fields(description: str | None) -> tuple[str, dict[str, str]]:
-    """The other way: a description without the fields below it, and these."""
+    """Return a description without the fields that `keep_fields` appended, and these fields."""
     text, _, last = ("\n\n" + (description or "")).rpartition("\n\n")
     fields: dict[str, str] = {}
     for line in last.split("\n"):
@@ -134,15 +140,13 @@ def split_fields(description: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _write_value(value: object) -> str | None:
-    """A value in one line, or None."""
+    """Return a value in one line, or None if it has no such form."""
     if isinstance(value, bool | int | float):
         return to_text(value)
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
         return ", ".join(to_text(one) for one in value)
-    import json
-
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -150,13 +154,13 @@ def _write_value(value: object) -> str | None:
 
 
 def clean_priority(value: object) -> Priority:
-    """A priority by any of its usual names; normal where it has none."""
+    """Return the priority with a usual name, and normal for any other text."""
     text = re.sub(r"^(?:priority|prio)[\s:/_-]*", "", to_text(value).casefold()).strip("() ")
     return _PRIORITIES.get(text, "normal")
 
 
 def clean_status(value: object) -> TaskStatus:
-    """A status by any of its usual names."""
+    """Return the status with a usual name, and pending for any other text."""
     text = to_text(value).casefold().strip()
     plain = text.replace("-", " ").replace("_", " ")
     if text in _COMPLETED or plain in _COMPLETED:
@@ -168,14 +172,14 @@ _PLAIN_STATUSES = {"", "pending", "open", "todo", "to do", "new", "none", "reope
 
 
 def status_tags(value: object) -> list[str]:
-    """The tag that keeps an open status that the store does not have, like `in-progress` or `review`."""
+    """Return a tag for an open status that the store does not have, such as `in-progress` or `review`."""
     text = to_text(value).casefold().strip()
     is_known = text.replace("-", " ").replace("_", " ") in _PLAIN_STATUSES or clean_status(text) != "pending"
     return [] if is_known else [text]
 
 
 def clean_day(value: object) -> str | None:
-    """A day, from a day or a moment in one of the usual forms; None where it is none."""
+    """Return the day of a day or moment in a usual form, or None."""
     moment = parse_moment(value)
     if moment is None:
         return None
@@ -183,7 +187,7 @@ def clean_day(value: object) -> str | None:
 
 
 def clean_moment(value: object) -> str | None:
-    """A moment as a timestamp; None where it is none."""
+    """Return a moment in a usual form as a timestamp, or None."""
     moment = parse_moment(value)
     if moment is None:
         return None
@@ -194,7 +198,7 @@ def clean_moment(value: object) -> str | None:
 
 
 def parse_moment(value: object) -> datetime | None:
-    """A moment, or the beginning of a day; without a time zone where none is said."""
+    """Return a moment, or the beginning of a day, or None; without a time zone if the text has none."""
     text = to_text(value)
     if compact := re.fullmatch(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z?", text):
         text = "{}-{}-{}T{}:{}:{}".format(*compact.groups()) + ("+00:00" if text.endswith("Z") else "")
@@ -215,6 +219,83 @@ def parse_moment(value: object) -> datetime | None:
 
 
 def make_title(name: str) -> str:
-    """A title for people, from the name of a file: `code-review` is `Code review`."""
+    """Return a title made from the name of a file: `code-review` gives `Code review`."""
     words = re.sub(r"[-_]+", " ", name).strip()
     return words[:1].upper() + words[1:] if prompts.make_name(words) else name
+
+
+def clean_entry(entry: Entry) -> Entry:
+    """Return an entry as the store keeps it.
+
+    Raises:
+        Unreadable: a value breaks a rule.
+    """
+    try:
+        if isinstance(entry, DocumentEntry):
+            return _clean_document(entry)
+        return _clean_prompt(entry) if isinstance(entry, PromptEntry) else _clean_task(entry)
+    except Refused as refused:
+        raise Unreadable(explain(refused)) from None
+
+
+def drop_hidden_characters(entry: Entry) -> Entry:
+    """Return an entry without the characters of its title that do not show, and with a note on them."""
+    if isinstance(entry, DocumentEntry) or find_hidden(entry.title.strip()) is None:
+        return entry
+    note = "The title had characters that do not show, which are left out."
+    return replace(entry, title=drop_hidden(entry.title.strip()), notes=(*entry.notes, note))
+
+
+def _clean_prompt(entry: PromptEntry) -> PromptEntry:
+    if entry.arguments:
+        rules.check_template(entry.content)
+    return replace(
+        entry,
+        name=None if entry.name is None else rules.clean_name("prompt", entry.name),
+        title=rules.clean_title("prompt", entry.title),
+        content=rules.clean_prompt_content("prompt", entry.content),
+        description=rules.clean_description("prompt", entry.description or ""),
+        tags=tuple(rules.clean_tags("prompt", entry.tags)),
+        arguments=tuple(rules.clean_arguments("prompt", entry.arguments)),
+    )
+
+
+def _clean_document(entry: DocumentEntry) -> DocumentEntry:
+    name = rules.clean_name("resource", entry.name)
+    mime_type = rules.clean_mime_type("resource", entry.mime_type)
+    return replace(
+        entry,
+        name=name,
+        uri=rules.clean_uri("resource", entry.uri or rules.make_own_uri(name)),
+        content=rules.clean_content(mime_type, entry.content),
+        mime_type=mime_type,
+        description=rules.clean_description("resource", entry.description or ""),
+    )
+
+
+def _clean_task(entry: TaskEntry) -> TaskEntry:
+    rules.clean_choice("task", "status", entry.status, STATUSES)
+    rules.clean_choice("task", "priority", entry.priority, PRIORITIES)
+    return replace(
+        entry,
+        title=rules.clean_title("task", entry.title),
+        description=rules.clean_description("task", entry.description or ""),
+        due=rules.clean_due("task", entry.due) if entry.due else None,
+        tags=tuple(rules.clean_tags("task", entry.tags)),
+    )
+
+
+def explain(refused: Refused) -> str:
+    """Say why the store does not take a value."""
+    field, rule = getattr(refused, "field", ""), getattr(refused, "rule", "")
+    limit, value = getattr(refused, "limit", ""), getattr(refused, "value", "")
+    words = {
+        "minLength": f"its {field} is empty",
+        "maxLength": f"its {field} has more than {limit} characters",
+        "maxBytes": f"its {field} has more than {limit} bytes",
+        "maxItems": f"it has more than {limit} {field}",
+        "hidden": f"its {field} has a character that does not show: {value}",
+        "type": f"its {field} has NUL or half a character in it, which no store keeps",
+        **dict.fromkeys(("pattern", "format", "enum"), f"its {field} cannot be {value!r}"),
+    }
+    return words.get(rule) or f"the store does not take it: {refused}"

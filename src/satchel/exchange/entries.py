@@ -1,4 +1,4 @@
-"""The values between a format and the store: prompts, documents and tasks as a file has them, and what is wrong."""
+"""The values between a format and the store: prompts, documents and tasks as a file has them, and problems."""
 
 from typing import Literal
 
@@ -11,15 +11,15 @@ KINDS: tuple[Kind, ...] = ("prompt", "document", "task")
 
 
 class Unreadable(Exception):
-    """A file, or an entry of one, is not what it should be; the message says what is wrong, and what to do."""
+    """A file, or an entry of it, cannot be read or written; the message says why, and what to do."""
 
 
 class Problem(Struct, frozen=True):
-    """What could not be read or stored, where it is, and why."""
+    """Something that could not be read or stored: where it is, and why."""
 
     where: str
     what: str
-    is_harmless: bool = False  # it was left alone on purpose
+    is_harmless: bool = False  # left alone on purpose
 
 
 class PromptEntry(Struct, frozen=True, kw_only=True):
@@ -27,19 +27,19 @@ class PromptEntry(Struct, frozen=True, kw_only=True):
 
     title: str
     content: str
-    name: str | None = None  # left out, it is made from the title
+    name: str | None = None  # None: made from the title
     description: str | None = None
     tags: tuple[str, ...] = ()
     arguments: tuple[Argument, ...] = ()
     project: str | None = None  # None: the one that is imported into
     where: str = ""
-    notes: tuple[str, ...] = ()  # what is different in the store, in sentences
+    notes: tuple[str, ...] = ()  # sentences on what the store keeps differently
 
     kind: Kind = "prompt"
 
     @property
     def label(self) -> str:
-        """What a report calls it."""
+        """The name that a report uses."""
         return self.name or self.title
 
 
@@ -49,7 +49,7 @@ class DocumentEntry(Struct, frozen=True, kw_only=True):
     name: str
     content: str | bytes
     mime_type: str = "text/plain"
-    uri: str = ""  # left out, it is that of its name
+    uri: str = ""  # empty: made from the name
     description: str | None = None
     project: str | None = None
     where: str = ""
@@ -59,12 +59,12 @@ class DocumentEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What a report calls it."""
+        """The name that a report uses."""
         return self.name
 
 
 class NoteEntry(Struct, frozen=True):
-    """A note on a task; the time is empty where it is unknown."""
+    """A note on a task; the time is empty if it is unknown."""
 
     text: str
     at: str = ""
@@ -79,8 +79,8 @@ class TaskEntry(Struct, frozen=True, kw_only=True):
     priority: Priority = "normal"
     due: str | None = None
     tags: tuple[str, ...] = ()
-    completed_at: str | None = None  # a timestamp; None: it is not known, or the task is open
-    key: str = ""  # what other tasks of the same file call it
+    completed_at: str | None = None  # a timestamp; None: unknown, or the task is open
+    key: str = ""  # by which other tasks of the same file name it
     after: tuple[str, ...] = ()  # the keys of tasks that it waits for
     comments: tuple[NoteEntry, ...] = ()
     project: str | None = None  # None: the one that is imported into; empty: none
@@ -91,7 +91,7 @@ class TaskEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What a report calls it."""
+        """The name that a report uses."""
         return self.title
 
 

@@ -1,18 +1,27 @@
-"""Writes what a project, or a store, holds into files: our own folder, JSON Lines, or the format of another tool."""
+"""Write what a project, or a store, holds into files: our own folder, JSON Lines, or the format of another tool."""
 
 import os
+import shlex
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from satchel.exchange import folder, snapshot, sources, writing
+from satchel.exchange import folder, sources, storing
 from satchel.exchange.entries import KINDS, Entry, Kind, Unreadable
+from satchel.exchange.format_names import find_name
+from satchel.exchange.formats import BY_NAME, FORMATS
 from satchel.exchange.formats.shared import Format, Written
 from satchel.model import Scope
 from satchel.services import projects
 from satchel.storage.database import Database
 
-_OURS = ("satchel", "jsonl")
+STDOUT = "-"
+
+_ENDINGS = frozenset(ending for one in FORMATS for ending in one.extensions)  # of files that a format reads
+
+
+class WrongTarget(Exception):
+    """The target and the format of an export do not fit each other; the message names commands that do."""
 
 
 class ExportReport(Struct, kw_only=True):
@@ -35,13 +44,50 @@ class Export(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
+def choose_format(target: str, name: str | None) -> Format:
+    """Return the format of an export. Only its name chooses it: the ending of the target says file or folder.
+
+    Raises:
+        WrongTarget: the target is a file and the format a folder, or the other way, or the format is only read.
+    """
+    format = BY_NAME[name or "satchel"]
+    if format.write is None:
+        raise WrongTarget(f"The format {format.name} is only read. Formats to write are {', '.join(_list_written())}.")
+    is_folder = os.path.isdir(target) or target.endswith("/")
+    if format.file or is_folder:
+        return format
+    option = f" --format {name}" if name else ""
+    stem, dot, ending = target.rpartition(".")
+    if target == STDOUT:
+        what = f"The format {format.name} writes a folder, which stdout cannot take."
+        return _refuse(what, "-", "jsonl", "FOLDER" + option)
+    if dot and stem and ending.lower() in _ENDINGS:
+        what = f"'{target}' is named like a file, and the format {format.name} writes a folder."
+        names = [one.name for one in FORMATS if one.file.endswith(f".{ending.lower()}") and one.write is not None]
+        file, one = (target, "jsonl" if "jsonl" in names else names[0]) if names else (f"{stem}.jsonl", "jsonl")
+        return _refuse(what, file, one, shlex.quote(stem) + option)
+    if name is None and (meant := find_name(target)):
+        what = f"'{target}' is the name of a format, and may be meant as one."
+        return _refuse(what, BY_NAME[meant].file or "FOLDER", meant, f"{shlex.quote(target)}/")
+    return format
+
+
+def _list_written() -> list[str]:
+    return [one.name for one in FORMATS if one.write is not None]
+
+
+def _refuse(what: str, file: str, format: str, folder_: str) -> Format:
+    file = file if file in (STDOUT, "FOLDER") else shlex.quote(file)
+    raise WrongTarget(f"{what} Say `satchel export {file} --format {format}` or `satchel export {folder_}`")
+
+
 def make(database: Database, scope: Scope, format: Format, *, is_whole: bool = False) -> Export:
-    """The files of the scope's project, or of all projects."""
+    """Return the files of the scope's project, or of all projects."""
     entries, notes, by_project = _read(database, scope, is_whole=is_whole)
     if format.name == "satchel":
         written = Written(_write_folders(by_project) if is_whole else folder.write(entries, scope.project))
     else:
-        assert format.write is not None, "every format in the table can be written"
+        assert format.write is not None, "`choose_format` refuses formats that are only read"
         written = format.write(_name_projects(by_project) if is_whole else entries)
     counts = {kind: sum(one.kind == kind for one in entries if kind in format.kinds) for kind in KINDS}
     return Export(written.files, counts, (*notes, *written.notes))
@@ -53,10 +99,10 @@ def _read(
     notes: list[str] = []
     by_project: dict[str | None, list[Entry]] = {}
     with database.read(scope) as tx:
-        loose = snapshot.take_loose_tasks(tx, scope)
+        loose = storing.take_tasks(tx, scope, None).values()
         names = [one.name for one, _ in projects.list_all(tx, scope)] if is_whole else [scope.project]
         for name in names:
-            taken = snapshot.take(tx, projects.enter(scope, name))
+            taken = storing.take_snapshot(tx, projects.enter(scope, name))
             by_project[name] = taken.entries
             if taken.outside:
                 notes.append(f"{taken.outside} dependencies on tasks outside of project '{name}' are left out.")
@@ -81,8 +127,35 @@ def _write_folders(by_project: dict[str | None, list[Entry]]) -> dict[str, bytes
 
 
 def _name_projects(by_project: dict[str | None, list[Entry]]) -> list[Entry]:
-    """All entries, each with its project; the keys of tasks are numbers of the store, which differ in all projects."""
+    """Return all entries, each with its project; the keys of tasks are unique in the store."""
     return [replace(one, project=name or "") for name, entries in by_project.items() for one in entries]
+
+
+def write(export: Export, target: str, format: Format, *, prunes: bool = False, forces: bool = False) -> ExportReport:
+    """Write an export into a folder, or into one file.
+
+    Raises:
+        Unreadable: the target holds something else, or cannot be written.
+    """
+    if not format.file:
+        return write_folder(export, target, format, prunes=prunes, forces=forces)
+    is_file = "." in os.path.basename(target) and target.rpartition(".")[2].lower() in _ENDINGS
+    is_file = is_file and not os.path.isdir(target)
+    path = target if is_file else os.path.join(target, format.file)
+    if not is_file and os.path.lexists(target) and not os.path.isdir(target):
+        raise Unreadable(f"{target} is not a folder")
+    if os.path.exists(path) and not forces and _read_file(path) != export.files[format.file]:
+        raise Unreadable(f"{path} exists. Name another file, or say --force to replace it")
+    root, name = os.path.split(os.path.abspath(path))
+    changed = sources.write_file(root, name, export.files[format.file])
+    return ExportReport(where=path, counts=export.counts, files=1, changed=int(changed), notes=[*export.notes])
+
+
+def _read_file(path: str) -> bytes:
+    try:
+        return sources.read_bytes(path, follow=True)
+    except Unreadable as wrong:
+        raise Unreadable(f"{path}: {wrong}") from None
 
 
 def write_folder(
@@ -95,11 +168,11 @@ def write_folder(
     """
     _check_folder(root, format, forces=forces)
     report = ExportReport(where=root, counts=export.counts, files=len(export.files), changed=0, notes=[*export.notes])
-    report.changed = writing.write_all(root, export.files)
+    report.changed = sources.write_all(root, export.files)
     stale = sorted(_list_own(root) - {*export.files}) if format.name == "satchel" else []
     if prunes:
         for path in stale:
-            writing.remove_file(root, path)
+            sources.remove_file(root, path)
         report.removed = stale
     else:
         report.stale = stale
@@ -108,7 +181,7 @@ def write_folder(
 
 def _check_folder(root: str, format: Format, *, forces: bool) -> None:
     if os.path.lexists(root) and not os.path.isdir(root):
-        raise Unreadable(f"{root} is no folder")
+        raise Unreadable(f"{root} is not a folder")
     try:
         names = os.listdir(root) if os.path.isdir(root) else []
     except OSError as error:
@@ -119,7 +192,7 @@ def _check_folder(root: str, format: Format, *, forces: bool) -> None:
 
 
 def _list_own(root: str) -> set[str]:
-    """The files in the parts of a folder that are ours alone."""
+    """Return the files in the parts of a folder that are ours alone."""
     found: set[str] = set()
     bases = [""] + [name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, sources.MARKER))]
     for base in bases:

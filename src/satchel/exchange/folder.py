@@ -3,30 +3,32 @@
 satchel.json       what the folder is
 prompts/NAME.md    a prompt each: front matter, then its text and one line break
 documents/NAME     a document each, byte for byte
-documents.json     what the name of a document does not say: MIME type, URI, description
+documents.json     MIME type, URI and description, unless they follow from the name of the document
 tasks.md           the tasks
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from satchel.errors import Refused
-from satchel.exchange import sources, task_file
+from satchel.exchange import front_matter, sources, task_file
 from satchel.exchange.entries import DocumentEntry, Entry, Found, Problem, PromptEntry, TaskEntry, Unreadable
-from satchel.exchange.prompt_file import explain, read_prompt_file, write_prompt_file
+from satchel.model import Argument
 from satchel.services import mime_types, rules
 
 PROMPTS, DOCUMENTS, DETAILS, TASKS = "prompts", "documents", "documents.json", "tasks.md"
 VERSION = 1
-URI = "satchel://resource/"
+
+Details = dict[str, dict[str, Any]]  # by the name of a document
 
 _LONGEST_FILE = 200  # characters of a name that is used as a file name
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
+_CONFLICT_LINES = ("<<<<<<<", "=======", ">>>>>>>")
 
 
 class ReadFile(Struct, frozen=True):
@@ -40,13 +42,13 @@ class ReadFile(Struct, frozen=True):
 
 
 def write_marker(project: str | None) -> bytes:
-    """The file that says what a folder is: a project, or with None a store of several."""
+    """Return the file that says what a folder is: that of a project, or with None of a store."""
     value: dict[str, object] = {"satchel": "store" if project is None else "project", "version": VERSION}
     return (json.dumps(value | ({"project": project} if project else {}), indent=2) + "\n").encode()
 
 
 def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
-    """The files of a project by path."""
+    """Return the files of a project by path."""
     files: dict[str, bytes] = {sources.MARKER: write_marker(project)}
     prompts = [one for one in entries if isinstance(one, PromptEntry)]
     paths = name_files(PROMPTS, [str(one.name) for one in prompts], ".md")
@@ -58,41 +60,36 @@ def write(entries: Sequence[Entry], project: str) -> dict[str, bytes]:
     files |= {DETAILS: details} if details else {}
     tasks = [one for one in entries if isinstance(one, TaskEntry)]
     if tasks:
-        files[TASKS] = write_tasks(tasks)
+        used = {key for task in tasks for key in task.after}
+        labels = {task.key: place for place, task in enumerate(tasks, 1) if task.key in used}
+        files[TASKS] = task_file.write(tasks, labels).encode()
     return files
 
 
-def write_tasks(tasks: Sequence[TaskEntry]) -> bytes:
-    """The file of tasks; those that others wait for are numbered by their places."""
-    used = {key for task in tasks for key in task.after}
-    labels = {task.key: place for place, task in enumerate(tasks, 1) if task.key in used}
-    return task_file.write(tasks, labels).encode()
-
-
-def write_details(documents: Sequence[DocumentEntry], paths: Mapping[str, str]) -> bytes:
-    """What the names of documents do not say, by name; empty where there is nothing."""
-    details = {one.name: found for one in documents if (found := _find_details(one, paths[one.name]))}
+def write_details(documents: Sequence[DocumentEntry], paths: Mapping[str, str], kept: Details | None = None) -> bytes:
+    """Return what does not follow from the names of documents, or nothing; `kept` is left as it was read."""
+    details = {one.name: found for one in documents if (found := _find_details(one, paths[one.name]))} | (kept or {})
     return (json.dumps(details, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode() if details else b""
 
 
-def _find_details(document: DocumentEntry, path: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _find_details(document: DocumentEntry, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     if path.rpartition("/")[2] != document.name:
         found["file"] = path.rpartition("/")[2]
     if document.mime_type != mime_types.guess(document.name):
         found["mime_type"] = document.mime_type
-    if document.uri not in ("", URI + document.name):
+    if document.uri not in ("", rules.make_own_uri(document.name)):
         found["uri"] = document.uri
     return found | ({"description": document.description} if document.description else {})
 
 
 def to_bytes(document: DocumentEntry) -> bytes:
-    """The content of a document."""
+    """Return the content of a document as bytes."""
     return document.content.encode() if isinstance(document.content, str) else document.content
 
 
 def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str, str]:
-    """A path for each name, different even where capital letters do not count, and safe on every system."""
+    """Return a path for each name: safe on every system, and different even if capital letters do not count."""
     taken: set[str] = set()
     paths: dict[str, str] = {}
     for name in sorted(names):
@@ -108,19 +105,44 @@ def name_files(folder: str, names: Sequence[str], ending: str = "") -> dict[str,
     return paths
 
 
+def write_prompt(prompt: PromptEntry, **more: object) -> str:
+    """Return a prompt with front matter; its text ends with one line break more."""
+    fields = {**more, "title": prompt.title, "description": prompt.description, "tags": list(prompt.tags)}
+    arguments = [_write_argument(one) for one in prompt.arguments]
+    return front_matter.write({**fields, "arguments": arguments}) + prompt.content + "\n"
+
+
+def _write_argument(argument: Argument) -> dict[str, object]:
+    fields: dict[str, object] = {"name": argument.name}
+    fields |= {} if argument.description is None else {"description": argument.description}
+    fields |= {} if argument.is_required else {"required": False}
+    fields |= {"values": list(argument.values)} if argument.values else {}
+    return fields | ({"open": True} if argument.is_open else {})
+
+
+def write_prompt_file(prompt: PromptEntry, path: str) -> bytes:
+    """Return the file of a prompt, with its name in it if the path does not say it."""
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    name = None if stem == prompt.name else prompt.name
+    # A lone carriage return at the end would be read as a line break of Windows, and conflict markers be refused.
+    if _read_body(prompt.content + "\n") == prompt.content and not _has_conflict(prompt.content):
+        return write_prompt(prompt, name=name).encode()
+    return write_prompt(replace(prompt, content=""), name=name, text=prompt.content).encode()
+
+
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
 def read_marker(data: bytes) -> tuple[str, str | None]:
-    """What a folder is, `project` or `store`, and the name of its project.
+    """Return what a folder is, `project` or `store`, and the name of its project.
 
     Raises:
-        Unreadable: it is none of ours, or of a newer version.
+        Unreadable: it is not a folder of Satchel, or one of a newer version.
     """
     try:
         value = json.loads(sources.decode(data))
     except (ValueError, RecursionError):
-        raise Unreadable(f"{sources.MARKER} is no JSON") from None
+        raise Unreadable(f"{sources.MARKER} is not JSON") from None
     kind = value.get("satchel") if isinstance(value, dict) else None
     if kind not in ("project", "store"):
         raise Unreadable(f"{sources.MARKER} does not say that this is a folder of Satchel")
@@ -131,31 +153,58 @@ def read_marker(data: bytes) -> tuple[str, str | None]:
     return kind, project if isinstance(project, str) else None
 
 
-def read(root: str, shown: str) -> Iterator[Found]:
-    """Every entry of the folder of a project."""
-    for found, _ in read_files(root, shown):
-        yield found
+def read_files(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
+    """Yield every entry of the folder of a project with its file; a Problem of a whole part has the path of that."""
+    yield from _read_part(root, shown, PROMPTS, ".md", read_prompt_file)
+    try:
+        details = read_details(root)
+    except Unreadable as wrong:
+        yield Problem(os.path.join(shown, DETAILS), str(wrong)), ReadFile(DETAILS, b"")
+    else:
+        names = {str(one.get("file")): name for name, one in details.items() if one.get("file")}
+
+        def read_one(path: str, data: bytes, where: str) -> DocumentEntry:
+            last = path.rpartition("/")[2]
+            name = names.get(last, last)
+            return read_document(name, data, details.get(name, {}), where)
+
+        yield from _read_part(root, shown, DOCUMENTS, "", read_one)
+    yield from _read_tasks(root, shown)
 
 
-def read_files(root: str, shown: str) -> Iterator[tuple[Found, ReadFile | None]]:
-    """Every entry of the folder of a project, with its file; a Problem may have none."""
-    for path in list_files(root, PROMPTS, ".md"):
-        yield _read_one(root, shown, path, _read_prompt)
-    yield from _read_documents(root, shown)
-    if os.path.lexists(os.path.join(root, TASKS)):
-        where = os.path.join(shown, TASKS)
+def _read_part(
+    root: str, shown: str, part: str, ending: str, read: Callable[[str, bytes, str], Entry]
+) -> Iterator[tuple[Found, ReadFile]]:
+    try:
+        paths = list_files(root, part, ending)
+    except Unreadable as wrong:
+        yield Problem(os.path.join(shown, part), str(wrong)), ReadFile(part, b"")
+        return
+    for path in paths:
+        where, data = os.path.join(shown, *path.split("/")), b""
         try:
-            file = ReadFile(TASKS, sources.read_bytes(os.path.join(root, TASKS)))
-            text = sources.decode(file.data)
+            data = sources.read_bytes(os.path.join(root, *path.split("/")))
+            yield read(path, data, where), ReadFile(path, data)
         except Unreadable as wrong:
-            yield Problem(where, str(wrong)), ReadFile(TASKS, b"")
-            return
-        for task in task_file.read(text, where):
-            yield task, file
+            yield Problem(where, str(wrong)), ReadFile(path, data)
+
+
+def _read_tasks(root: str, shown: str) -> Iterator[tuple[Found, ReadFile]]:
+    if not os.path.lexists(os.path.join(root, TASKS)):
+        return
+    where = os.path.join(shown, TASKS)
+    try:
+        file = ReadFile(TASKS, sources.read_bytes(os.path.join(root, TASKS)))
+        text = sources.decode(file.data)
+    except Unreadable as wrong:
+        yield Problem(where, str(wrong)), ReadFile(TASKS, b"")
+        return
+    for task in task_file.read(text, where):
+        yield task, file
 
 
 def list_files(root: str, folder: str, ending: str = "") -> list[str]:
-    """The paths of what lies in a part of the folder, sorted; hidden files and editors' copies are left out.
+    """Return the paths in a part of the folder, sorted, without hidden files and editors' copies.
 
     Raises:
         Unreadable: the part cannot be read.
@@ -164,11 +213,11 @@ def list_files(root: str, folder: str, ending: str = "") -> list[str]:
     if not os.path.lexists(where):
         return []
     if os.path.islink(where):
-        raise Unreadable(f"{folder} is a symbolic link, and links are not followed")
+        raise Unreadable("it is a symbolic link, and links are not followed")
     try:
         names = sorted(os.listdir(where))
     except OSError as error:
-        raise Unreadable(f"{folder} cannot be read: {error.strerror}") from None
+        raise Unreadable(f"it cannot be read: {error.strerror}") from None
     return [
         f"{folder}/{name}"
         for name in names
@@ -176,41 +225,8 @@ def list_files(root: str, folder: str, ending: str = "") -> list[str]:
     ]
 
 
-def _read_one(root: str, shown: str, path: str, read_file: Any) -> tuple[Found, ReadFile | None]:
-    where = os.path.join(shown, *path.split("/"))
-    try:
-        file = ReadFile(path, sources.read_bytes(os.path.join(root, *path.split("/"))))
-    except Unreadable as wrong:
-        return Problem(where, str(wrong)), ReadFile(path, b"")
-    try:
-        return read_file(file, where), file
-    except Unreadable as wrong:
-        return Problem(where, str(wrong)), file
-
-
-def _read_prompt(file: ReadFile, where: str) -> PromptEntry:
-    return read_prompt_file(file.path, file.data, where)
-
-
-def _read_documents(root: str, shown: str) -> Iterator[tuple[Found, ReadFile | None]]:
-    try:
-        details = read_details(root)
-    except Unreadable as wrong:
-        yield Problem(os.path.join(shown, DETAILS), str(wrong)), ReadFile(DETAILS, b"")
-        return
-    names = {str(one.get("file")): name for name, one in details.items() if one.get("file")}
-
-    def read_file(file: ReadFile, where: str) -> DocumentEntry:
-        last = file.path.rpartition("/")[2]
-        name = names.get(last, last)
-        return read_document(name, file.data, details.get(name, {}), where)
-
-    for path in list_files(root, DOCUMENTS):
-        yield _read_one(root, shown, path, read_file)
-
-
-def read_details(root: str) -> dict[str, dict[str, Any]]:
-    """What the file beside the documents says about them.
+def read_details(root: str) -> Details:
+    """Return what the file beside the documents says about them, by name.
 
     Raises:
         Unreadable: it is broken.
@@ -221,33 +237,26 @@ def read_details(root: str) -> dict[str, dict[str, Any]]:
     try:
         value = json.loads(sources.decode(sources.read_bytes(path)))
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"it is no JSON: {error}") from None
+        raise Unreadable(f"it is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise Unreadable("it must be an object with the names of documents")
     return {name: one for name, one in value.items() if isinstance(one, dict)}
 
 
 def read_document(name: str, data: bytes, details: Mapping[str, Any], where: str) -> DocumentEntry:
-    """A document, from its bytes and what is known about it.
-
-    Raises:
-        Unreadable: a value breaks a rule.
-    """
+    """Return a document made of its bytes and its details."""
     guess = mime_types.guess(name)
     mime_type = str(details.get("mime_type") or guess)
     if "mime_type" not in details and rules.is_text(guess) and not _is_text(data):
         mime_type = "application/octet-stream"
-    try:
-        return DocumentEntry(
-            name=rules.clean_name("resource", name),
-            content=rules.clean_content(rules.clean_mime_type("resource", mime_type), data),
-            mime_type=mime_type,
-            uri=rules.clean_uri("resource", str(details.get("uri") or URI + name)),
-            description=rules.clean_description("resource", str(details.get("description") or "")),
-            where=where,
-        )
-    except Refused as refused:
-        raise Unreadable(explain(refused)) from None
+    return DocumentEntry(
+        name=name,
+        content=data.decode() if rules.is_text(mime_type) and _is_text(data) else data,
+        mime_type=mime_type,
+        uri=str(details.get("uri") or rules.make_own_uri(name)),
+        description=str(details.get("description") or "") or None,
+        where=where,
+    )
 
 
 def _is_text(data: bytes) -> bool:
@@ -255,3 +264,71 @@ def _is_text(data: bytes) -> bool:
         return rules.is_storable(data.decode())
     except UnicodeDecodeError:
         return False
+
+
+def read_prompt_file(path: str, data: bytes, where: str) -> PromptEntry:
+    """Return the prompt of a file.
+
+    Raises:
+        Unreadable: it is not a text, was left in the middle of a merge, or lost the end of its front matter.
+    """
+    text = sources.decode(data)
+    if _has_conflict(text):
+        raise Unreadable("it has conflict markers of git in it. Resolve the conflict, and remove them")
+    if fault := front_matter.find_fault(text):
+        raise Unreadable(fault)
+    fields, body = front_matter.split(text)
+    fields = fields or {}
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    given, title = fields.get("name"), fields.get("title")
+    description, tags = fields.get("description"), fields.get("tags")
+    name = stem if given is None else str(given)
+    return PromptEntry(
+        name=name,
+        title=name if title is None else str(title),
+        content=str(fields["text"]) if fields.get("text") and not body.strip() else _read_body(body),
+        description=None if description is None else str(description) or None,
+        tags=tuple(str(one) for one in tags) if isinstance(tags, list) else tuple(str(tags).split()) if tags else (),
+        arguments=tuple(read_arguments(fields.get("arguments"))),
+        where=where,
+    )
+
+
+def _has_conflict(text: str) -> bool:
+    """Tell whether a text has the three lines that git writes around two versions."""
+    left = list(_CONFLICT_LINES)
+    for line in text.split("\n"):
+        if left and line.startswith(left[0]) and line[7:8] in ("", " ", "\r"):
+            left.pop(0)
+    return not left
+
+
+def _read_body(body: str) -> str:
+    """Return the text behind the front matter without the line break that every file ends with."""
+    return body[:-2] if body.endswith("\r\n") else body.removesuffix("\n")
+
+
+def read_arguments(given: object) -> list[Argument]:
+    """Return the arguments of a prompt as `export` writes them; a plain text is the name of one.
+
+    Raises:
+        Unreadable: they are not a list of arguments.
+    """
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        raise Unreadable("its arguments must be a list")
+    return [_read_argument(one) for one in given]
+
+
+def _read_argument(given: object) -> Argument:
+    if not isinstance(given, dict):
+        return Argument(str(given), None, True)
+    description, values = given.get("description"), given.get("values")
+    return Argument(
+        str(given.get("name", "")),
+        None if description is None else str(description),
+        given.get("required") is not False,
+        tuple(str(one) for one in values) if isinstance(values, list) else (),
+        is_open=given.get("open") is True,
+    )

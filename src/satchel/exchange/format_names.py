@@ -1,4 +1,4 @@
-"""The names of the formats, for help pages, which load none of them. `formats` has the table."""
+"""The names of the formats, for help pages, which load no format. `formats` has the table."""
 
 NAMES = (
     *("satchel", "jsonl", "prompts-chat", "fabric", "claude-commands", "claude-agents", "skills", "vscode-prompts"),
@@ -6,7 +6,7 @@ NAMES = (
     *("backlog", "task-master", "beads", "github"),
 )
 
-# What people call them too.
+# Other names that people use.
 OTHER_NAMES = {
     "csv": "prompts-chat",
     "skill": "skills",
@@ -31,7 +31,7 @@ OTHER_NAMES = {
 
 
 def find_name(given: str) -> str | None:
-    """The name of the format that is called so, in any spelling; None where there is none."""
+    """Return the name of a format from any spelling of it, or None."""
     key = given.strip().lower().replace("_", "-").replace(" ", "-").replace(".", "-").strip("-")
     name = OTHER_NAMES.get(key, key)
     return name if name in NAMES else None

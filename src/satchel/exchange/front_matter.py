@@ -1,7 +1,7 @@
-"""Front matter: the lines of YAML between `---` at the beginning of a Markdown file.
+"""Front matter, the YAML between `---` lines at the beginning of a Markdown file; the one caller of the YAML reader.
 
-Much of what is written by hand is not quite YAML (`argument-hint: [file] [mode]`, `globs: *.ts`), so that lines that
-cannot be read as YAML are read as texts.
+Front matter written by hand is often not quite YAML (`argument-hint: [file] [mode]`, `globs: *.ts`). A field that is
+not YAML is read as a text.
 """
 
 import re
@@ -20,7 +20,7 @@ _KEY = re.compile(r"([A-Za-z_$][\w .$-]*?)[ \t]*:(?:[ \t]+|$)")
 
 
 def split(text: str) -> tuple[Fields | None, str]:
-    """The front matter of a text and what follows it; None and the whole text where it has none.
+    """Return the front matter of a text and the text behind it, or None and the whole text.
 
     Raises:
         Unreadable: the front matter is too large, or a YAML bomb.
@@ -37,7 +37,11 @@ def split(text: str) -> tuple[Fields | None, str]:
 
 
 def read_fields(raw: str) -> Fields | None:
-    """The fields of some lines of YAML, or nearly YAML; None where they are no fields."""
+    """Return the fields of some lines of YAML, or nearly YAML; None if they are not fields.
+
+    Raises:
+        Unreadable: it is a YAML bomb.
+    """
     raw = raw.replace("\r\n", "\n")
     try:
         value = read_yaml(raw)
@@ -50,8 +54,36 @@ def read_fields(raw: str) -> Fields | None:
     return value if isinstance(value, dict) else None
 
 
+def find_fault(text: str) -> str | None:
+    """Say what is wrong with the front matter of a text that lost a `---` line, or return None."""
+    start = _START.match(text)
+    if start is None:
+        return None
+    end = _END.search(text, start.end())
+    if end is None:
+        return "its front matter does not end. Add a line --- behind it"
+    for line in text[start.end() : end.start()].splitlines():
+        if line.strip() and line[0] not in " \t-#\"'" and not _KEY.match(line):
+            return f"its front matter has a line that is not a field: {line[:60]!r}. Is a line --- missing before it?"
+    return None
+
+
+def read_document(text: str, limit: int) -> Any:
+    """Return the value of a whole file of YAML.
+
+    Raises:
+        Unreadable: it is too long, or not YAML.
+    """
+    if len(text) > limit:
+        raise Unreadable(f"it has more than {limit} characters")
+    try:
+        return read_yaml(text)
+    except WrongYaml as wrong:
+        raise Unreadable(str(wrong)) from None
+
+
 def _read_lines(raw: str) -> Fields | None:
-    """Each field on its own: what is no YAML is the text behind the colon."""
+    """Read each field on its own; one that is not YAML is the text behind its colon."""
     blocks: list[list[str]] = []
     for line in raw.split("\n"):
         if line[:1] not in (" ", "\t", "-", "#", "") and _KEY.match(line):
@@ -78,7 +110,7 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
 
 def write(fields: Mapping[str, Any]) -> str:
-    """Front matter with its `---` lines; what is None or an empty list is left out."""
+    """Return front matter with its `---` lines, without fields that are None or empty lists."""
     lines = ["---"]
     for key, value in fields.items():
         if value is not None and value != [] and value != () and value != {}:
@@ -107,7 +139,7 @@ def _write_field(key: str, value: Any, indent: str) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Whether a text of several lines can stand as it is, indented."""
+    """Tell whether a text of several lines can be written as it is, indented."""
     lines = text.split("\n")
     return (
         len(lines) > 1
@@ -128,13 +160,13 @@ def _write_scalar(value: Any, *, in_list: bool = False) -> str:
 
 
 def write_text(text: str) -> str:
-    """A text as YAML has it, in quotes where it needs them."""
+    """Return a text as YAML has it, in quotes if it needs them."""
     is_plain = _PLAIN.fullmatch(text) and text.isascii() and text.lower() not in _WORDS and "  " not in text
     return text if is_plain else quote(text)
 
 
 def quote(text: str) -> str:
-    """A text in double quotes, with escapes that both YAML and we read."""
+    """Return a text in double quotes, with escapes of YAML."""
     return '"' + "".join(_ESCAPES.get(one) or (one if one.isprintable() else _escape(one)) for one in text) + '"'
 
 

@@ -1,36 +1,131 @@
-"""Brings entries into the store: what is new is added, what is the same is left, what clashes is as the caller says.
+"""Read files of any format, and bring their entries into the store.
 
-A thousand entries are one transaction. What was committed stays where the import is interrupted; the next run finds it
-to be the same, and goes on.
+An entry that is new is added, one that is there already is left, and one that clashes is treated as the caller says. A
+thousand entries are one transaction with a savepoint for each. An interrupted import keeps its committed batches; the
+next run finds their entries to be the same, and goes on.
 """
 
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from itertools import count
 from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from satchel.errors import Refused, StoreConflict
-from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem
-from satchel.exchange.ledger import State
-from satchel.exchange.placing import Placer
-from satchel.exchange.prompt_file import explain
-from satchel.exchange.reading import FileRead
+from satchel.errors import NotFound, Refused, Taken
+from satchel.exchange import cleaning, sources, storing
+from satchel.exchange.entries import DocumentEntry, Entry, Found, Kind, Problem, PromptEntry, TaskEntry, Unreadable
+from satchel.exchange.formats import recognise
+from satchel.exchange.formats.shared import Format
+from satchel.exchange.formats.skills import is_part
+from satchel.exchange.sources import SourceFile
+from satchel.exchange.storing import BATCH, TaskLinks
 from satchel.model import Scope
-from satchel.services.hidden_characters import drop_hidden, find_hidden
+from satchel.services import projects, prompts, resources
 from satchel.storage.database import Database, Tx
 
-BATCH = 1000  # entries of one transaction
-_TRIES = 5  # of the transaction of one entry
 OnClash = Literal["skip", "rename", "replace"]
+State = Literal["new", "same", "clashing", "renamed", "replaced"]
 STATES: tuple[State, ...] = ("new", "same", "clashing", "renamed", "replaced")
+
+# The endings of files that no format reads, unless they are part of a skill; the first row is not even then.
+_COMPILED = {"pyc", "so", "exe", "db", "wal"}
+_FOREIGN = _COMPILED | {
+    *("png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "pdf", "zip", "gz", "tar", "mp3", "mp4", "woff", "woff2"),
+    *("py", "js", "ts", "go", "rs", "sh", "css", "html", "lock", "toml", "bin"),
+}
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+class FileRead(Struct, frozen=True):
+    """The entries and problems of a file; `format` is empty if none was recognised."""
+
+    where: str
+    format: str
+    found: tuple[Found, ...]
+
+
+def list_files(paths: Sequence[str], stdin: bytes | None = None) -> list[SourceFile | Problem]:
+    """Return the files that some paths name; `-` stands for what was read from stdin.
+
+    Raises:
+        FileNotFoundError: a path does not exist.
+    """
+    found: list[SourceFile | Problem] = []
+    for path in paths:
+        if path == "-" and stdin is not None:
+            found.append(SourceFile("stdin", shown="stdin", data=stdin, is_trusted=True))
+        else:
+            found += sources.find([path])
+    return found
+
+
+def read_files(files: Sequence[SourceFile | Problem], format: Format | None = None) -> Iterator[FileRead]:
+    """Yield what each file holds, in the format given, or else in the one that is recognised."""
+    for file in files:
+        if isinstance(file, Problem):
+            yield FileRead(file.where, "", (file,))
+        elif format is not None and not _can_be(file, format):
+            yield FileRead(file.shown, "", ())
+        else:
+            yield _read_file(file, format)
+            file.release()
+
+
+def _can_be(file: SourceFile, format: Format) -> bool:
+    return file.is_given or not file.extension or not format.extensions or file.extension in format.extensions
+
+
+def _read_file(file: SourceFile, format: Format | None) -> FileRead:
+    used = format
+    try:
+        if used is None and file.extension in _FOREIGN and (file.extension in _COMPILED or not is_part(file)):
+            return FileRead(file.shown, "", ())
+        used = used or recognise(file)
+        if used is None:
+            return FileRead(file.shown, "", ())
+        return FileRead(file.shown, used.name, tuple(_finish(one, used, file) for one in _guard(used, file)))
+    except Unreadable as wrong:
+        return FileRead(file.shown, used.name if used else "", (Problem(file.shown, str(wrong)),))
+
+
+def _guard(format: Format, file: SourceFile) -> Iterator[Found]:
+    """Yield the entries of a file, and a Problem at the place where it is broken."""
+    try:
+        yield from format.read(file)
+    except Unreadable as wrong:
+        yield Problem(file.shown, str(wrong))
+    except RecursionError:
+        yield Problem(file.shown, "it is nested too deep")
+    except OSError as error:
+        yield Problem(file.shown, f"it cannot be read: {error.strerror}")
+
+
+def _finish(found: Found, format: Format, file: SourceFile) -> Found:
+    """Return an entry as the store takes it; keys of tasks are unique to their file, or to a format of many files."""
+    if isinstance(found, Problem):
+        return found
+    if isinstance(found, TaskEntry):
+        space = file.path if format.file or format.name == "satchel" else format.name
+        key = f"{space}\0{found.key}" if found.key else ""
+        found = replace(found, key=key, after=tuple(f"{space}\0{one}" for one in found.after))
+    try:
+        return cleaning.clean_entry(cleaning.drop_hidden_characters(found))
+    except Unreadable as wrong:
+        return Problem(found.where or found.label, str(wrong))
+
+
+# -- importing --------------------------------------------------------------------------------------------------
 
 
 class Line(Struct, frozen=True):
-    """What became of one entry."""
+    """The state of one entry after an import."""
 
     kind: Kind
     label: str
@@ -48,11 +143,11 @@ class ImportReport(Struct, kw_only=True):
     problems: list[Problem] = field(default_factory=list)
     left_alone: list[Problem] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  # files of no known format
-    formats: dict[str, int] = field(default_factory=dict)  # files of each
+    formats: dict[str, int] = field(default_factory=dict)  # number of files by format
     projects: list[str] = field(default_factory=list)  # that were made
 
     def count(self, kind: Kind) -> dict[State, int]:
-        """How many entries of a kind are in each state."""
+        """Return how many entries of a kind are in each state."""
         counts: dict[State, int] = dict.fromkeys(STATES, 0)
         for line in self.lines:
             if line.kind == kind:
@@ -70,28 +165,32 @@ class Options(Struct, frozen=True, kw_only=True):
 
 def run(database: Database, scope: Scope, files: Iterable[FileRead], options: Options) -> ImportReport:
     """Import what some files hold."""
-    result = ImportReport(is_dry_run=options.is_dry_run)
-    importer = _Importer(database, scope, options, result)
+    importer = _Importer(database, scope, options)
+    report = importer.report
     waiting: list[Entry] = []
     try:
         with _note_interrupts() as importer.check_interrupts:
             for file in files:
-                waiting += _sort_out(result, file)
+                entries = _sort_out(report, file)
+                importer.placer.expect(entries)
+                waiting += entries
                 while len(waiting) >= BATCH:
                     importer.commit(waiting[:BATCH])
                     del waiting[:BATCH]
             importer.commit(waiting)
     except KeyboardInterrupt:
-        result.is_interrupted = True
-    result.projects = importer.placer.made
-    result.left_alone += importer.placer.list_lost()
-    return result
+        report.is_interrupted = True
+    report.projects = importer.placer.made
+    if not options.is_dry_run:
+        report.left_alone += [*importer.placer.links.lost, *importer.placer.links.list_missing()]
+    return report
 
 
 @contextmanager
 def _note_interrupts() -> Iterator[Callable[[], None]]:
-    """Have the first Ctrl-C act only where the function that this gives is called: never between commit and count."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or not _is_main_thread():
+    """Yield a function that raises after the first Ctrl-C, so that none comes between a commit and its count."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield lambda: None
         return
     noted: list[int] = []
@@ -112,98 +211,331 @@ def _note_interrupts() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-def _sort_out(result: ImportReport, file: FileRead) -> list[Entry]:
-    """The entries of a file; what is wrong with it is reported."""
+def _sort_out(report: ImportReport, file: FileRead) -> list[Entry]:
+    """Return the entries of a file, and report its problems."""
     entries: list[Entry] = []
     for found in file.found:
         if isinstance(found, Problem):
-            (result.left_alone if found.is_harmless else result.problems).append(found)
+            (report.left_alone if found.is_harmless else report.problems).append(found)
         else:
             entries.append(found)
     if file.format:
-        result.formats[file.format] = result.formats.get(file.format, 0) + 1
+        report.formats[file.format] = report.formats.get(file.format, 0) + 1
     elif not file.found:
-        result.unknown.append(file.where)
+        report.unknown.append(file.where)
     return entries
 
 
 class _Importer:
-    def __init__(self, database: Database, scope: Scope, options: Options, result: ImportReport) -> None:
+    """Places entries in batches of one transaction each."""
+
+    def __init__(self, database: Database, scope: Scope, options: Options) -> None:
         self._database = database
         self._scope = scope
         self._options = options
-        self._result = result
         self._done = 0
+        self.report = ImportReport(is_dry_run=options.is_dry_run)
         self.check_interrupts: Callable[[], None] = lambda: None
         self.placer = Placer(scope, options.on_clash, is_dry_run=options.is_dry_run)
 
     def commit(self, entries: Sequence[Entry]) -> None:
-        """One transaction; where an entry is refused in it, each entry gets one of its own."""
+        """Place some entries in one transaction."""
         if not entries:
             return
-        total = self._done + len(entries)
-        self.placer.begin()
+        before = self.placer
+
+        def place_all(tx: Tx) -> list[Line | Problem]:
+            self.placer = before.copy(is_retry=self.placer is not before)
+            with tx.gathering():
+                return [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
+
         try:
-            self._result.lines += self._place_all(entries, total)
-        except (Refused, StoreConflict):
-            self.placer.roll_back()
-            self._place_each(entries, total)
-        except KeyboardInterrupt:
-            self.placer.roll_back()
+            if self._options.is_dry_run:
+                with self._database.read(self._scope) as tx:
+                    placed = [self._place(tx, entry, place, len(entries)) for place, entry in enumerate(entries, 1)]
+            else:
+                placed = storing.transact(self._database, self._scope, place_all)
+        except BaseException:
+            self.placer = before
             raise
-        self._done = total
+        self._done += len(entries)
+        self.report.lines += [one for one in placed if isinstance(one, Line)]
+        self.report.problems += [one for one in placed if isinstance(one, Problem)]
 
-    def _place_all(self, entries: Sequence[Entry], total: int) -> list[Line]:
-        lines = []
-        with self._begin() as tx, tx.gathering():
-            for place, entry in enumerate(entries, 1):
-                self.check_interrupts()
-                lines.append(_place(self.placer, tx, entry))
-                self._options.report(self._done + place, total)
-        return lines
+    def _place(self, tx: Tx, entry: Entry, place: int, total: int) -> Line | Problem:
+        self.check_interrupts()
+        try:
+            state, label = self.placer.place(tx, entry)
+            return Line(entry.kind, label, state, entry.where, entry.notes)
+        except Refused as refused:
+            return Problem(entry.where or entry.label, cleaning.explain(refused))
+        finally:
+            self._options.report(self._done + place, self._done + total)
 
-    def _place_each(self, entries: Sequence[Entry], total: int) -> None:
-        for place, entry in enumerate(entries, 1):
-            self.check_interrupts()
-            try:
-                self._result.lines.append(self._place_alone(entry))
-            except Refused as refused:
-                self._result.problems.append(Problem(entry.where or entry.label, explain(refused)))
-            self._options.report(self._done + place, total)
 
-    def _place_alone(self, entry: Entry) -> Line:
-        """One entry in a transaction of its own, again where that lost against another one."""
-        for attempt in range(_TRIES):
-            self.placer.begin()
-            try:
-                with self._begin() as tx:
-                    return _place(self.placer, tx, entry)
-            except StoreConflict:
-                self.placer.roll_back()
-                if attempt == _TRIES - 1:
-                    raise
-            except BaseException:
-                self.placer.roll_back()
+# -- placing ----------------------------------------------------------------------------------------------------
+
+
+class _Item(Struct):
+    """An item of the store, or one that a dry run would add."""
+
+    id: tuple[Kind, str | None, object]  # its kind, its project, and its name or number
+    entry: Entry | None = None  # None: not read yet
+
+    @property
+    def key(self) -> object:
+        """The name of a prompt or document, the number of a task."""
+        return self.id[2]
+
+
+class _Known:
+    """What a project holds, including what this import has put there."""
+
+    def __init__(self, scope: Scope, project: str | None) -> None:
+        self._scope = scope
+        self._project = project
+        self._read: set[Kind] = set()
+        self.is_new = False  # with a dry run: the project would be made
+        self.items: dict[tuple[Kind, str], list[_Item]] = {}  # by name; tasks by title
+        self.others: dict[tuple[Kind, str], _Item] = {}  # prompts by title, documents by URI
+
+    def put(self, kind: Kind, key: object, entry: Entry | None, name: str, other: str = "") -> _Item:
+        """Learn of an item that is new."""
+        item = _Item((kind, self._project, key), entry)
+        self.items.setdefault((kind, name), []).append(item)
+        if other:
+            self.others[kind, other] = item
+        return item
+
+    def find(self, tx: Tx, entry: Entry) -> list[_Item]:
+        """Return the tasks of a title, or the item that has the name and the one that has the title or URI."""
+        self._look(tx, entry.kind)
+        name = entry.title if isinstance(entry, TaskEntry) else entry.name or ""
+        found = self.items.get((entry.kind, name), [])
+        if isinstance(entry, TaskEntry):
+            return found
+        other = self.others.get((entry.kind, entry.title if isinstance(entry, PromptEntry) else entry.uri))
+        return found if other is None or other in found else [*found, other]
+
+    def _look(self, tx: Tx, kind: Kind) -> None:
+        if kind in self._read or self.is_new:
+            return
+        self._read.add(kind)
+        if kind == "prompt":
+            for header in prompts.list_headers(tx, self._scope)[0]:
+                self.put(kind, header.name, None, header.name, header.title)
+        elif kind == "document":
+            for one in resources.list_all(tx, self._scope):
+                self.put(kind, one.name, None, one.name, one.uri)
+        else:
+            for task in storing.list_tasks(tx, self._scope, self._project):
+                self.put(kind, task.number, storing.to_task(task, set()), task.title)
+
+    def read(self, tx: Tx, item: _Item) -> Entry:
+        """Return an item with its content."""
+        if item.entry is None:
+            name = str(item.key)
+            if item.id[0] == "prompt":
+                item.entry = storing.to_prompt(prompts.get_by_name(tx, self._scope, name))
+            else:
+                item.entry = storing.to_document(resources.get_by_name(tx, self._scope, name))
+        return item.entry
+
+    def retitle(self, item: _Item, entry: Entry) -> None:
+        """Learn that an item has become as an entry says."""
+        if isinstance(entry, PromptEntry) and isinstance(item.entry, PromptEntry):
+            self.others.pop(("prompt", item.entry.title), None)
+            self.others["prompt", entry.title] = item
+        item.entry = entry
+
+
+class Placer:
+    """Puts entries into the store one after the other. An item of the store answers for at most one of them."""
+
+    def __init__(self, scope: Scope, on_clash: OnClash, *, is_dry_run: bool = False) -> None:
+        self._scope = scope
+        self._on_clash = on_clash
+        self._is_dry_run = is_dry_run
+        self._known: dict[str | None, _Known] = {}
+        self._wanted: Counter[object] = Counter()  # entries that are still to come
+        self._named: dict[tuple[str | None, object], str] = {}  # titles of prompts in the files, by project and name
+        self._matched: set[object] = set()  # items that an entry has
+        self._has_looked_again = False  # in this transaction
+        self.made: list[str] = []  # projects
+        self.links = TaskLinks(scope)
+
+    def expect(self, entries: Sequence[Entry]) -> None:
+        """Note entries that are to come, so that none before them takes an item or a title that is theirs."""
+        self._wanted.update(map(_identify, entries))
+        named = [one for one in entries if isinstance(one, PromptEntry) and one.name]
+        self._named |= {(one.project, one.name): one.title for one in named}
+
+    def copy(self, *, is_retry: bool) -> "Placer":
+        """Return a copy for one transaction; after one that was rolled back, it reads the store again."""
+        made = Placer(self._scope, self._on_clash, is_dry_run=self._is_dry_run)
+        made._known = {} if is_retry else self._known
+        made._named = self._named
+        made._wanted, made._matched = Counter(self._wanted), {*self._matched}
+        made.made, made.links = [*self.made], self.links.copy()
+        return made
+
+    def place(self, tx: Tx, entry: Entry) -> tuple[State, str]:
+        """Put an entry into the store, and return its state and its name there.
+
+        Raises:
+            Refused: the store does not take it.
+        """
+        identity = _identify(entry)
+        self._wanted[identity] -= 1
+        if self._wanted[identity] <= 0:
+            del self._wanted[identity]
+        try:
+            return self._place(tx, entry)
+        except (Taken, NotFound):
+            if self._has_looked_again or self._is_dry_run:
                 raise
-        raise AssertionError("the last try returns or raises")
+            self._known, self._has_looked_again = {}, True  # another writer may have come before us
+            return self._place(tx, entry)
 
-    def _begin(self) -> AbstractContextManager[Tx]:
-        return self._database.read(self._scope) if self._options.is_dry_run else self._database.write(self._scope)
+    def _place(self, tx: Tx, entry: Entry) -> tuple[State, str]:
+        known = self._enter(tx, entry)
+        entry = _avoid_title(tx, known, entry)
+        state, entry, item = self._choose(tx, known, entry)
+        scope = self._scope if not entry.project else projects.enter(self._scope, entry.project)
+        linked: list[int] | None = None
+        if item is None and isinstance(entry, TaskEntry):
+            linked = self.links.find_blockers(entry)
+        if state in ("new", "renamed", "replaced"):
+            if isinstance(entry, PromptEntry):
+                self._free_title(tx, known, scope, entry, item)
+            was = known.read(tx, item) if item else None
+            key: object = -1 - len(self._matched)  # with a dry run, tasks have numbers that the store never has
+            if not self._is_dry_run:
+                key = self._write(tx, scope, entry, item, was, linked)
+            if item is None:
+                item = _learn(known, key, entry)
+            else:
+                known.retitle(item, entry)
+        assert item is not None, "an entry is added, or has an item"
+        self._matched.add(item.id)
+        if isinstance(entry, TaskEntry):
+            if not self._is_dry_run:
+                self.links.learn(tx, int(str(item.key)), entry, linked)
+            return state, entry.title
+        return state, str(item.key)
+
+    def _enter(self, tx: Tx, entry: Entry) -> _Known:
+        """Return what the project of an entry holds; it is made if it does not exist."""
+        if isinstance(entry, TaskEntry) and entry.project == "":
+            return self._known.setdefault(None, _Known(self._scope, None))
+        project = entry.project or self._scope.project
+        if project not in self._known:
+            known = _Known(projects.enter(self._scope, project), project)
+            if project != self._scope.project:
+                try:
+                    projects.get_existing(tx, self._scope, project)
+                except NotFound:
+                    if self._is_dry_run:
+                        known.is_new = True
+                    else:
+                        projects.add(tx, project)
+                    self.made.append(project)
+            self._known[project] = known
+        return self._known[project]
+
+    def _choose(self, tx: Tx, known: _Known, entry: Entry) -> tuple[State, Entry, _Item | None]:
+        """Choose the state of an entry, its name and title in the store, and the item that it is or replaces."""
+        is_task = isinstance(entry, TaskEntry)
+        clashing: tuple[Entry, _Item] | None = None
+        free = entry
+        for number in count(1):
+            free = entry if number == 1 else storing.renumber(entry, number)
+            there = known.find(tx, free)
+            for item in there:
+                if not (is_task and item.id in self._matched) and _is_same(known.read(tx, item), free):
+                    return "same", free, item
+            there = [one for one in there if not self._will_be_renamed(one, free)]
+            if not there:
+                break
+            for item in there:
+                is_matched = item.id in self._matched
+                has_own_entry = item.key != getattr(free, "name", None) and (entry.project, item.key) in self._named
+                is_open = not is_matched and (number == 1 if is_task else not has_own_entry)
+                if clashing is None and is_open and not self._is_wanted(known.read(tx, item), entry):
+                    clashing = free, item
+        if clashing is None:
+            # Several tasks may have one title.
+            return ("new", entry, None) if is_task or number == 1 else ("renamed", free, None)
+        if self._on_clash == "rename":
+            return "renamed", free, None
+        return ("replaced" if self._on_clash == "replace" else "clashing"), *clashing
+
+    def _is_wanted(self, there: Entry, entry: Entry) -> bool:
+        """Tell whether an item is the same as an entry to come that has the name or title of this one."""
+        return self._wanted[(*_identify(entry)[:3], storing.facts(there))] > 0
+
+    def _will_be_renamed(self, item: _Item, entry: Entry) -> bool:
+        """Tell whether a prompt has the title of an entry only until an entry of its own name gives it another one."""
+        if self._on_clash != "replace" or not isinstance(entry, PromptEntry) or item.id in self._matched:
+            return False
+        title = self._named.get((entry.project, item.key), entry.title)
+        return item.key != entry.name and title != entry.title
+
+    def _free_title(self, tx: Tx, known: _Known, scope: Scope, entry: PromptEntry, item: _Item | None) -> None:
+        """Set the title of an entry aside in a prompt that will be renamed."""
+        holder = known.others.get(("prompt", entry.title))
+        if holder is None or holder is item or not self._will_be_renamed(holder, entry):
+            return
+        was = known.read(tx, holder)
+        assert isinstance(was, PromptEntry), "only prompts have titles that are unique"
+        aside = storing.make_spare_title(tx, was.title)
+        if not self._is_dry_run:
+            with tx.savepoint():
+                storing.set_title(tx, scope, str(holder.key), aside)
+        known.retitle(holder, replace(was, title=aside))
+
+    def _write(
+        self, tx: Tx, scope: Scope, entry: Entry, item: _Item | None, was: Entry | None, linked: list[int] | None
+    ) -> object:
+        """Add or change an item, and return its name or number."""
+        with tx.savepoint():
+            if not isinstance(entry, TaskEntry):
+                if item is None:
+                    return storing.add(tx, scope, entry).name
+                return storing.change(tx, scope, str(item.key), entry).name
+            if item is None:
+                project = None if entry.project == "" else scope.project
+                return storing.add_task(tx, self._scope, project, entry, linked or []).number
+            assert isinstance(was, TaskEntry)
+            storing.change_task(tx, self._scope, int(str(item.key)), entry, was.status)
+            return item.key
 
 
-def _place(placer: Placer, tx: Tx, entry: Entry) -> Line:
-    entry = _show_title(entry)
-    state, label = placer.place(tx, entry)
-    return Line(entry.kind, label, state, entry.where, entry.notes)
+def _learn(known: _Known, key: object, entry: Entry) -> _Item:
+    if isinstance(entry, TaskEntry):
+        return known.put("task", key, entry, entry.title)
+    if isinstance(entry, DocumentEntry):
+        return known.put("document", entry.name, entry, entry.name, entry.uri)
+    name = key if isinstance(key, str) else entry.name or prompts.make_name(entry.title) or entry.title
+    return known.put("prompt", name, entry, name, entry.title)
 
 
-def _show_title(entry: Entry) -> Entry:
-    """An entry without the characters of its title that do not show."""
-    if isinstance(entry, DocumentEntry) or find_hidden(entry.title.strip()) is None:
+def _identify(entry: Entry) -> tuple[object, ...]:
+    name = entry.title if isinstance(entry, TaskEntry) else entry.name or entry.label
+    return entry.kind, entry.project, name, storing.facts(entry)
+
+
+def _is_same(there: Entry, entry: Entry) -> bool:
+    if isinstance(there, PromptEntry) and isinstance(entry, PromptEntry) and there.title != entry.title:
+        is_made = there.title == entry.name and entry.title == cleaning.make_title(entry.name)
+        return is_made and storing.facts(there) == storing.facts(entry)
+    return storing.facts(there) == storing.facts(entry)
+
+
+def _avoid_title(tx: Tx, known: _Known, entry: Entry) -> Entry:
+    """Return a prompt with its name as title if another one has the title that was made of that name."""
+    if not isinstance(entry, PromptEntry) or not entry.name or entry.title != cleaning.make_title(entry.name):
         return entry
-    note = "The title had characters that do not show, which are left out."
-    return replace(entry, title=drop_hidden(entry.title.strip()), notes=(*entry.notes, note))
+    there = known.find(tx, entry)
+    is_free = ("prompt", entry.name) not in known.others
+    return replace(entry, title=entry.name) if there and there[0].key != entry.name and is_free else entry

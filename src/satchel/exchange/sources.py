@@ -1,10 +1,12 @@
-"""Finds and reads the files to import: no links inside a folder, only regular files, and none too large."""
+"""Find, read and write files: no links, only regular files of a bounded size, and whole or not at all."""
 
+import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from satchel import clock
 from satchel.exchange import front_matter
 from satchel.exchange.entries import Problem, Unreadable
 
@@ -14,7 +16,7 @@ MAX_DEPTH = 40  # folders below each other
 
 MARKER = "satchel.json"  # in a folder that `satchel export` wrote
 
-# Of hidden folders, those that agents keep their files in are looked into; of others, these are not.
+# Hidden folders are left out, except those in which agents keep files; of the other folders, these are left out.
 _HIDDEN = {".claude", ".cursor", ".github", ".taskmaster", ".beads", ".backlog", ".agents", ".codex", ".vscode"}
 _HIDDEN |= {".claude-plugin", ".gemini", ".opencode", ".windsurf", ".prompts", ".copilot"}
 _SKIPPED = {"node_modules", "__pycache__", "venv"}
@@ -23,7 +25,7 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not make us wa
 
 
 class SourceFile:
-    """A file to import. What it holds is read when it is first asked for."""
+    """A file to import, which is read when it is first asked for."""
 
     def __init__(self, path: str, *, shown: str = "", is_trusted: bool = False, data: bytes | None = None) -> None:
         self.path = path
@@ -45,28 +47,28 @@ class SourceFile:
 
     @cached_property
     def data(self) -> bytes:
-        """The bytes.
+        """The bytes of the file.
 
         Raises:
-            Unreadable: it cannot be read, is no regular file, or is too large.
+            Unreadable: it cannot be read, is not a regular file, or is too large.
         """
         return self._given if self._given is not None else read_bytes(self.path, follow=self.is_given)
 
     @cached_property
     def text(self) -> str:
-        """The text, in UTF-8 or with the byte order mark of UTF-16, without that mark.
+        """The text in UTF-8, or in UTF-16 with a byte order mark, without that mark.
 
-        Lines that end as on an old Mac, with CR alone, end as on Unix.
+        Line ends of an old Mac, CR alone, become LF.
 
         Raises:
-            Unreadable: as `data`, or it is no such text.
+            Unreadable: as `data`, or it is not such a text.
         """
         text = decode(self.data)
         return text if "\n" in text else text.replace("\r", "\n")
 
     @cached_property
     def parts(self) -> tuple[front_matter.Fields | None, str]:
-        """The front matter and the rest, with the line ends of Unix.
+        """The front matter and the text behind it, with LF as line ends.
 
         Raises:
             Unreadable: as `text`, or the front matter is too large.
@@ -80,7 +82,7 @@ class SourceFile:
 
     @property
     def body(self) -> str:
-        """What follows the front matter."""
+        """The text behind the front matter."""
         return self.parts[1]
 
     def release(self) -> None:
@@ -89,18 +91,18 @@ class SourceFile:
             self.__dict__.pop(name, None)
 
     def beside(self, name: str) -> "SourceFile":
-        """A file in the same folder, which need not exist."""
+        """Return a file in the same folder, which need not exist."""
         where = os.path.dirname(self.path)
         return SourceFile(os.path.join(where, name), shown=os.path.join(os.path.dirname(self.shown), name))
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a regular file."""
+        """Whether it is an existing regular file."""
         return os.path.isfile(self.path) and not os.path.islink(self.path)
 
 
 def find(paths: Sequence[str]) -> Iterator[SourceFile | Problem]:
-    """The files that some paths name, in the order of their names: files, and those below folders.
+    """Yield the files that some paths name, and those below folders, in the order of their names.
 
     Raises:
         FileNotFoundError: a path does not exist.
@@ -143,7 +145,7 @@ def _walk(folder: str, shown: str, depth: int) -> Iterator[SourceFile | Problem]
 
 
 def read_bytes(path: str, *, follow: bool = False, limit: int = MAX_FILE) -> bytes:
-    """The bytes of a regular file.
+    """Return the bytes of a regular file.
 
     Raises:
         Unreadable: it cannot be read, is something else, or is too large.
@@ -151,11 +153,13 @@ def read_bytes(path: str, *, follow: bool = False, limit: int = MAX_FILE) -> byt
     try:
         file = os.open(path, _FILE | (0 if follow else os.O_NOFOLLOW))
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unreadable("it is a symbolic link, and links are not followed") from None
         raise Unreadable(f"it cannot be read: {error.strerror}") from None
     try:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
-            raise Unreadable("it is no regular file")
+            raise Unreadable("it is not a regular file")
         pieces, left = [], limit + 1
         while left and (piece := os.read(file, left)):
             pieces.append(piece)
@@ -170,7 +174,7 @@ def read_bytes(path: str, *, follow: bool = False, limit: int = MAX_FILE) -> byt
 
 
 def decode(data: bytes) -> str:
-    """A text in UTF-8, or with the byte order mark of UTF-16, without that mark.
+    """Decode a text in UTF-8, or in UTF-16 with a byte order mark, without that mark.
 
     Raises:
         Unreadable: it is neither.
@@ -179,19 +183,89 @@ def decode(data: bytes) -> str:
         try:
             return data.decode("utf-16")
         except UnicodeDecodeError:
-            raise Unreadable("it begins like a text in UTF-16, and is none") from None
+            raise Unreadable("it begins like a text in UTF-16, but is not one") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if b"\0" in data:
-            raise Unreadable("it is no text") from None
-        what = f"it is no text in UTF-8 (byte {data[error.start]:#04x} at {error.start})"
+            raise Unreadable("it is not a text") from None
+        what = f"it is not a text in UTF-8 (byte {data[error.start]:#04x} at {error.start})"
         raise Unreadable(f"{what}. Convert it first, for example with: iconv -f latin1 -t utf-8") from None
     if "\0" in text:
-        raise Unreadable("it is no text: it has NUL in it")
+        raise Unreadable("it is not a text: it has NUL in it")
     return text
 
 
 def printable(text: str) -> str:
-    """A text with what may be in the name of a file, without characters that end a line or are not Unicode."""
+    """Return the name of a file for a report, with ? for characters that do not print."""
     return "".join(one if one.isprintable() else "?" for one in text)
+
+
+# -- writing ----------------------------------------------------------------------------------------------------
+
+
+def write_file(root: str, path: str, data: bytes) -> bool:
+    """Write a file below a folder, and return whether it had to change.
+
+    Raises:
+        Unreadable: a part of the path is a link or not a folder, or the file cannot be written.
+    """
+    parts = path.split("/")
+    target = os.path.join(root, *parts)
+    if any(part in ("", ".", "..") for part in parts):
+        raise Unreadable(f"{path} is not a path below the folder")
+    try:
+        _make_folders(root, parts[:-1])
+        if os.path.islink(target):
+            raise Unreadable(f"{path} is a symbolic link, and links are not followed")
+        if os.path.isfile(target) and os.path.getsize(target) == len(data):
+            with open(target, "rb") as file:
+                if file.read() == data:
+                    return False
+        part = os.path.join(os.path.dirname(target), f".{clock.new_id()[:8]}.tmp")
+        try:
+            with open(part, "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, target)
+        except BaseException:
+            if os.path.lexists(part):
+                os.unlink(part)
+            raise
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be written: {error.strerror}") from error
+    return True
+
+
+def write_all(root: str, files: Mapping[str, bytes]) -> int:
+    """Write several files, and return how many had to change.
+
+    Raises:
+        Unreadable: as `write_file`.
+    """
+    return sum(write_file(root, path, data) for path, data in files.items())
+
+
+def remove_file(root: str, path: str) -> None:
+    """Remove a file below a folder, if it exists.
+
+    Raises:
+        Unreadable: it cannot be removed.
+    """
+    try:
+        os.unlink(os.path.join(root, *path.split("/")))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise Unreadable(f"{path} cannot be removed: {error.strerror}") from error
+
+
+def _make_folders(root: str, folders: Sequence[str]) -> None:
+    os.makedirs(root, exist_ok=True)
+    here = root
+    for folder in folders:
+        here = os.path.join(here, folder)
+        if os.path.islink(here):
+            raise Unreadable(f"{here} is a symbolic link, and links are not followed")
+        os.makedirs(here, exist_ok=True)

@@ -1,25 +1,199 @@
-"""Compares a folder and a project with what they had in common, and decides what is to be done about each item."""
+"""Compare a folder and a project with what they had in common, and decide what to do about each item."""
 
+import hashlib
+import json
 import os
-from collections.abc import Callable, Mapping
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from satchel.exchange import folder, sources
-from satchel.exchange.entries import Entry, Kind, Problem, TaskEntry, Unreadable
+from satchel.exchange import cleaning, folder, sources
+from satchel.exchange.entries import (
+    KINDS,
+    DocumentEntry,
+    Entry,
+    Found,
+    Kind,
+    Problem,
+    PromptEntry,
+    TaskEntry,
+    Unreadable,
+)
 from satchel.exchange.folder import ReadFile
-from satchel.exchange.snapshot import Snapshot
-from satchel.exchange.sync_state import SyncState, digest
+from satchel.exchange.storing import Snapshot, facts
 
-Action = Literal["add", "update", "delete", "write", "remove", "clash"]  # the first three are done to the store
-KINDS: tuple[Kind, ...] = ("prompt", "document", "task")
+Action = Literal["add", "update", "delete", "write", "remove", "clash"]  # the first three change the store
+Key = tuple[Kind, str]  # the name of a prompt or document, the number of a task
+
+STATE = ".satchel-sync.json"
+_VERSION = 2
 _NEW = "new "  # begins the key of a task in the folder that the store does not have
 
 
+# -- the state after the last sync ------------------------------------------------------------------------------
+
+
+class Synced(Struct, frozen=True, omit_defaults=True):
+    """An item that folder and project had in common after the last sync."""
+
+    digest: str
+    path: str = ""  # below the folder; tasks have none
+
+
+class SyncState(Struct, kw_only=True):
+    """What a folder and a project had in common after the last sync."""
+
+    version: int = _VERSION
+    project: str  # its id: a project of the same name in another store is another one
+    user: str
+    prompt: dict[str, Synced] = field(default_factory=dict)
+    document: dict[str, Synced] = field(default_factory=dict)
+    task: dict[str, Synced] = field(default_factory=dict)
+
+    def of(self, kind: Kind) -> dict[str, Synced]:
+        """Return the items of a kind by key."""
+        found: dict[str, Synced] = getattr(self, kind)
+        return found
+
+    def __len__(self) -> int:
+        return sum(len(self.of(kind)) for kind in KINDS)
+
+
+def load_state(root: str, project: str, user: str) -> tuple[SyncState, bool]:
+    """Return the state of a folder, and whether it was synced with this project; tasks are those of one user.
+
+    Raises:
+        Unreadable: the file is broken.
+    """
+    empty = SyncState(project=project, user=user)
+    path = os.path.join(root, STATE)
+    if not os.path.lexists(path):
+        return empty, False
+    try:
+        data = sources.read_bytes(path)
+        version = msgspec.json.decode(data, type=dict[str, Any]).get("version")
+        found = msgspec.json.decode(data, type=SyncState) if version == _VERSION else None
+    except msgspec.DecodeError:
+        raise Unreadable(f"{path} is broken. Remove it to begin anew: then items that differ are kept twice") from None
+    if found is None:
+        raise Unreadable(f"{path} is of another version of Satchel. Remove it to begin anew")
+    if found.project != project:
+        return empty, False
+    return (found if found.user == user else replace(found, user=user, task={})), True
+
+
+def save_state(root: str, state: SyncState) -> None:
+    """Write the state of a folder.
+
+    Raises:
+        Unreadable: it cannot be written.
+    """
+    text = json.dumps(msgspec.to_builtins(state), indent=1, sort_keys=True)
+    sources.write_file(root, STATE, f"{text}\n".encode())
+
+
+def digest(entry: Entry) -> str:
+    """Return a digest of everything that a sync compares; notes on tasks are only added, and not compared."""
+    if isinstance(entry, PromptEntry):
+        data = folder.write_prompt_file(entry, f"prompts/{entry.name}.md")
+    elif isinstance(entry, DocumentEntry):
+        values = [entry.name, entry.uri, entry.mime_type, entry.description, isinstance(entry.content, str)]
+        data = json.dumps(values).encode() + b"\n" + folder.to_bytes(entry)
+    else:
+        task = [entry.title, entry.description, entry.status, entry.priority, entry.due, entry.tags]
+        data = json.dumps([*task, sorted(entry.after)]).encode()
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+# -- the folder -------------------------------------------------------------------------------------------------
+
+
+class FolderSide(Struct, kw_only=True):
+    """What a folder holds, and which items must be left alone because a file cannot be read."""
+
+    entries: dict[Key, Entry] = field(default_factory=dict)
+    files: dict[Key, ReadFile] = field(default_factory=dict)
+    tasks_file: ReadFile | None = None
+    details: folder.Details = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    broken: set[Key] = field(default_factory=set)  # items that are left alone
+    broken_kinds: set[Kind] = field(default_factory=set)  # kinds of which all items are left alone
+    unclear: set[Kind] = field(default_factory=set)  # kinds with a broken file of an unknown item: no item is missing
+    broken_paths: set[str] = field(default_factory=set)
+
+
+def read_folder(root: str, shown: str, base: SyncState) -> FolderSide:
+    """Read a folder. An item whose file cannot be read is left alone; it does not count as missing."""
+    side = FolderSide()
+    try:
+        side.details = folder.read_details(root)
+    except Unreadable:
+        side.broken_kinds.add("document")  # reported with the documents
+    for found, file in folder.read_files(root, shown):
+        _add(side, base, found, file)
+    if side.tasks_file is None and os.path.isfile(os.path.join(root, folder.TASKS)):  # it has no tasks in it
+        side.tasks_file = ReadFile(folder.TASKS, sources.read_bytes(os.path.join(root, folder.TASKS)))
+    return side
+
+
+def _add(side: FolderSide, base: SyncState, found: Found, file: ReadFile) -> None:
+    if file.path == folder.TASKS:
+        side.tasks_file = file
+    try:
+        if isinstance(found, Problem):
+            side.problems.append(found)
+            _mark_broken(side, base, file.path)
+            return
+        found = cleaning.clean_entry(found)
+        if isinstance(found, TaskEntry) and found.project:
+            raise Unreadable(f"it names project '{found.project}', and the folder has one")
+    except Unreadable as wrong:
+        side.problems.append(Problem(found.where, str(wrong)))
+        _mark_broken(side, base, file.path)
+        return
+    key = found.key or f"{_NEW}{len(side.entries)}" if isinstance(found, TaskEntry) else str(found.name)
+    if (found.kind, key) in side.entries:
+        side.problems.append(Problem(found.where, f"another {found.kind} of the folder is also called '{key}'"))
+        side.broken.add((found.kind, key))
+        for path in (file.path, side.files[found.kind, key].path):
+            side.broken |= _find_items(base, found.kind, path)  # it is unknown which of them was meant
+        return
+    side.entries[found.kind, key] = found
+    side.files[found.kind, key] = file
+
+
+def _find_items(base: SyncState, kind: Kind, path: str) -> set[Key]:
+    """Return the items that had their file at a path after the last sync."""
+    return {(kind, key) for key, one in base.of(kind).items() if one.path == path}
+
+
+def _mark_broken(side: FolderSide, base: SyncState, path: str) -> None:
+    """Leave the item of a file alone. If it is unknown which item that is, no other one counts as missing."""
+    side.broken_paths.add(path)
+    part, _, name = path.partition("/")
+    kind: Kind
+    if path in (folder.TASKS, folder.PROMPTS, folder.DOCUMENTS, folder.DETAILS):
+        kind = "task" if path == folder.TASKS else "prompt" if path == folder.PROMPTS else "document"
+        side.broken_kinds.add(kind)
+        return
+    kind = "prompt" if part == folder.PROMPTS else "document"
+    items = _find_items(base, kind, path)
+    if not items:
+        side.unclear.add(kind)
+        stem = name.removesuffix(".md") if kind == "prompt" else name
+        named = [key for key, one in side.details.items() if one.get("file") == name and kind == "document"]
+        items = {(kind, key) for key in [stem, *named] if key not in base.of(kind)}
+    side.broken |= items
+
+
+# -- the plan ---------------------------------------------------------------------------------------------------
+
+
 class Step(Struct, frozen=True, kw_only=True):
-    """What is to be done about one item that is not the same on both sides."""
+    """What to do about one item that differs between store and folder."""
 
     kind: Kind
     key: str
@@ -28,24 +202,36 @@ class Step(Struct, frozen=True, kw_only=True):
     theirs: Entry | None = None  # in the folder
     is_kept: bool = False  # one side deleted it, and the other one changed it
 
+    @property
+    def label(self) -> str:
+        """What a report calls the item."""
+        entry = self.theirs or self.ours
+        if self.kind == "task" and not is_new(self.key):
+            return f"task #{self.key}" + (f" '{entry.label}'" if entry else "")
+        return f"{self.kind} '{entry.label if entry else self.key}'"
 
-class FolderSide(Struct, kw_only=True):
-    """What a folder holds, by kind and key."""
-
-    entries: dict[tuple[Kind, str], Entry] = field(default_factory=dict)
-    files: dict[tuple[Kind, str], ReadFile] = field(default_factory=dict)
-    tasks_file: ReadFile | None = None
-    problems: list[Problem] = field(default_factory=list)
-    broken: set[tuple[Kind, str]] = field(default_factory=set)  # items whose file cannot be read
-    broken_kinds: set[Kind] = field(default_factory=set)
+    @property
+    def line(self) -> str:
+        """The step as a line of a report."""
+        words = {
+            "add": "folder → store: new",
+            "update": "folder → store: changed",
+            "delete": "folder → store: deleted",
+            "write": "store → folder: changed" if self.theirs is not None else "store → folder: new",
+            "remove": "store → folder: deleted",
+            "clash": "both changed",
+        }
+        kept = " (one side had deleted it, the other one changed it)" if self.is_kept else ""
+        return f"{words[self.action]} {self.label}{kept}"
 
 
 class Plan(Struct, kw_only=True):
-    """The steps of a sync, and what both sides agree on already."""
+    """The steps of a sync, and the items on which both sides agree already."""
 
     steps: list[Step] = field(default_factory=list)
-    same: dict[tuple[Kind, str], Entry] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)  # the key of a task by its label in the folder
+    same: dict[Key, Entry] = field(default_factory=dict)
+    gone: list[Key] = field(default_factory=list)  # deleted on both sides
+    labels: dict[str, str] = field(default_factory=dict)  # the keys of tasks by their labels in the folder
 
     @property
     def deletions(self) -> int:
@@ -53,83 +239,24 @@ class Plan(Struct, kw_only=True):
         return sum(step.action == "delete" for step in self.steps)
 
 
-def read_folder(root: str, shown: str) -> FolderSide:
-    """What a folder holds; a file that cannot be read makes its item untouchable, not absent."""
-    side = FolderSide()
-    try:
-        for found, file in folder.read_files(root, shown):
-            _add(side, found, file)
-        path = os.path.join(root, folder.TASKS)
-        if side.tasks_file is None and os.path.lexists(path):  # it has no tasks in it
-            side.tasks_file = ReadFile(folder.TASKS, sources.read_bytes(path))
-    except Unreadable as wrong:
-        side.problems.append(Problem(shown, str(wrong)))
-        side.broken_kinds |= set(KINDS)
-    return side
-
-
-def _add(side: FolderSide, found: Entry | Problem, file: ReadFile | None) -> None:
-    path = file.path if file else ""
-    if path == folder.TASKS:
-        side.tasks_file = file
-    if isinstance(found, Problem):
-        side.problems.append(found)
-        _mark_broken(side, path)
-        return
-    if isinstance(found, TaskEntry):
-        key = found.key or f"{_NEW}{len(side.entries)}"
-        if found.project:
-            side.problems.append(Problem(found.where, f"it names project '{found.project}', and the folder has one"))
-            _mark_broken(side, path)
-            return
-    else:
-        key = str(found.name)
-    if (found.kind, key) in side.entries:
-        side.problems.append(Problem(found.where, f"another {found.kind} of the folder is also called '{key}'"))
-        side.broken.add((found.kind, key))
-        return
-    side.entries[found.kind, key] = found
-    if file is not None:
-        side.files[found.kind, key] = file
-
-
-def _mark_broken(side: FolderSide, path: str) -> None:
-    part, _, name = path.partition("/")
-    if part == folder.PROMPTS:
-        side.broken.add(("prompt", name.removesuffix(".md")))
-        if "~" in name:
-            side.broken_kinds.add("prompt")  # the file does not tell which prompt it was
-    elif part == folder.DOCUMENTS:
-        side.broken.add(("document", name))
-    elif path == folder.DETAILS:
-        side.broken_kinds.add("document")
-    elif path == folder.TASKS:
-        side.broken_kinds.add("task")
-    else:
-        side.broken_kinds |= set(KINDS)
-
-
 def make(side: FolderSide, here: Snapshot, base: SyncState, *, is_known: bool) -> Plan:
-    """What is to be done; `is_known` says whether the folder was synced with this project before."""
+    """Decide what to do; `is_known` says whether the folder was synced with this project before."""
     plan = Plan()
-    theirs = {kind: _of_kind(side, kind) for kind in KINDS}
+    theirs = {kind: {key: one for (of, key), one in side.entries.items() if of == kind} for kind in KINDS}
     theirs["task"] = _match_tasks(theirs["task"], here, base, plan)
     ours: dict[Kind, Mapping[str, Entry]] = {"prompt": here.prompts, "document": here.documents, "task": here.tasks}
-    bases: dict[Kind, dict[str, str]] = {"prompt": base.prompts, "document": base.documents, "task": base.tasks}
-    if side.tasks_file is None and is_known:
-        # A missing file of tasks means that it was lost, not that everything in it is to be deleted.
-        bases["task"] = {}
     for kind in KINDS:
         if kind in side.broken_kinds:
             continue
-        for key in sorted({*bases[kind], *theirs[kind], *ours[kind]}, key=_order):
-            if (kind, key) not in side.broken:
-                _decide(plan, kind, key, bases[kind].get(key), ours[kind].get(key), theirs[kind].get(key))
+        bases = base.of(kind)
+        if kind == "task" and side.tasks_file is None and is_known:
+            bases = {}  # a missing file of tasks was lost; the tasks in it are not deleted
+        for key in sorted({*bases, *theirs[kind], *ours[kind]}, key=_order):
+            is_unclear = kind in side.unclear and key in bases and key not in theirs[kind]
+            if (kind, key) not in side.broken and not is_unclear:
+                known = bases[key].digest if key in bases else None
+                _decide(plan, kind, key, known, ours[kind].get(key), theirs[kind].get(key))
     return plan
-
-
-def _of_kind(side: FolderSide, kind: Kind) -> dict[str, Entry]:
-    return {key: entry for (one, key), entry in side.entries.items() if one == kind}
 
 
 def _order(key: str) -> tuple[int, str]:
@@ -141,6 +268,8 @@ def _decide(plan: Plan, kind: Kind, key: str, base: str | None, ours: Entry | No
     if left == right:
         if ours is not None:
             plan.same[kind, key] = ours
+        else:
+            plan.gone.append((kind, key))
         return
     is_kept = False
     if right == base:
@@ -155,24 +284,24 @@ def _decide(plan: Plan, kind: Kind, key: str, base: str | None, ours: Entry | No
 
 
 def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan: Plan) -> dict[str, Entry]:
-    """The tasks of the folder by the numbers of those in the store; those that are new have keys of their own.
+    """Return the tasks of the folder by their numbers in the store; new ones get keys of their own.
 
-    A number is that of a task if it was so at the last sync, or if it has the same title. Otherwise the numbers are
-    those of another store, and a task is one of ours if everything about it is the same.
+    A number is that of a task if it was so at the last sync, or if the task has the same title. Otherwise the numbers
+    are those of another store, and a task is one of ours if everything about it is the same.
     """
     found = {key: task for key, task in theirs.items() if isinstance(task, TaskEntry)}
     matched: dict[str, str] = {}  # the key of ours by the key of theirs
     for key, task in found.items():
         mine = here.tasks.get(key)
-        if key in base.tasks or (mine is not None and mine.title == task.title):
+        if key in base.task or (mine is not None and mine.title == task.title):
             matched[key] = key
     free: dict[tuple[object, ...], list[str]] = {}
     for key, mine in here.tasks.items():
-        if key not in base.tasks and key not in matched.values():
-            free.setdefault(_facts(mine), []).append(key)
+        if key not in base.task and key not in matched:
+            free.setdefault((mine.title, *facts(mine)), []).append(key)
     for key, task in found.items():
         if key not in matched:
-            same = free.get(_facts(task))
+            same = free.get((task.title, *facts(task)))
             matched[key] = same.pop(0) if same else key if key.startswith(_NEW) else f"{_NEW}{key}"
     plan.labels |= matched
     return {
@@ -181,24 +310,6 @@ def _match_tasks(theirs: dict[str, Entry], here: Snapshot, base: SyncState, plan
     }
 
 
-def _facts(task: TaskEntry) -> tuple[object, ...]:
-    return task.title, task.description, task.status, task.priority, task.due, task.tags
-
-
 def is_new(key: str) -> bool:
-    """Whether the key of a task is that of one that the store does not have."""
+    """Tell whether the key of a task is that of one which the store does not have."""
     return key.startswith(_NEW)
-
-
-def explain(step: Step, describe: Callable[[Step], str]) -> str:
-    """A step in a line."""
-    words = {
-        "add": "folder → store: new",
-        "update": "folder → store: changed",
-        "delete": "folder → store: deleted",
-        "write": "store → folder: changed" if step.theirs is not None else "store → folder: new",
-        "remove": "store → folder: deleted",
-        "clash": "both changed",
-    }
-    kept = " (one side had deleted it, the other one changed it)" if step.is_kept else ""
-    return f"{words[step.action]} {describe(step)}{kept}"

@@ -1,31 +1,36 @@
-"""Keeps a folder and a project the same: edits on either side go to the other, and a clash is kept as both.
+"""Keep a folder and a project the same: edits on either side go to the other, and after a clash both are kept.
 
-The store is changed first, then the files, then the state. Where a sync is interrupted, the next one finds what was
-done to be the same on both sides, and goes on.
+The store is changed first, then the files, then the state. After an interruption the next sync finds what was done to
+be the same on both sides, and goes on.
 """
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from satchel.errors import NotFound, Refused, StoreConflict, VersionConflict
-from satchel.exchange import folder, prompt_file, snapshot, sources, sync_plan, sync_state, task_file, writing
-from satchel.exchange.entries import DocumentEntry, Entry, Kind, Problem, PromptEntry, TaskEntry, Unreadable
-from satchel.exchange.snapshot import Snapshot
-from satchel.exchange.sync_plan import FolderSide, Plan, Step
-from satchel.exchange.sync_state import SyncState, digest
-from satchel.exchange.sync_store import StoreSide
-from satchel.model import Scope
-from satchel.services import projects
-from satchel.storage.database import Database
+from satchel.errors import NotFound, Refused, Taken, VersionConflict
+from satchel.exchange import cleaning, folder, sources, storing, sync_plan, task_file
+from satchel.exchange.entries import KINDS, DocumentEntry, Entry, Kind, Problem, PromptEntry, TaskEntry, Unreadable
+from satchel.exchange.storing import BATCH, NamedEntry, Snapshot, TaskLinks
+from satchel.exchange.sync_plan import FolderSide, Key, Plan, Step, Synced, SyncState, digest
+from satchel.model import BlockerChange, Scope
+from satchel.services import projects, prompts, rules, tasks
+from satchel.storage.database import Database, Tx
 
-BATCH = 1000  # steps of one transaction
-_FEW = 10  # deletions that are always done
+Results = dict[Key, Entry | None]  # what both sides have after a step; None: neither has it
+
+_FEW = 10  # deletions that need no confirmation
 _ORDER = {"delete": 0, "update": 1, "clash": 2, "add": 3}
+_PARTS: tuple[tuple[Kind, str, str], ...] = (
+    ("prompt", folder.PROMPTS, ".md"),
+    ("document", folder.DOCUMENTS, ""),
+)
 
 
 class SyncReport(Struct, kw_only=True):
@@ -33,7 +38,7 @@ class SyncReport(Struct, kw_only=True):
 
     is_check: bool = False
     lines: list[str] = field(default_factory=list)
-    clashes: list[str] = field(default_factory=list)
+    clashes: list[str] = field(default_factory=list)  # sentences that name both items
     problems: list[Problem] = field(default_factory=list)
     same: int = 0
     refused: str = ""  # why nothing was done
@@ -43,12 +48,28 @@ class SyncReport(Struct, kw_only=True):
         """Whether both sides were the same."""
         return not self.lines and not self.problems and not self.refused
 
+    @property
+    def exit_status(self) -> int:
+        """The exit status of the command: 1 if a person has to look at something, or a check found differences."""
+        return int(bool(self.refused or self.problems or self.clashes or (self.is_check and self.lines)))
+
+    def describe(self, root: str, project: str) -> list[str]:
+        """Return the lines of the report for people."""
+        lines = [*self.lines, *self.clashes, *(f"Not synced: {one.where}: {one.what}" for one in self.problems)]
+        if self.is_same:
+            lines.append(f"{root} and project '{project}' are the same ({self.same} items).")
+        elif self.is_check:
+            lines.append(f"{root} and project '{project}' differ. Make them the same without --check.")
+        return lines
+
 
 class SyncOptions(Struct, frozen=True, kw_only=True):
     """How to sync."""
 
     is_check: bool = False
     is_sure: bool = False  # about a folder that holds other things, and about many deletions
+    waits: bool = False  # until another sync of the folder has ended
+    tell: Callable[[str], None] = lambda _text: None  # that it waits
 
 
 def run(database: Database, scope: Scope, root: str, options: SyncOptions) -> SyncReport:
@@ -59,16 +80,16 @@ def run(database: Database, scope: Scope, root: str, options: SyncOptions) -> Sy
     """
     if not os.path.isdir(root):
         if os.path.lexists(root):
-            raise Unreadable(f"{root} is no folder")
+            raise Unreadable(f"{root} is not a folder")
         if not options.is_check:
             os.makedirs(root)
-    with _lock(root):
+    with _lock(root, options):
         return _Sync(database, scope, root, options).run()
 
 
 @contextmanager
-def _lock(root: str) -> Iterator[None]:
-    """Only one sync of a folder at a time; the kernel frees the lock of a process that dies."""
+def _lock(root: str, options: SyncOptions) -> Iterator[None]:
+    """Allow one sync of a folder at a time; the kernel frees the lock of a process that dies."""
     if not os.path.isdir(root):
         yield
         return
@@ -77,13 +98,18 @@ def _lock(root: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Unreadable(f"another sync of {root} is running. Wait for it, or stop it") from None
+            if not options.waits:
+                raise Unreadable(f"another sync of {root} is running. Wait for it, or stop it") from None
+            options.tell(f"Waiting for another sync of {root} to end.")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
     finally:
         os.close(file)
 
 
 class _Sync:
+    """One sync of a folder."""
+
     def __init__(self, database: Database, scope: Scope, root: str, options: SyncOptions) -> None:
         self._database = database
         self._scope = scope
@@ -94,23 +120,23 @@ class _Sync:
     def run(self) -> SyncReport:
         report = self._report
         self._check_marker()
-        side = sync_plan.read_folder(self._root, self._root)
-        report.problems += side.problems
         with self._database.read(self._scope) as tx:
             project = projects.current(tx, self._scope)
-            here = snapshot.take(tx, self._scope)
-        base, is_known = sync_state.load(self._root, project.id, self._scope.user or "")
+            here = storing.take_snapshot(tx, self._scope)
+        base, is_known = sync_plan.load_state(self._root, project.id, self._scope.user or "")
+        side = sync_plan.read_folder(self._root, self._root, base)
+        report.problems += side.problems
         plan = sync_plan.make(side, here, base, is_known=is_known)
         report.same = len(plan.same)
         if self._options.is_check:
-            report.lines = [sync_plan.explain(step, _describe) for step in plan.steps]
-            report.clashes = [_describe(step) for step in plan.steps if step.action == "clash"]
+            report.lines = [step.line for step in plan.steps]
+            clashing = [step.label for step in plan.steps if step.action == "clash"]
+            report.clashes = [f"Both sides changed {label}: a sync keeps both." for label in clashing]
             return report
-        known = len(base.prompts) + len(base.documents) + len(base.tasks)
-        if plan.deletions > max(_FEW, known // 2) and not self._options.is_sure:
+        if plan.deletions > max(_FEW, len(base) // 2) and not self._options.is_sure:
             report.refused = (
-                f"{plan.deletions} of {known} items are gone from the folder, and would be deleted from the store. "
-                "Nothing was done. If that is meant, say --yes"
+                f"{plan.deletions} of {len(base)} items are gone from the folder, and would be deleted from the "
+                "store. Nothing was done. If that is meant, say --yes"
             )
             return report
         self._carry_out(side, here, base, plan)
@@ -123,101 +149,78 @@ class _Sync:
             if kind == "store":
                 raise Unreadable(f"{self._root} holds all projects of a store; name the folder of one of them")
             return
-        is_known = os.path.lexists(os.path.join(self._root, sync_state.FILE)) or self._options.is_sure
-        if (
-            not is_known
-            and os.path.isdir(self._root)
-            and any(not one.startswith(".") for one in os.listdir(self._root))
-        ):
-            what = f"{self._root} holds other files, and is no folder of Satchel yet"
+        is_known = os.path.lexists(os.path.join(self._root, sync_plan.STATE)) or self._options.is_sure
+        names = os.listdir(self._root) if not is_known and os.path.isdir(self._root) else []
+        if any(not name.startswith(".") for name in names):
+            what = f"{self._root} holds other files, and is not a folder of Satchel yet"
             raise Unreadable(f"{what}. Name another one, or say --yes to sync with it")
 
-    # -- doing it -------------------------------------------------------------------------------------------------
-
     def _carry_out(self, side: FolderSide, here: Snapshot, base: SyncState, plan: Plan) -> None:
-        agreed: dict[tuple[Kind, str], Entry | None] = dict(plan.same)
-        updated = [step for step in plan.steps if step.action == "update"]
-        moving = {step.key: step.theirs.title for step in updated if isinstance(step.theirs, PromptEntry)}
-        store = StoreSide(self._scope, here, moving)
-        steps = [step for step in plan.steps if step.action in _ORDER]
-        steps.sort(key=lambda step: _ORDER[step.action])
-        done = self._change_store(store, steps)
+        agreed: Results = {**plan.same, **dict.fromkeys(plan.gone)}
         for step in plan.steps:
             if step.action in ("write", "remove"):
                 agreed[step.kind, step.key] = step.ours
-                self._tell(step)
-        for step, results in done:
-            agreed |= results
-            self._tell(step)
-        self._write_files(side, agreed)
-        self._write_tasks(side, agreed, plan)
-        self._save(base, side, agreed)
-
-    def _tell(self, step: Step) -> None:
-        self._report.lines.append(sync_plan.explain(step, _describe))
-        if step.action == "clash":
-            self._report.clashes.append(_describe(step))
-
-    def _change_store(
-        self, store: StoreSide, steps: Sequence[Step]
-    ) -> list[tuple[Step, dict[tuple[Kind, str], Entry | None]]]:
-        """Do what is to be done to the store; what another process changed meanwhile is left for the next sync."""
-        done = []
+                self._report.lines.append(step.line)
+        steps = [step for step in plan.steps if step.action in _ORDER]
+        steps.sort(key=lambda step: _ORDER[step.action])
+        store = _StoreSide(self._scope, here, steps)
         for start in range(0, len(steps), BATCH):
-            batch = steps[start : start + BATCH]
-            store.begin()
-            try:
-                with self._database.write(self._scope) as tx:
-                    done += [(step, store.carry_out(tx, step)) for step in batch]
-            except (Refused, StoreConflict):
-                store.roll_back()
-                done += self._change_each(store, batch)
-        return done
+            agreed |= self._change_store(store, steps[start : start + BATCH])
+        paths = self._write_files(side, agreed)
+        self._write_tasks(side, agreed, plan)
+        self._save(base, side, agreed, paths)
 
-    def _change_each(
-        self, store: StoreSide, steps: Sequence[Step]
-    ) -> list[tuple[Step, dict[tuple[Kind, str], Entry | None]]]:
-        done = []
-        for step in steps:
-            store.begin()
-            try:
-                with self._database.write(self._scope) as tx:
-                    done.append((step, store.carry_out(tx, step)))
-            except (VersionConflict, NotFound, StoreConflict):
-                store.roll_back()
-                what = "it was changed meanwhile; sync again"
-                self._report.problems.append(Problem(_describe(step), what))
-            except Refused as refused:
-                store.roll_back()
-                where = step.theirs.where if step.theirs is not None else _describe(step)
-                self._report.problems.append(Problem(where, prompt_file.explain(refused)))
+    def _change_store(self, store: "_StoreSide", steps: Sequence[Step]) -> Results:
+        """Change the store in one transaction; what another process changed meanwhile is left for the next sync."""
+
+        def change(tx: Tx) -> tuple[Results, list[str], list[str], list[Problem]]:
+            store.begin(tx)
+            done: Results = {}
+            lines, clashes, problems = [], [], []
+            for step in steps:
+                try:
+                    results = store.carry_out(tx, step)
+                except (VersionConflict, NotFound):
+                    problems.append(Problem(step.label, "it was changed meanwhile; sync again"))
+                except Refused as refused:
+                    where = step.theirs.where if step.theirs is not None else step.label
+                    problems.append(Problem(where, cleaning.explain(refused)))
+                else:
+                    done |= results
+                    lines.append(step.line)
+                    if step.action == "clash":
+                        clashes.append(_explain_clash(step, results))
+            return done, lines, clashes, problems + store.links.lost
+
+        done, lines, clashes, problems = storing.transact(self._database, self._scope, change)
+        store.keep()
+        self._report.lines += lines
+        self._report.clashes += clashes
+        self._report.problems += problems
         return done
 
     # -- files ----------------------------------------------------------------------------------------------------
 
-    def _write_files(self, side: FolderSide, agreed: dict[tuple[Kind, str], Entry | None]) -> None:
-        """Write and remove the files of prompts and documents."""
-        writing.write_file(self._root, sources.MARKER, folder.write_marker(self._scope.project))
-        parts: tuple[tuple[Kind, str, str], ...] = (
-            ("prompt", folder.PROMPTS, ".md"),
-            ("document", folder.DOCUMENTS, ""),
-        )
-        for kind, part, ending in parts:
-            paths = self._name_files(side, agreed, kind, part, ending)
-            for (one, key), entry in [*agreed.items()]:
+    def _write_files(self, side: FolderSide, agreed: Results) -> dict[Key, str]:
+        """Write and remove the files of prompts and documents, and return the path of each item."""
+        sources.write_file(self._root, sources.MARKER, folder.write_marker(self._scope.project))
+        paths: dict[Key, str] = {}
+        for kind, part, ending in _PARTS:
+            found = self._name_files(side, agreed, kind, part, ending)
+            for (one, key), entry in agreed.items():
                 if one == kind:
-                    self._write_item(side, kind, key, entry, paths.get(key, ""))
+                    self._write_item(side, (kind, key), entry, found.get(key, ""))
             if kind == "document" and kind not in side.broken_kinds:
-                self._write_details(side, agreed, paths)
+                self._write_details(side, agreed, found)
+            paths |= {(kind, key): path for key, path in found.items()}
+        return paths
 
-    def _name_files(
-        self, side: FolderSide, agreed: dict[tuple[Kind, str], Entry | None], kind: Kind, part: str, ending: str
-    ) -> dict[str, str]:
-        """A path for each item: the one that it has, or a new one."""
+    def _name_files(self, side: FolderSide, agreed: Results, kind: Kind, part: str, ending: str) -> dict[str, str]:
+        """Return the path of each item: the one that it has, or a new one."""
         paths = {key: file.path for (one, key), file in side.files.items() if one == kind}
         names = [key for (one, key), entry in agreed.items() if one == kind and entry is not None]
         made = folder.name_files(part, [*{*names, *paths}], ending)
-        taken = {path.casefold() for path in paths.values()}
+        taken = {path.casefold() for path in [*paths.values(), *side.broken_paths]}
         for name in names:
             if name not in paths:
                 path = made[name]
@@ -226,102 +229,234 @@ class _Sync:
                 paths[name] = path
         return paths
 
-    def _write_item(self, side: FolderSide, kind: Kind, key: str, entry: Entry | None, path: str) -> None:
-        before = side.entries.get((kind, key))
-        if entry is not None and before is not None and digest(entry) == digest(before):
-            return  # as its author wrote it
-        file = side.files.get((kind, key))
-        if entry is None and file is None:
-            return
+    def _write_item(self, side: FolderSide, key: Key, entry: Entry | None, path: str) -> None:
+        before, file = side.entries.get(key), side.files.get(key)
+        is_same = entry is not None and before is not None and digest(entry) == digest(before)
+        if is_same or (entry is None and file is None):
+            return  # the file stays as its author wrote it
         try:
             if not self._is_unchanged(path, None if file is None else file.data):
                 raise Unreadable("it was changed meanwhile; sync again")
             if entry is None:
-                writing.remove_file(self._root, path)
+                sources.remove_file(self._root, path)
             elif isinstance(entry, PromptEntry):
-                writing.write_file(self._root, path, prompt_file.write_prompt_file(entry, path))
+                sources.write_file(self._root, path, folder.write_prompt_file(entry, path))
             elif isinstance(entry, DocumentEntry):
-                writing.write_file(self._root, path, folder.to_bytes(entry))
+                sources.write_file(self._root, path, folder.to_bytes(entry))
         except Unreadable as wrong:
             self._report.problems.append(Problem(os.path.join(self._root, path), str(wrong)))
-            side.broken.add((kind, key))
+            side.broken.add(key)
 
     def _is_unchanged(self, path: str, data: bytes | None) -> bool:
-        """Whether a file is as it was when the sync began; None: there was none."""
+        """Tell whether a file is as it was when the sync began; None: it did not exist."""
         target = os.path.join(self._root, *path.split("/"))
         if not os.path.lexists(target):
             return True
         return data is not None and sources.read_bytes(target) == data
 
-    def _write_details(
-        self, side: FolderSide, agreed: dict[tuple[Kind, str], Entry | None], paths: dict[str, str]
-    ) -> None:
-        """Write what the names of documents do not say; what is said about broken ones stays."""
+    def _write_details(self, side: FolderSide, agreed: Results, paths: dict[str, str]) -> None:
+        """Write the details of documents; those of broken ones stay as they are."""
         documents = [entry for entry in agreed.values() if isinstance(entry, DocumentEntry)]
-        documents += [
-            entry
-            for key, entry in side.entries.items()
-            if key in side.broken and isinstance(entry, DocumentEntry) and key not in agreed
-        ]
-        documents.sort(key=lambda one: one.name)
-        data = folder.write_details(documents, paths)
+        names = {entry.name for entry in documents}
+        kept: dict[str, dict[str, Any]] = {}
+        for name, details in side.details.items():
+            is_settled = ("document", name) in agreed and ("document", name) not in side.broken
+            if not is_settled and name not in names:
+                kept[name] = details
+        data = folder.write_details(sorted(documents, key=lambda one: one.name), paths, kept)
         if data:
-            writing.write_file(self._root, folder.DETAILS, data)
+            sources.write_file(self._root, folder.DETAILS, data)
         else:
-            writing.remove_file(self._root, folder.DETAILS)
+            sources.remove_file(self._root, folder.DETAILS)
 
-    def _write_tasks(self, side: FolderSide, agreed: dict[tuple[Kind, str], Entry | None], plan: Plan) -> None:
-        """Write the file of tasks anew, where a task in it is not as in the store."""
+    def _write_tasks(self, side: FolderSide, agreed: Results, plan: Plan) -> None:
+        """Write the file of tasks anew if a task in it is not as in the store."""
         if "task" in side.broken_kinds:
             return
         with self._database.read(self._scope) as tx:
-            now = snapshot.take(tx, self._scope).tasks
+            now = storing.take_tasks(tx, self._scope, self._scope.project)
         keys = [key for (kind, key), entry in agreed.items() if kind == "task" and entry is not None and key in now]
-        tasks = [now[key] for key in sorted(keys, key=int)]
+        found = [now[key] for key in sorted(keys, key=int)]
         before = [side.entries["task", label] for label in plan.labels if ("task", label) in side.entries]
-        written = task_file.write(tasks, {task.key: int(task.key) for task in tasks}).encode()
-        if [_facts(one) for one in before] == [_facts(one) for one in tasks]:
+        if [_without_place(one) for one in before] == [_without_place(one) for one in found]:
             return
         file = side.tasks_file
-        if not tasks and file is None:
+        if not found and file is None:
             return
         if not self._is_unchanged(folder.TASKS, None if file is None else file.data):
             self._report.problems.append(Problem(folder.TASKS, "it was changed meanwhile; sync again"))
             side.broken_kinds.add("task")
             return
-        writing.write_file(self._root, folder.TASKS, written)
+        text = task_file.write(found, {task.key: int(task.key) for task in found})
+        sources.write_file(self._root, folder.TASKS, text.encode())
 
-    def _save(self, base: SyncState, side: FolderSide, agreed: dict[tuple[Kind, str], Entry | None]) -> None:
-        """Keep what both sides have now; about what is broken, keep what was known."""
+    def _save(self, base: SyncState, side: FolderSide, agreed: Results, paths: dict[Key, str]) -> None:
+        """Save what both sides have now; for items that were left alone, save what was known."""
         state = SyncState(project=base.project, user=base.user)
-        parts: list[tuple[Kind, dict[str, str], dict[str, str]]] = [
-            ("prompt", base.prompts, state.prompts),
-            ("document", base.documents, state.documents),
-            ("task", base.tasks, state.tasks),
-        ]
-        for kind, before, after in parts:
-            for (one, key), entry in agreed.items():
-                if one == kind and entry is not None and (kind, key) not in side.broken:
-                    after[key] = digest(entry)
-            for key, known in before.items():
-                is_settled = (kind, key) in agreed and (kind, key) not in side.broken
-                if not is_settled or kind in side.broken_kinds:
-                    after[key] = known
-            for key in [key for key in after if (kind, key) in agreed and agreed[kind, key] is None]:
-                if (kind, key) not in side.broken:
-                    del after[key]
-        sync_state.save(self._root, state)
+        for kind in KINDS:
+            after = state.of(kind)
+            is_open = kind not in side.broken_kinds
+            settled = {key for one, key in agreed if one == kind and is_open and (kind, key) not in side.broken}
+            after |= {key: known for key, known in base.of(kind).items() if key not in settled}
+            for key in settled:
+                entry = agreed[kind, key]
+                if entry is not None:
+                    after[key] = Synced(digest(entry), paths.get((kind, key), ""))
+        sync_plan.save_state(self._root, state)
 
 
-def _facts(entry: Entry) -> object:
-    if not isinstance(entry, TaskEntry):
-        return entry
-    return replace(entry, where="", notes=(), completed_at=entry.completed_at or None)
+def _explain_clash(step: Step, results: Results) -> str:
+    [(kind, key)] = [key for key in results if key != (step.kind, step.key)]
+    name = f"task #{key} '{entry.label}'" if kind == "task" and (entry := results[kind, key]) else f"{kind} '{key}'"
+    return f"Both sides changed {step.label}: the store's version stays, the folder's is now {name}."
 
 
-def _describe(step: Step) -> str:
-    entry = step.theirs or step.ours
-    label = entry.label if entry is not None else step.key
-    if step.kind == "task" and not sync_plan.is_new(step.key):
-        return f"task #{step.key} '{label}'" if entry is not None else f"task #{step.key}"
-    return f"{step.kind} '{label}'"
+def _without_place(entry: Entry) -> Entry:
+    return replace(entry, where="", notes=())
+
+
+# -- the store --------------------------------------------------------------------------------------------------
+
+
+class _StoreSide:
+    """The store as a sync found it, and as it changes it."""
+
+    def __init__(self, scope: Scope, here: Snapshot, steps: Sequence[Step]) -> None:
+        self._scope = scope
+        self._here = here
+        self._versions = self._kept_versions = dict(here.versions)
+        self.links = self._kept_links = TaskLinks(scope, {key: int(key) for key in here.tasks})
+        self._titles: dict[str, str] = {}  # names of prompts by title
+        updated = [step for step in steps if step.action == "update" and isinstance(step.theirs, PromptEntry)]
+        self._moving = {step.key: step.theirs.title for step in updated if isinstance(step.theirs, PromptEntry)}
+
+    def begin(self, tx: Tx) -> None:
+        """Begin a transaction, perhaps after one that was rolled back."""
+        self._versions, self.links = dict(self._kept_versions), self._kept_links.copy()
+        self._titles = {header.title: header.name for header in prompts.list_headers(tx, self._scope)[0]}
+
+    def keep(self) -> None:
+        """Note that the transaction was committed."""
+        self.links.lost = []
+        self._kept_versions, self._kept_links = self._versions, self.links
+
+    def carry_out(self, tx: Tx, step: Step) -> Results:
+        """Carry out a step in the store, and return what both sides have then.
+
+        Raises:
+            VersionConflict, NotFound: the item was changed meanwhile.
+            Refused: a value breaks a rule.
+        """
+        if step.action == "delete":
+            blocked = tasks.list_blocked(tx, self._scope, int(step.key)) if step.kind == "task" else []
+            with tx.savepoint():
+                storing.delete(tx, self._scope, step.kind, step.key, self._versions.get((step.kind, step.key)))
+            for task in blocked:
+                self._versions.pop(("task", str(task.number)), None)  # they get a new version by it
+            if isinstance(step.ours, PromptEntry):
+                self._titles.pop(step.ours.title, None)
+            return {(step.kind, step.key): None}
+        entry = step.theirs
+        if isinstance(entry, TaskEntry):
+            return self._change_task(tx, step, entry)
+        assert entry is not None, "only a deletion has no entry in the folder"
+        key = (step.kind, step.key)
+        if step.action == "update":
+            return {key: self._update(tx, entry, step.ours)}
+        if step.action == "add":
+            return {key: self._add(tx, entry)}
+        copy = self._copy(tx, entry)
+        return {key: step.ours, (step.kind, str(copy.name)): copy}
+
+    # -- prompts and documents ------------------------------------------------------------------------------------
+
+    def _update(self, tx: Tx, entry: NamedEntry, ours: Entry | None) -> Entry:
+        version = self._versions.get((entry.kind, str(entry.name)))
+        if isinstance(entry, DocumentEntry):
+            with tx.savepoint():
+                if isinstance(ours, DocumentEntry) and ours.uri != entry.uri:  # which cannot be changed
+                    storing.delete(tx, self._scope, "document", entry.name, version)
+                    return storing.add(tx, self._scope, entry)
+                return storing.change(tx, self._scope, entry.name, entry, version)
+        name = str(entry.name)
+        self._free_title(tx, name, entry.title)
+        with tx.savepoint():
+            changed = storing.change(tx, self._scope, name, entry, version)
+        if isinstance(ours, PromptEntry) and self._titles.get(ours.title) == name:
+            del self._titles[ours.title]
+        self._titles[entry.title] = name
+        return changed
+
+    def _add(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
+        if isinstance(entry, PromptEntry):
+            self._free_title(tx, str(entry.name), entry.title)
+        with tx.savepoint():
+            added = storing.add(tx, self._scope, entry)
+        if isinstance(entry, PromptEntry):
+            self._titles[entry.title] = str(entry.name)
+        return added
+
+    def _free_title(self, tx: Tx, name: str, title: str) -> None:
+        """Set a title aside that another prompt still has, if the folder gives that prompt another title.
+
+        Raises:
+            Taken: the folder leaves it its title.
+        """
+        holder = self._titles.get(title, name)
+        if holder == name:
+            return
+        if self._moving.get(holder, title) == title:
+            raise Taken("prompt", "title", title, self._scope, holder=holder)
+        aside = storing.make_spare_title(tx, title)
+        version = self._versions.get(("prompt", holder))
+        with tx.savepoint():
+            self._versions["prompt", holder] = storing.set_title(tx, self._scope, holder, aside, version)
+        del self._titles[title]
+        self._titles[aside] = holder
+
+    def _copy(self, tx: Tx, entry: NamedEntry) -> NamedEntry:
+        """Add the folder's side of a clash under another name; a copy that an interrupted sync made is used again."""
+        there = self._here.prompts if isinstance(entry, PromptEntry) else self._here.documents
+        for number in count(2):
+            copy = storing.renumber(entry, number)
+            assert not isinstance(copy, TaskEntry)
+            known = there.get(str(copy.name))
+            if known is not None and storing.facts(known) == storing.facts(copy):
+                return known
+            if known is None and (isinstance(copy, DocumentEntry) or copy.title not in self._titles):
+                return self._add(tx, copy)
+        raise AssertionError("there is always another number")
+
+    # -- tasks ----------------------------------------------------------------------------------------------------
+
+    def _change_task(self, tx: Tx, step: Step, entry: TaskEntry) -> Results:
+        if step.action == "update":
+            self._update_task(tx, int(step.key), entry)
+            return {("task", step.key): self._read_task(tx, int(step.key))}
+        if step.action == "clash":
+            entry = replace(entry, title=f"{entry.title[: rules.MAX_TASK_TITLE - 20]} (from the folder)", key="")
+        linked = self.links.find_blockers(entry)
+        with tx.savepoint():
+            number = storing.add_task(tx, self._scope, self._scope.project, entry, linked).number
+        self.links.learn(tx, number, entry, linked)
+        self.links.numbers[str(number)] = number
+        results: Results = {("task", str(number)): self._read_task(tx, number)}
+        if step.action == "clash":
+            results["task", step.key] = step.ours
+        elif not sync_plan.is_new(step.key):
+            results["task", step.key] = None  # the store had deleted it; it has a new number now
+        return results
+
+    def _update_task(self, tx: Tx, number: int, entry: TaskEntry) -> None:
+        before = self._here.tasks[str(number)]
+        wanted = {self.links.numbers[one] for one in entry.after if one in self.links.numbers}
+        known = {int(one) for one in before.after}
+        change = BlockerChange(added=tuple(sorted(wanted - known)), removed=tuple(sorted(known - wanted)))
+        version = self._versions.get(("task", str(number)))
+        with tx.savepoint():
+            storing.change_task(tx, self._scope, number, entry, before.status, blockers=change, version=version)
+        self.links.learn(tx, number, replace(entry, key=""), sorted(wanted))
+
+    def _read_task(self, tx: Tx, number: int) -> TaskEntry:
+        [task] = tasks.list_some(tx, self._scope, [number])
+        return storing.to_task(task, {*self.links.numbers.values()})

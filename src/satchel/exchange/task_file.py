@@ -1,11 +1,10 @@
-"""The file `tasks.md` of a folder: a task in each line as `satchel` prints them, its description and notes below it.
+"""The file `tasks.md` of a folder: a task in each line, as `satchel` prints it, with description and notes below it.
 
     - [x] #4 Write docs !high due:2026-12-01 +docs after:#3 done:2026-11-17T12:00:00.000000Z
       What it is about.
       > 2026-11-17T12:00:00.000000Z A note.
 
-What this form cannot hold exactly (line breaks in a title, a description with blank ends) stands as a JSON text behind
-a `=`.
+What this form cannot hold exactly (line breaks in a title, a description with blank ends) is a JSON text behind `=`.
 """
 
 import json
@@ -34,12 +33,12 @@ _NOTE = re.compile(rf"> (?:({_MOMENT}) )?(.*)", re.S)
 
 
 def write(tasks: Sequence[TaskEntry], labels: Mapping[str, int]) -> str:
-    """The file; `labels` are the numbers by which tasks are named, by their keys."""
+    """Return the file; `labels` are the numbers that tasks have in it, by key."""
     return "".join(f"{part}\n" for part in (TITLE, "", *(write_task(task, labels) for task in tasks)))
 
 
 def write_task(task: TaskEntry, labels: Mapping[str, int]) -> str:
-    """The lines of one task."""
+    """Return the lines of one task."""
     lines = [_write_head(task, labels)]
     if task.description:
         lines += _write_text(task.description)
@@ -89,7 +88,7 @@ def _encode(text: str) -> str:
 
 
 def read(text: str, where: str) -> Iterator[TaskEntry | Problem]:
-    """The tasks of a file; a line that cannot be read is a Problem."""
+    """Yield the tasks of a file; a line that cannot be read is a Problem."""
     for number, block in _split(text):
         place = f"{where}:{number}"
         try:
@@ -108,7 +107,7 @@ def _explain(refused: Refused) -> str:
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each task, with the number of the first."""
+    """Yield the lines of each task with the number of the first."""
     block: list[str] = []
     start = 0
     is_old_mac = "\n" not in text
@@ -123,7 +122,7 @@ def _split(text: str) -> Iterator[tuple[int, list[str]]]:
         elif block:
             yield start, block
             block = []
-        # A heading, or other text for people, is left alone.
+        # Headings and other text for people are skipped.
     if block:
         yield start, block
 
@@ -159,7 +158,7 @@ def _read_head(line: str) -> tuple[TaskLine, str | None]:
 
 
 def _read_below(lines: Sequence[str]) -> tuple[str, list[NoteEntry]]:
-    """The description and the notes of the lines below a task."""
+    """Return the description and the notes in the lines below a task."""
     texts: list[str] = []
     notes: list[NoteEntry] = []
     for line in lines:
@@ -181,7 +180,7 @@ def _decode(text: str) -> str:
     try:
         value = json.loads(text.removeprefix("= "))
     except ValueError as error:
-        raise Unreadable(f"what stands behind = is no JSON text: {error}") from None
+        raise Unreadable(f"the text behind = is not JSON: {error}") from None
     if not isinstance(value, str):
-        raise Unreadable("what stands behind = is no JSON text")
+        raise Unreadable("the text behind = is not a JSON text")
     return value

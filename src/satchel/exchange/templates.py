@@ -1,7 +1,7 @@
-"""Templates of others and ours, by their pieces: text, variables, conditions.
+"""Convert templates between our syntax and those of other tools, as pieces: text, variables, conditions.
 
-A reader takes a text apart, or raises `NotTemplate` where it only looks like a template; a writer puts the pieces
-together in another syntax. Half of a template is never converted.
+A reader splits a text into pieces, or raises `NotTemplate`; a writer joins pieces in another syntax. A template is
+converted whole or not at all.
 """
 
 import re
@@ -16,20 +16,20 @@ from satchel.services import rules
 
 
 class NotTemplate(Exception):
-    """A text has no variables, or others than can be declared; the message says which."""
+    """A text has no variables, or some that cannot be declared; the message names one."""
 
 
 class Text(Struct, frozen=True):
-    """Text that is no part of the template language."""
+    """Text outside of variables and conditions."""
 
     text: str
 
 
 class Variable(Struct, frozen=True):
-    """A place for a value."""
+    """A variable."""
 
     name: str
-    label: str = ""  # what the source calls it, where that is no name
+    label: str = ""  # its name in the source, if that is not a name here
     default: str | None = None
     is_optional: bool = False
 
@@ -45,7 +45,7 @@ Piece = Text | Variable | Condition
 
 
 class Template(Struct, frozen=True):
-    """A content as the store has it."""
+    """The content of a prompt in the store, with its arguments."""
 
     content: str
     arguments: tuple[Argument, ...] = ()
@@ -53,7 +53,7 @@ class Template(Struct, frozen=True):
 
 
 def convert(text: str, read: Callable[[str], list[Piece]], declared: Sequence[Argument] = ()) -> Template:
-    """A text of others as a template of ours, where it is one; else it stays as it is.
+    """Return a foreign text as a template of ours, or as plain text if it is not a template.
 
     What `declared` says about a variable is kept; a declared argument that the text does not use is left out.
     """
@@ -92,12 +92,12 @@ def _declare(pieces: Sequence[Piece], declared: Mapping[str, Argument]) -> tuple
 
 
 def _is_guarded(name: str, pieces: Sequence[Piece]) -> bool:
-    """Whether a condition of the template asks for a variable, so that it may be missing."""
+    """Tell whether a condition of the template tests a variable, so that its value may be missing."""
     return any(isinstance(piece, Condition) and piece.name == name for piece in pieces)
 
 
 def make_argument_name(label: str, taken: Mapping[str, str] | None = None) -> str:
-    """A name that a template can use, made from any text; `taken` are labels by name."""
+    """Return a name for a variable, made from any text; `taken` are labels by name."""
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", rules.drop_accents(label)).strip("_")[:60].rstrip("_")
     name = plain or "value"
     if name[0].isdigit() or name in JINJA2_WORDS:
@@ -133,9 +133,9 @@ _PHRASE_LABEL = r"[^\W\d_][\w '’/&,()+-]{0,100}"  # of several words
 
 
 def read_dollar_braces(text: str) -> list[Piece]:
-    """`${name}` and `${Some name:default}`, as prompts.chat has them.
+    """Read `${name}` and `${Some name:default}`, as prompts.chat has them.
 
-    Programs have `${…}` too: where one holds an expression (`${error.message}`), or all are in code, it is no template.
+    Programs have `${…}` too: a text with an expression (`${error.message}`), or with all of them in code, is refused.
     """
     if "${" not in text:
         raise NotTemplate("")
@@ -154,7 +154,7 @@ def read_dollar_braces(text: str) -> list[Piece]:
         label = label.strip()
         is_phrase = " " in label or "/" in label
         if not re.fullmatch(_PHRASE_LABEL if is_phrase else _WORD_LABEL, label):
-            raise NotTemplate(f"{one[0][:60]} is no variable")
+            raise NotTemplate(f"{one[0][:60]} is not a variable")
         name = make_argument_name(label, labels)
         labels[name] = label
         pieces.append(Variable(name, label, default.strip() if colon and default.strip() else None))
@@ -162,7 +162,7 @@ def read_dollar_braces(text: str) -> list[Piece]:
 
 
 def read_braces(text: str) -> list[Piece]:
-    """`{{name}}` with plain names only, as Langfuse, fabric and many Markdown files have them."""
+    """Read `{{name}}` with plain names only, as Langfuse, fabric and many Markdown files have them."""
     if "{{" not in text:
         raise NotTemplate("")
     if re.search(r"\{%|\{#|\$\{\{", text):
@@ -176,7 +176,7 @@ def read_braces(text: str) -> list[Piece]:
             continue
         name = one[1].strip()
         if not can_be_argument(name):
-            raise NotTemplate(f"{one[0][:60]} is no variable")
+            raise NotTemplate(f"{one[0][:60]} is not a variable")
         pieces.append(Variable(name))
     return _require_variables(pieces)
 
@@ -187,7 +187,7 @@ _LITERAL = r"'(\{[{%#]?)'"
 
 
 def read_jinja(text: str) -> list[Piece]:
-    """The part of Jinja2 that we write: plain variables, `default`, `if`, `else`, `not`.
+    """Read the part of Jinja2 that we write: plain variables, `default`, `if`, `else`, `not`.
 
     Raises:
         NotTemplate: it has more than that, or white space control.
@@ -221,7 +221,7 @@ def _read_expression(whole: str, inside: str) -> Piece:
         return Text(literal[1])
     if (found := re.fullmatch(_DEFAULT, inside)) and can_be_argument(found[1]):
         return Variable(found[1], default=_unquote(found[2]))
-    raise NotTemplate(f"{whole[:60]} is no plain variable")
+    raise NotTemplate(f"{whole[:60]} is not a plain variable")
 
 
 def _read_statement(whole: str, inside: str) -> Condition:
@@ -259,7 +259,7 @@ _ROLES = ("system:\n", "user:\n", "assistant:\n", "tool:\n")
 
 
 def read_handlebars(text: str) -> list[Piece]:
-    """`{{name}}`, `{{#if name}}`, `{{#unless name}}`, `{{else}}` and the `{{role "system"}}` of dotprompt."""
+    """Read `{{name}}`, `{{#if name}}`, `{{#unless name}}`, `{{else}}` and the `{{role "system"}}` of dotprompt."""
     if "{{" not in text:
         raise NotTemplate("")
     pieces: list[Piece] = []
@@ -280,7 +280,7 @@ def read_handlebars(text: str) -> list[Piece]:
 
 
 def _begin_with_role(pieces: list[Piece]) -> list[Piece]:
-    """Pieces in which each role begins a line, and the text before the first one, which is the user's, has one too."""
+    """Return pieces in which each role begins a line; text before the first role is the user's."""
     found: list[Piece] = []
     for piece in pieces:
         is_role = isinstance(piece, Text) and piece.text in _ROLES
@@ -313,7 +313,7 @@ def _read_handlebar(whole: str, inside: str, blocks: list[str]) -> Piece:
 
 
 def read_string_template(text: str) -> list[Piece]:
-    """`$name`, `${name}` and `$$`, as templates of `llm` have them."""
+    """Read `$name`, `${name}` and `$$`, as templates of `llm` have them."""
     pieces: list[Piece] = []
     for one in _split(text, r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})"):
         if isinstance(one, str):
@@ -330,18 +330,18 @@ def read_string_template(text: str) -> list[Piece]:
 
 
 def write_ours(pieces: Sequence[Piece]) -> str:
-    """A template of ours, which is Jinja2."""
+    """Write a template of ours, in Jinja2."""
     return "".join(_write_one(piece) for piece in _join_texts(pieces))
 
 
 def _write_one(piece: Piece) -> str:
     if isinstance(piece, Text):
-        # A brace at the end would run into the one of the next piece.
+        # A brace at the end would join the brace of the next piece.
         return re.sub(r"\{[{%#]|\{\Z", lambda found: "{{ '" + found[0] + "' }}", piece.text)
     if isinstance(piece, Variable):
         if piece.default is None:
             return "{{ " + piece.name + " }}"
-        # An empty text counts as none: clients send it for a field that was left empty.
+        # The default also replaces an empty text, which clients send for a field that was left empty.
         return "{{ " + f"{piece.name} | default({_quote(piece.default)}, true)" + " }}"
     words = {"if": f"if {piece.name}", "unless": f"if not {piece.name}", "else": "else", "end": "endif"}
     return "{% " + words[piece.kind] + " %}"
@@ -349,12 +349,12 @@ def _write_one(piece: Piece) -> str:
 
 def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    # A brace would end the expression early for readers that do not know strings.
+    # A brace would end the expression early for readers that do not parse strings.
     return '"' + re.sub(r"[{}%#]", lambda found: f"\\x{ord(found[0]):02x}", escaped) + '"'
 
 
 def write_with(pieces: Sequence[Piece], variable: Callable[[Variable], str]) -> str:
-    """A text in a syntax that has only variables.
+    """Write a text in a syntax that has only variables.
 
     Raises:
         NotTemplate: there are conditions.
@@ -368,7 +368,7 @@ def write_with(pieces: Sequence[Piece], variable: Callable[[Variable], str]) -> 
 
 
 def write_handlebars(pieces: Sequence[Piece]) -> str:
-    """A template in Handlebars, whose defaults are declared elsewhere."""
+    """Write a template in Handlebars, whose defaults are declared elsewhere."""
     open_: list[str] = []
     texts = []
     for piece in pieces:

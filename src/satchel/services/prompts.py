@@ -144,6 +144,20 @@ def iterate_headers(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Prompt
         after = found[-1].number if found else 0
 
 
+def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Prompt]:
+    """Yield the prompts of the project, whole, in order of creation, reading so many at a time.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    current(tx, scope)
+    after, has_more = 0, True
+    while has_more:
+        found = rows.list_whole(tx, scope.project, after, size)
+        yield from found
+        after, has_more = (found[-1].number if found else 0), len(found) == size
+
+
 def update(tx: Tx, scope: Scope, id: str, patch: PromptPatch, expected_version: int | None = None) -> Prompt:
     """Change a prompt and renew its time. Its name stays.
 

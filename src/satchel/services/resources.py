@@ -122,6 +122,20 @@ def iterate_all(tx: Tx, scope: Scope, *, size: int) -> Iterator[tuple[Resource, 
         after = found[-1].number if found else 0
 
 
+def iterate_whole(tx: Tx, scope: Scope, *, size: int) -> Iterator[Resource]:
+    """Yield the resources of the project, whole, in order of creation, reading so many at a time.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    current(tx, scope)
+    after, has_more = 0, True
+    while has_more:
+        found = rows.list_whole(tx, scope.project, after, size)
+        yield from found
+        after, has_more = (found[-1].number if found else 0), len(found) == size
+
+
 def list_all(tx: Tx, scope: Scope) -> list[Resource]:
     """Every resource of the project without its content, in order of creation."""
     return rows.list_after(tx, current(tx, scope).number)

@@ -1,5 +1,7 @@
 """Notes on tasks: what was written while working on one. They are only added, and are no versions of the task."""
 
+from collections.abc import Sequence
+
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote, Timestamp
 from satchel.services import links, quotas, rules
@@ -39,3 +41,11 @@ def list_newest(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[Tas
     """The last notes of a task that the caller may see, the oldest of them first, and how many there are in all."""
     notes = rows.newest(tx, owner(scope), number, limit)
     return notes, len(notes) if len(notes) < limit else rows.count(tx, owner(scope), number)
+
+
+def list_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
+    """Return time and text of the notes on some of the user's tasks by the task's number, the oldest first."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for task, at, text in rows.of_tasks(tx, owner(scope), numbers):
+        found.setdefault(task, []).append((at, text))
+    return found

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel import clock
-from satchel.errors import StoreFailed, StoreUnusable, Unanswered
+from satchel.errors import Refused, StoreFailed, StoreUnusable, Unanswered
 from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, StoreChange
 
 Row = tuple[Any, ...]
@@ -180,6 +180,26 @@ class Tx:
             words, self._gathered_words = self._gathered_words, {}
             for space, found in words.items():
                 self.add_words(space, sorted(found))
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Undo what the block wrote if it is refused; the transaction goes on. Any other error ends the transaction."""
+        known, gathered = len(self.changes), self._gathered
+        counts = {sql: len(rows) for sql, rows in (gathered or {}).items()}
+        self.run("savepoint block")
+        try:
+            yield
+        except Refused:
+            self.run("rollback to savepoint block")
+            self.run("release savepoint block")
+            for change in list(self.changes)[known:]:
+                del self.changes[change]
+            if gathered is not None:  # the block may have settled it, which was undone
+                for sql, rows in gathered.items():
+                    del rows[counts.get(sql, 0) :]
+                self._gathered = gathered
+            raise
+        self.run("release savepoint block")
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
         """Execute one statement on the engine.

@@ -108,6 +108,13 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
         raise explain_damage("the arguments of a prompt", error) from error
 
 
+def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
+    """Return the prompts of a project after a number, whole, in order of creation. The project is given by name."""
+    sql = f"{_PROMPT} and number > :after order by number limit :limit"
+    rows = tx.all(sql, project=project, after=after, limit=limit)
+    return [prompt for row in rows if (prompt := _prompt(row))]
+
+
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id, whole, which is updated or deleted next."""
     sql = _BY["id"]

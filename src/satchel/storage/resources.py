@@ -68,6 +68,12 @@ def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> l
     return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
+def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Resource]:
+    """Return the resources of a project after a number, whole, in order of creation. The project is given by name."""
+    sql = f"{_WHOLE} and number > :after order by number limit :limit"
+    return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
+
+
 def names_beside(tx: Tx, project: int, text: str, limit: int) -> list[tuple[str, str]]:
     """Names and URIs of the resources next to a text in the order of names, and in that of URIs."""
     names = "select name, uri from resources where project = :project"

@@ -1,5 +1,7 @@
 """Queries about the notes of tasks, which are only added."""
 
+from collections.abc import Sequence
+
 from satchel.model import TaskNote
 from satchel.storage.database import Tx
 from satchel.storage.revisions import AUTHOR, find_author, make_author
@@ -27,6 +29,12 @@ def newest(tx: Tx, owner: str, task: int, limit: int) -> list[TaskNote]:
     """
     rows = tx.all(sql, task=task, owner=owner, limit=limit)
     return [TaskNote(at=at, text=text, author=make_author(tuple(author))) for at, text, *author in reversed(rows)]
+
+
+def of_tasks(tx: Tx, owner: str, tasks: Sequence[int]) -> list[tuple[int, str, str]]:
+    """Return task, time and text of each note on some of an owner's tasks, the oldest first."""
+    sql = "select task, at, text from task_notes where owner = :owner and task in :tasks order by number"
+    return [(task, at, text) for task, at, text in tx.all(sql, owner=owner, tasks=list(tasks))]
 
 
 def newest_of_open(

@@ -1,13 +1,11 @@
 """The formats of other tools, one module each, and the table of them.
 
-shared            what they share: the value of a format, entries made of fields of others
+shared            functions that the formats share, and the value that describes a format
 satchel_folder    the folder that `satchel export` writes
 json_lines        JSON Lines of Satchel
-documents         files that come along with something, as documents
 skills            SKILL.md
 agents            agents of Claude Code
 claude_commands   commands of Claude Code
-claude_arguments  the arguments of commands and skills
 vscode_prompts    .prompt.md
 dotprompt         .prompt
 prompty           .prompty
@@ -52,7 +50,7 @@ from satchel.exchange.formats import (
 from satchel.exchange.formats.shared import Format
 from satchel.exchange.sources import SourceFile
 
-# In the order in which they are tried: the ones that can be told for sure first.
+# In the order in which they are tried: formats with sure signs first.
 FORMATS: tuple[Format, ...] = (
     satchel_folder.FORMAT,
     skills.FORMAT,
@@ -80,7 +78,7 @@ BY_NAME = {one.name: one for one in FORMATS}
 
 
 def recognise(file: SourceFile) -> Format | None:
-    """The format of a file, or None.
+    """Return the format of a file, or None.
 
     Raises:
         Unreadable: it cannot be read.

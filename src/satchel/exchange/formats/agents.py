@@ -4,27 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found
+from satchel.exchange.formats import shared
 from satchel.exchange.formats.claude_commands import write_prompt
-from satchel.exchange.formats.shared import (
-    Format,
-    PromptFacts,
-    Written,
-    add_notes,
-    make_prompt,
-    plain,
-    take,
-    text_of,
-    trim,
-    write_each,
-)
 from satchel.exchange.sources import SourceFile
+from satchel.exchange.templates import Template
 
-_KNOWN = ("name", "description", "title", "tags")
 TAG = "agent"
 
 
 def recognise(file: SourceFile) -> bool:
-    """A Markdown file in a folder `agents`, or one with a name, a description, and tools or a model."""
+    """Recognise Markdown with name and description in a folder `agents`, or with tools and a model."""
     if file.extension != "md" or file.name == "SKILL.md" or file.name.endswith(".prompt.md") or file.fields is None:
         return False
     has_names = "name" in file.fields and "description" in file.fields
@@ -33,27 +22,23 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt with the tag `agent`."""
+    """Read a prompt with the tag `agent`."""
     fields = file.fields or {}
-    facts = PromptFacts(
-        name=text_of(fields, "name") or file.stem,
-        title=text_of(fields, "title"),
-        description=text_of(fields, "description"),
+    yield shared.make_prompt(
+        file.shown,
+        shared.text_of(fields, "name") or file.stem,
+        Template(shared.trim(file.body)),
+        fields,
         tags=[*cleaning.list_texts(fields.get("tags")), TAG],
-        template=plain(trim(file.body)),
-        fields=fields,
-        known=_KNOWN,
     )
-    yield make_prompt(file.shown, facts)
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A file for each prompt."""
-    prompts, notes = take(entries, "prompt", "an agent of Claude Code")
-    return add_notes(write_each(prompts, lambda name: f"{name}.md", lambda one: write_prompt(one, one.name)), notes)
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write a file for each prompt."""
+    return shared.write_prompts(entries, "an agent of Claude Code", "{}.md", lambda one: write_prompt(one, one.name))
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="claude-agents",
     title="Claude Code agents",
     kinds=("prompt",),

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning, front_matter
 from satchel.exchange.entries import Entry, Found, NoteEntry, TaskEntry
-from satchel.exchange.formats.documents import make_document
-from satchel.exchange.formats.shared import Format, Written, clean_task, end_line, take, text_of, trim
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 
 _KNOWN = (
@@ -19,7 +18,7 @@ _WORDS = {"pending": "To Do", "completed": "Done", "cancelled": "Done"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """A Markdown file with the id, title and status of a task, and those in `docs` and `decisions` of a backlog."""
+    """Recognise Markdown with id, title and status of a task, and files in `docs` and `decisions` of a backlog."""
     if file.extension != "md" or file.fields is None:
         return False
     if _is_beside_tasks(file):
@@ -30,10 +29,10 @@ def recognise(file: SourceFile) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task; what is in the archive is cancelled, a draft has the tag `draft`. Docs and decisions are documents."""
+    """Read a task. In the archive it is cancelled; a draft has the tag `draft`. Docs and decisions are documents."""
     fields = file.fields or {}
     if _is_beside_tasks(file):
-        yield make_document(file, file.name, text_of(fields, "title"))
+        yield shared.make_document(file, file.name, shared.text_of(fields, "title"))
         return
     folders = file.folders[-2:]
     status = cleaning.clean_status(fields.get("status"))
@@ -41,21 +40,21 @@ def read(file: SourceFile) -> Iterator[Found]:
         status = "cancelled"
     if folders[-1:] == ("completed",):
         status = "completed"
-    body = re.sub(r"<!--\s*(?:SECTION:\w+|AC|DOD):(?:BEGIN|END)\s*-->\n?", "", trim(file.body))
+    body = re.sub(r"<!--\s*(?:SECTION:\w+|AC|DOD):(?:BEGIN|END)\s*-->\n?", "", shared.trim(file.body))
     body = re.sub(r"\A## Description\s*\n+", "", body).strip()
     body, comments = _split_notes(body)
     description, lost = cleaning.keep_fields(body, fields, _KNOWN)
     moment = fields.get("completed_date") or fields.get("updated_date")
-    yield clean_task(
+    yield shared.clean_task(
         TaskEntry(
-            title=text_of(fields, "title"),
+            title=shared.text_of(fields, "title"),
             description=description,
             status=status,
             priority=cleaning.clean_priority(fields.get("priority")),
             due=cleaning.clean_day(fields.get("due_date") or fields.get("due")),
             tags=tuple(_list_tags(file, status)),
             completed_at=cleaning.clean_moment(moment) if status != "pending" else None,
-            key=text_of(fields, "id").casefold(),
+            key=shared.text_of(fields, "id").casefold(),
             after=tuple(one.casefold() for one in cleaning.list_texts(fields.get("dependencies"))),
             comments=comments,
             where=file.shown,
@@ -65,7 +64,7 @@ def read(file: SourceFile) -> Iterator[Found]:
 
 
 def _is_beside_tasks(file: SourceFile) -> bool:
-    """Whether a file is a doc or a decision of a backlog: in such a folder beside that of the tasks."""
+    """Tell whether a file lies in a folder `docs` or `decisions` beside the tasks of a backlog."""
     path = os.path.dirname(os.path.abspath(file.path))
     for _ in range(3):
         path, name = os.path.split(path)
@@ -82,7 +81,7 @@ def _list_tags(file: SourceFile, status: str) -> list[str]:
 
 
 def _split_notes(body: str) -> tuple[str, tuple[NoteEntry, ...]]:
-    """The notes on the implementation are a note on the task."""
+    """Split notes on the implementation from a body; they become a note on the task."""
     before, heading, notes = body.partition("\n## Implementation Notes\n")
     if not heading:
         return body, ()
@@ -91,16 +90,16 @@ def _split_notes(body: str) -> tuple[str, tuple[NoteEntry, ...]]:
     return f"{before}{more}{rest}".strip(), (NoteEntry(text),) if text and len(text) < 10_000 else ()
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A file for each task in `tasks`."""
-    tasks, notes = take(entries, "task", "Backlog.md")
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write a file for each task."""
+    tasks, notes = shared.take(entries, "task", "Backlog.md")
     ids = {task.key: number for number, task in enumerate(tasks, 1) if task.key}
     files: dict[str, bytes] = {}
     for number, task in enumerate(tasks, 1):
         stem = re.sub(r"[^A-Za-z0-9]+", "-", task.title).strip("-")[:80] or "task"
         folder = "archive/tasks" if task.status == "cancelled" else "tasks"
         files[f"{folder}/task-{number} - {stem}.md"] = _write(task, number, ids).encode()
-    return Written(files, notes)
+    return shared.Written(files, notes)
 
 
 def _write(task: TaskEntry, number: int, ids: dict[str, int]) -> str:
@@ -119,10 +118,10 @@ def _write(task: TaskEntry, number: int, ids: dict[str, int]) -> str:
     text = front_matter.write(fields) + f"\n## Description\n\n{description}"
     if task.comments:
         text = text.rstrip() + "\n\n## Implementation Notes\n\n" + "\n\n".join(one.text for one in task.comments)
-    return end_line(text)
+    return shared.end_line(text)
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="backlog",
     title="Backlog.md folder",
     kinds=("task",),  # that it can write

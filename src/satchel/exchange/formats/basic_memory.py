@@ -1,9 +1,9 @@
 """Notes of basic-memory: Markdown files with a permalink, as documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from satchel.exchange.entries import DocumentEntry, Entry, Found, Problem
-from satchel.exchange.formats.shared import Format, Written, take, text_of
+from satchel.exchange.entries import DocumentEntry, Found, Problem
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.services import resources
 
@@ -11,15 +11,15 @@ _FOLDERS = 3  # of the permalink, that become part of the name
 
 
 def recognise(file: SourceFile) -> bool:
-    """A Markdown file whose front matter has a permalink."""
+    """Recognise Markdown whose front matter has a permalink."""
     return file.extension == "md" and file.fields is not None and "permalink" in file.fields
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A document with the whole file as its text, so that observations, relations and fields are kept as they are."""
+    """Read a document with the whole file as its text, which keeps observations, relations and fields as they are."""
     fields = file.fields or {}
-    link = text_of(fields, "permalink").strip("/")
-    title = text_of(fields, "title")
+    link = shared.text_of(fields, "permalink").strip("/")
+    title = shared.text_of(fields, "title")
     name = resources.make_name(f"{link or file.stem}.md")
     if not name or len(name) > 200:
         name = resources.make_name(f"{file.stem[:150]}.md")
@@ -38,27 +38,11 @@ def read(file: SourceFile) -> Iterator[Found]:
         )
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A note for each document in Markdown that is one already."""
-    documents, notes = take(entries, "document", "basic-memory")
-    files = {}
-    left = 0
-    for one in documents:
-        is_note = isinstance(one.content, str) and "\npermalink:" in one.content[:5000]
-        if is_note:
-            files[one.name if one.name.endswith(".md") else f"{one.name}.md"] = one.content.encode()
-        else:
-            left += 1
-    more = (f"Left out, because they are no notes of basic-memory: {left} documents.",) if left else ()
-    return Written(files, (*notes, *more))
-
-
-FORMAT = Format(
+FORMAT = shared.Format(
     name="basic-memory",
     title="basic-memory notes",
     kinds=("document",),
     recognise=recognise,
     read=read,
-    write=write,
     extensions=("md",),
 )

@@ -5,17 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, NoteEntry, Problem, TaskEntry
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    Written,
-    clean_task,
-    join_parts,
-    list_mappings,
-    read_json_lines,
-    take,
-    text_of,
-)
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
 
@@ -26,12 +16,12 @@ _KNOWN = (
     *("labels", "created_at", "updated_at", "closed_at", "dependencies", "comments", "content_hash", "due_at"),
     *("type", "deleted_at", "deleted_by", "delete_reason", "original_type", "source_repo", "created_by", "owner"),
 )
-_BLOCKS = ("blocks", "")  # what keeps an issue from being ready
+_BLOCKS = ("blocks", "")  # the links that keep an issue from being ready
 
 
 def recognise(file: SourceFile) -> bool:
-    """JSON Lines whose first is an issue of beads."""
-    return file.extension == "jsonl" and _is_issue(next(read_json_lines(file), (None, None))[1])
+    """Recognise JSON Lines that begin with an issue of beads."""
+    return file.extension == "jsonl" and _is_issue(next(shared.read_json_lines(file), (None, None))[1])
 
 
 def _is_issue(value: object) -> bool:
@@ -41,23 +31,23 @@ def _is_issue(value: object) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task for each issue; comments are notes, its type becomes a tag, and deleted issues are left out."""
-    for where, issue in read_json_lines(file):
+    """Read a task from each issue; comments become notes, the type a tag, and deleted issues are left out."""
+    for where, issue in shared.read_json_lines(file):
         if isinstance(issue, Problem):
             yield issue
-        elif not isinstance(issue, Mapping) or not text_of(issue, "title"):
-            yield Problem(where, "it is no issue: it has no title")
-        elif text_of(issue, "status") == "tombstone":
+        elif not isinstance(issue, Mapping) or not shared.text_of(issue, "title"):
+            yield Problem(where, "it is not an issue: it has no title")
+        elif shared.text_of(issue, "status") == "tombstone":
             yield Problem(where, "the issue was deleted", is_harmless=True)
         else:
             yield _read_issue(where, issue)
 
 
-def _read_issue(where: str, issue: Fields) -> Found:
-    kind = text_of(issue, "issue_type", "type")
-    links = list_mappings(issue.get("dependencies"))
-    parents = [text_of(one, "depends_on_id") for one in links if text_of(one, "type") == "parent-child"]
-    text = join_parts(
+def _read_issue(where: str, issue: shared.Fields) -> Found:
+    kind = shared.text_of(issue, "issue_type", "type")
+    links = shared.list_mappings(issue.get("dependencies"))
+    parents = [shared.text_of(one, "depends_on_id") for one in links if shared.text_of(one, "type") == "parent-child"]
+    text = shared.join_parts(
         ("", issue.get("description")),
         ("Design", issue.get("design")),
         ("Acceptance criteria", issue.get("acceptance_criteria")),
@@ -69,21 +59,23 @@ def _read_issue(where: str, issue: Fields) -> Found:
     number = issue.get("priority")
     tags = cleaning.list_texts(issue.get("labels"))
     priority = _PRIORITIES.get(number, "normal") if isinstance(number, int) else cleaning.clean_priority(number)
-    return clean_task(
+    return shared.clean_task(
         TaskEntry(
-            title=text_of(issue, "title"),
+            title=shared.text_of(issue, "title"),
             description=description,
             status=status,
             priority=priority,
             due=cleaning.clean_day(issue.get("due_at")),
             tags=(*tags, *([kind] if kind not in ("", "task") else []), *cleaning.status_tags(issue.get("status"))),
             completed_at=cleaning.clean_moment(issue.get("closed_at")) if status != "pending" else None,
-            key=text_of(issue, "id"),
-            after=tuple(text_of(one, "depends_on_id") for one in links if text_of(one, "type") in _BLOCKS),
+            key=shared.text_of(issue, "id"),
+            after=tuple(
+                shared.text_of(one, "depends_on_id") for one in links if shared.text_of(one, "type") in _BLOCKS
+            ),
             comments=tuple(
                 NoteEntry(text, cleaning.clean_moment(one.get("created_at")) or "")
-                for one in list_mappings(issue.get("comments"))
-                if (text := text_of(one, "text", "body"))
+                for one in shared.list_mappings(issue.get("comments"))
+                if (text := shared.text_of(one, "text", "body"))
             ),
             where=where,
             notes=tuple(lost),
@@ -91,12 +83,12 @@ def _read_issue(where: str, issue: Fields) -> Found:
     )
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One file with a line for each task."""
-    tasks, notes = take(entries, "task", "beads")
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write one file with a line for each task."""
+    tasks, notes = shared.take(entries, "task", "beads")
     ids = {task.key: f"bd-{number}" for number, task in enumerate(tasks, 1) if task.key}
     lines = [json.dumps(_write(task, f"bd-{number}", ids), ensure_ascii=False) for number, task in enumerate(tasks, 1)]
-    return Written({FORMAT.file: "".join(f"{line}\n" for line in lines).encode()}, notes)
+    return shared.Written({FORMAT.file: "".join(f"{line}\n" for line in lines).encode()}, notes)
 
 
 def _write(task: TaskEntry, id: str, ids: Mapping[str, str]) -> dict[str, object]:
@@ -117,7 +109,7 @@ def _write(task: TaskEntry, id: str, ids: Mapping[str, str]) -> dict[str, object
     return row
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="beads",
     title="beads (JSON Lines)",
     kinds=("task",),

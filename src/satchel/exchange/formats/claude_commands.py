@@ -1,31 +1,19 @@
 """Commands of Claude Code: Markdown files in `.claude/commands`, with folders as name spaces."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from satchel.exchange import cleaning, front_matter
+from satchel.exchange import cleaning, front_matter, templates
 from satchel.exchange.entries import Entry, Found, PromptEntry
-from satchel.exchange.formats import claude_arguments
-from satchel.exchange.formats.shared import (
-    Format,
-    PromptFacts,
-    Written,
-    add_notes,
-    end_line,
-    make_prompt,
-    take,
-    take_apart,
-    text_of,
-    trim,
-    write_each,
-)
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 
-_KNOWN = ("description", "name", "title", "tags", "arguments")
 _SIGNS = ("argument-hint", "allowed-tools", "disable-model-invocation", "user-invocable")
 
 
 def recognise(file: SourceFile) -> bool:
-    """A Markdown file in a folder `commands` of `.claude`, or with fields that only a command has."""
+    """Recognise Markdown in a folder `commands` of `.claude`, or with fields that only a command has."""
     if file.extension != "md" or file.name in ("SKILL.md", "README.md"):
         return False
     if _find_root(file.folders) is not None:
@@ -34,7 +22,7 @@ def recognise(file: SourceFile) -> bool:
 
 
 def _find_root(folders: Sequence[str]) -> int | None:
-    """Where the folders of a command begin that are part of its name."""
+    """Return the index of the first folder that is part of the name of a command."""
     for place in range(len(folders) - 1, -1, -1):
         is_inside = any(one in (".claude", ".claude-plugin") for one in folders[:place])
         if folders[place] == "commands" and is_inside:
@@ -43,47 +31,105 @@ def _find_root(folders: Sequence[str]) -> int | None:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt with the path below `commands` as its name: `git/commit.md` is `git-commit`."""
+    """Read a prompt named by its path below `commands`: `git/commit.md` is `git-commit`."""
     fields = file.fields or {}
     root = _find_root(file.folders)
     spaces = () if root is None else file.folders[root:]
-    text = trim(file.body)
+    text = shared.trim(file.body)
     notes: tuple[str, ...] = ()
     if "!`" in text:
-        notes = ("Commands of a shell in it (!`…`) stay text: Satchel runs none.",)
-    template = claude_arguments.read_text(text, fields)
-    facts = PromptFacts(
-        name="-".join((*spaces, file.name.removesuffix(".md"))),
-        title=text_of(fields, "title"),
-        description=text_of(fields, "description"),
+        notes = ("Shell commands in it (!`…`) stay text: Satchel runs none.",)
+    template = read_arguments(text, fields)
+    yield shared.make_prompt(
+        file.shown,
+        "-".join((*spaces, file.name.removesuffix(".md"))),
+        template,
+        fields,
         tags=[*cleaning.list_texts(fields.get("tags")), *spaces],
-        template=template,
-        fields=fields,
-        known=(*_KNOWN, "argument-hint") if template.arguments else _KNOWN,
+        known=("arguments", "argument-hint") if template.arguments else ("arguments",),
         notes=notes,
     )
-    yield make_prompt(file.shown, facts)
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A file for each prompt."""
-    prompts, notes = take(entries, "prompt", "a command of Claude Code")
-    return add_notes(write_each(prompts, lambda name: f"{name}.md", write_prompt), notes)
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write a file for each prompt."""
+    return shared.write_prompts(entries, "a command of Claude Code", "{}.md", write_prompt)
 
 
 def write_prompt(prompt: PromptEntry, name: str | None = None) -> str:
-    """A prompt as a file of Claude Code; skills and agents have a name in it."""
-    text, names = claude_arguments.write_text(take_apart(prompt))
+    """Return a prompt as a file of Claude Code, with a name for skills and agents."""
+    text, names = write_arguments(shared.take_apart(prompt))
     description, kept = cleaning.split_fields(prompt.description)
     fields = {"name": name, "description": description or (prompt.title if name else None), **kept}
     hints = [f"[{one}]" for one in names] or [one.description or "" for one in prompt.arguments]
     if any(hints) and hints != ["$ARGUMENTS"]:
         fields.setdefault("argument-hint", " ".join(hints))
     head = front_matter.write({key: value for key, value in fields.items() if value})
-    return head + "\n" + end_line(text) if any(fields.values()) else end_line(text)
+    return head + "\n" + shared.end_line(text) if any(fields.values()) else shared.end_line(text)
 
 
-FORMAT = Format(
+# -- arguments ------------------------------------------------------------------------------------------------------
+
+ALL = "arguments"  # the argument that $ARGUMENTS becomes
+
+# Not money: `$1,000`, `$5.50`; and not `\$1`.
+_POSITION = r"(?<![\\$\w])\$(?:ARGUMENTS\[(\d{1,2})\]|([0-9])(?![\w]|[.,]\d))"
+
+
+def read_arguments(text: str, fields: Mapping[str, Any]) -> templates.Template:
+    """Return the text of a command or a skill as a template."""
+    hint = cleaning.to_text(fields.get("argument-hint")) or " ".join(
+        f"[{one}]" for one in cleaning.list_texts(fields.get("argument-hint"))
+    )
+    names = cleaning.list_texts(fields.get("arguments")) if fields.get("arguments") is not None else []
+    return templates.convert(text, lambda given: _read(given, hint, names))
+
+
+def _read(text: str, hint: str, names: Sequence[str]) -> list[templates.Piece]:
+    has_all = re.search(r"\$ARGUMENTS\b(?!\[)", text) is not None
+    labels = [*names] or re.findall(r"[\[<{]\s*([^\]>}\[]+?)\s*[\]>}]", hint)
+    found = {int(one[1] or one[2]) for one in re.finditer(_POSITION, text)}
+    if found and not (hint or names or has_all) and not _is_meant(text, found):
+        found = set()
+    first = 0 if 0 in found or re.search(r"\$ARGUMENTS\[", text) else 1  # $0 is the first one in skills
+    named = "|".join(re.escape(one) for one in names if re.fullmatch(r"[A-Za-z_]\w*", one))
+    pattern = r"\$ARGUMENTS\b(?!\[)" + (f"|{_POSITION}" if found else r"|(?!)()()")
+    pattern += rf"|(?<![\\$\w])\$({named})\b" if named else r"|(?!)()"
+    pieces: list[templates.Piece] = []
+    end = 0
+    for one in re.finditer(pattern, text):
+        pieces += [templates.Text(text[end : one.start()])] if one.start() > end else []
+        end = one.end()
+        if one[3]:
+            pieces.append(templates.Variable(templates.make_argument_name(one[3]), one[3]))
+        elif one[1] or one[2]:
+            place = int(one[1] or one[2]) - (0 if one[1] else first)
+            label = labels[place] if 0 <= place < len(labels) else f"arg{place + 1}"
+            is_optional = label.endswith("?") or label.startswith("optional")
+            pieces.append(templates.Variable(templates.make_argument_name(label), label, is_optional=is_optional))
+        else:
+            pieces.append(templates.Variable(ALL, hint or "$ARGUMENTS", is_optional=True))
+    if not any(isinstance(piece, templates.Variable) for piece in pieces):
+        raise templates.NotTemplate("")
+    return [*pieces, templates.Text(text[end:])] if end < len(text) else pieces
+
+
+def _is_meant(text: str, found: set[int]) -> bool:
+    """Tell whether `$1` without any hint is an argument: not if only code has it, as awk and shells do."""
+    prose = re.sub(r"```.*?(?:```|\Z)|(?<!!)`[^`\n]*`", "", text, flags=re.S)
+    is_from_start = min(found) < 2 and max(found) - min(found) == len(found) - 1
+    return is_from_start and re.search(_POSITION, prose) is not None
+
+
+def write_arguments(pieces: Sequence[templates.Piece]) -> tuple[str, list[str]]:
+    """Return a text for Claude Code, and the names of its arguments by place."""
+    names = list(dict.fromkeys(one.name for one in pieces if isinstance(one, templates.Variable)))
+    if names == [ALL]:
+        return templates.write_with(pieces, lambda _: "$ARGUMENTS"), []
+    return templates.write_with(pieces, lambda one: f"${names.index(one.name) + 1}"), names
+
+
+FORMAT = shared.Format(
     name="claude-commands",
     title="Claude Code commands",
     kinds=("prompt",),

@@ -6,57 +6,39 @@ from typing import Any
 
 from satchel.exchange import cleaning, front_matter
 from satchel.exchange.entries import Entry, Found, PromptEntry
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    PromptFacts,
-    Written,
-    add_notes,
-    end_line,
-    make_prompt,
-    take,
-    take_apart,
-    text_of,
-    trim,
-    write_each,
-)
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.exchange.templates import Piece, Variable, convert, read_handlebars, write_handlebars
 from satchel.model import Argument, can_be_argument
 from satchel.services.rules import MAX_VALUE, MAX_VALUES
 
-_KNOWN = ("name", "description", "title", "tags", "input", "variant")
-
 
 def recognise(file: SourceFile) -> bool:
-    """A file that ends with `.prompt`."""
+    """Recognise a file that ends with `.prompt`."""
     return file.extension == "prompt"
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt; a variant, as in `greet.formal.prompt`, is part of its name."""
+    """Read a prompt; a variant, as in `greet.formal.prompt`, is part of its name."""
     fields = file.fields or {}
     given = fields.get("input")
     input_ = given if isinstance(given, Mapping) else {}
     defaults = input_.get("default")
     defaults = defaults if isinstance(defaults, Mapping) else {}
-    variant = text_of(fields, "variant")
-    name = text_of(fields, "name") or file.name.removesuffix(".prompt").lstrip("_")
-    facts = PromptFacts(
-        name="-".join(re.split(r"[./]", name)) + (f"-{variant}" if variant and not name.endswith(variant) else ""),
-        title=text_of(fields, "title"),
-        description=text_of(fields, "description"),
-        tags=fields.get("tags"),
-        template=convert(
-            trim(file.body), lambda text: _read_text(text, defaults), read_schema(input_.get("schema"), defaults)
+    variant = shared.text_of(fields, "variant")
+    name = shared.text_of(fields, "name") or file.name.removesuffix(".prompt").lstrip("_")
+    yield shared.make_prompt(
+        file.shown,
+        "-".join(re.split(r"[./]", name)) + (f"-{variant}" if variant and not name.endswith(variant) else ""),
+        convert(
+            shared.trim(file.body), lambda text: _read_text(text, defaults), read_schema(input_.get("schema"), defaults)
         ),
-        fields=fields,
-        known=_KNOWN,
+        fields,
+        known=("input", "variant"),
     )
-    yield make_prompt(file.shown, facts)
 
 
-def _read_text(text: str, defaults: Fields) -> list[Piece]:
+def _read_text(text: str, defaults: shared.Fields) -> list[Piece]:
     known = {name: default for name, value in defaults.items() if (default := cleaning.to_text(value))}
     return [
         Variable(piece.name, default=known[piece.name])
@@ -66,8 +48,8 @@ def _read_text(text: str, defaults: Fields) -> list[Piece]:
     ]
 
 
-def read_schema(schema: object, defaults: Fields) -> list[Argument]:
-    """The arguments that a Picoschema, or a JSON Schema, declares."""
+def read_schema(schema: object, defaults: shared.Fields) -> list[Argument]:
+    """Return the arguments that a Picoschema or a JSON Schema declares."""
     if not isinstance(schema, Mapping):
         return []
     properties = schema.get("properties")
@@ -86,11 +68,11 @@ def read_schema(schema: object, defaults: Fields) -> list[Argument]:
 
 def _read_property(name: str, value: object, is_required: bool) -> Argument:
     fields = value if isinstance(value, Mapping) else {}
-    return Argument(name, text_of(fields, "description") or None, is_required, _read_values(fields.get("enum")))
+    return Argument(name, shared.text_of(fields, "description") or None, is_required, _read_values(fields.get("enum")))
 
 
 def _read_pico(key: str, value: object) -> Argument:
-    """`name?: string, what it is`; `tone?(enum, how it sounds): [warm, cold]`."""
+    """Read `name?: string, who it is` or `tone?(enum, how it sounds): [warm, cold]`."""
     found = re.fullmatch(r"([^?(]+)(\?)?\s*(?:\((\w+)(?:,\s*(.*))?\))?", key.strip())
     if found is None:
         return Argument("", None, False)
@@ -105,14 +87,13 @@ def _read_values(given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept)) if len(kept) <= MAX_VALUES else ()
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A file for each prompt."""
-    prompts, notes = take(entries, "prompt", "dotprompt")
-    return add_notes(write_each(prompts, lambda name: f"{name}.prompt", _write), notes)
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write a file for each prompt."""
+    return shared.write_prompts(entries, "dotprompt", "{}.prompt", _write)
 
 
 def _write(prompt: PromptEntry) -> str:
-    pieces = take_apart(prompt)
+    pieces = shared.take_apart(prompt)
     description, kept = cleaning.split_fields(prompt.description)
     defaults = {one.name: one.default for one in pieces if isinstance(one, Variable) and one.default is not None}
     schema: dict[str, Any] = {}
@@ -130,10 +111,10 @@ def _write(prompt: PromptEntry) -> str:
         del fields["input"]
     text = write_handlebars(pieces)
     has_fields = any(value for value in fields.values())
-    return (front_matter.write(fields) + "\n" if has_fields else "") + end_line(text)
+    return (front_matter.write(fields) + "\n" if has_fields else "") + shared.end_line(text)
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="dotprompt",
     title="dotprompt (.prompt)",
     kinds=("prompt",),

@@ -1,24 +1,12 @@
 """GitHub issues: the JSON of `gh issue list --json …`, or of the REST API."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found, NoteEntry, Problem, TaskEntry, Unreadable
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    Written,
-    clean_task,
-    get_list,
-    guess_json,
-    list_mappings,
-    read_json,
-    take,
-    text_of,
-)
+from satchel.exchange.entries import Found, NoteEntry, Problem, TaskEntry, Unreadable
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
 
@@ -33,8 +21,8 @@ _PRIORITY_LABEL = r"(?i)(?:priority|prio|severity)?[\s:/_-]*(critical|urgent|hig
 
 
 def recognise(file: SourceFile) -> bool:
-    """A list of issues with a number and a title."""
-    found = _list_issues(guess_json(file))
+    """Recognise a list of issues with a number and a title."""
+    found = _list_issues(shared.guess_json(file))
     return any(map(_is_issue, found[:5]))
 
 
@@ -46,40 +34,47 @@ def _is_issue(value: object) -> bool:
 
 def _list_issues(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
-        return get_list(value, "items") or ([value] if "number" in value else [])
+        return shared.get_list(value, "items") or ([value] if "number" in value else [])
     return value if isinstance(value, list) else []
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task for each issue; comments are notes, and what was closed as not planned is cancelled."""
-    issues = _list_issues(read_json(file))
+    """Read a task from each issue; comments become notes, and an issue closed as not planned is cancelled."""
+    issues = _list_issues(shared.read_json(file))
     if not issues:
         raise Unreadable("it has no issues")
     for place, issue in enumerate(issues, 1):
         where = f"{file.shown}, issue {place}"
-        if not isinstance(issue, Mapping) or not text_of(issue, "title"):
-            yield Problem(where, "it is no issue: it has no title")
+        if not isinstance(issue, Mapping) or not shared.text_of(issue, "title"):
+            yield Problem(where, "it is not an issue: it has no title")
         elif "pull_request" in issue:
             yield Problem(where, "it is a pull request", is_harmless=True)
         else:
-            yield _read_issue(f"{file.shown}, issue #{text_of(issue, 'number')}", issue)
+            yield _read_issue(f"{file.shown}, issue #{shared.text_of(issue, 'number')}", issue)
 
 
-def _read_issue(where: str, issue: Fields) -> Found:
-    labels = [text_of(one, "name") if isinstance(one, Mapping) else str(one) for one in get_list(issue, "labels")]
-    is_closed = text_of(issue, "state").upper() == "CLOSED" or issue.get("closed") is True
-    reason = text_of(issue, "stateReason", "state_reason").casefold()
+def _read_issue(where: str, issue: shared.Fields) -> Found:
+    labels = [
+        shared.text_of(one, "name") if isinstance(one, Mapping) else str(one)
+        for one in shared.get_list(issue, "labels")
+    ]
+    is_closed = shared.text_of(issue, "state").upper() == "CLOSED" or issue.get("closed") is True
+    reason = shared.text_of(issue, "stateReason", "state_reason").casefold()
     milestone = issue.get("milestone")
-    mile: Fields = milestone if isinstance(milestone, Mapping) else {"title": cleaning.to_text(milestone)}
-    logins = ", ".join(text_of(one, "login") for one in list_mappings(issue.get("assignees")))
-    more = {"url": text_of(issue, "html_url", "url"), "assignees": logins, "milestone": text_of(mile, "title")}
+    mile: shared.Fields = milestone if isinstance(milestone, Mapping) else {"title": cleaning.to_text(milestone)}
+    logins = ", ".join(shared.text_of(one, "login") for one in shared.list_mappings(issue.get("assignees")))
+    more = {
+        "url": shared.text_of(issue, "html_url", "url"),
+        "assignees": logins,
+        "milestone": shared.text_of(mile, "title"),
+    }
     body = issue.get("body")
     text = body.replace("\r\n", "\n") if isinstance(body, str) else ""
     description, lost = cleaning.keep_fields(text, {**issue, **more}, set(_KNOWN) - {*more})
-    number = text_of(issue, "number")
-    return clean_task(
+    number = shared.text_of(issue, "number")
+    return shared.clean_task(
         TaskEntry(
-            title=text_of(issue, "title"),
+            title=shared.text_of(issue, "title"),
             description=description,
             status="pending" if not is_closed else "cancelled" if _is_cancelled(reason) else "completed",
             priority=_find_priority(labels),
@@ -99,11 +94,11 @@ def _is_cancelled(reason: str) -> bool:
     return reason.replace("_", " ") in ("not planned", "duplicate")
 
 
-def _read_comments(issue: Fields) -> Iterator[NoteEntry]:
-    for one in list_mappings(issue.get("comments")):
+def _read_comments(issue: shared.Fields) -> Iterator[NoteEntry]:
+    for one in shared.list_mappings(issue.get("comments")):
         author = one.get("author", one.get("user"))
-        name = text_of(author, "login") if isinstance(author, Mapping) else ""
-        text = text_of(one, "body").replace("\r\n", "\n")
+        name = shared.text_of(author, "login") if isinstance(author, Mapping) else ""
+        text = shared.text_of(one, "body").replace("\r\n", "\n")
         if text:
             whole = f"{name}: {text}" if name else text
             yield NoteEntry(
@@ -112,45 +107,18 @@ def _read_comments(issue: Fields) -> Iterator[NoteEntry]:
 
 
 def _find_priority(labels: Sequence[str]) -> Priority:
-    """The priority that a label says, as in `priority: high` or `P1`."""
+    """Return the priority of a label like `priority: high` or `P1`."""
     for label in labels:
         if found := re.fullmatch(_PRIORITY_LABEL, label.strip()):
             return cleaning.clean_priority(found[1])
     return "normal"
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One file, in the form of `gh issue list --json`."""
-    tasks, notes = take(entries, "task", "GitHub")
-    rows = [_write(task, number) for number, task in enumerate(tasks, 1)]
-    return Written({FORMAT.file: (json.dumps(rows, ensure_ascii=False, indent=2) + "\n").encode()}, notes)
-
-
-def _write(task: TaskEntry, number: int) -> dict[str, object]:
-    labels = [*task.tags]
-    if task.priority != "normal" and _find_priority(labels) != task.priority:
-        labels.append(f"priority: {task.priority}")
-    reasons = {"pending": "", "completed": "COMPLETED", "cancelled": "NOT_PLANNED"}
-    return {
-        "number": number,
-        "title": task.title,
-        "body": task.description or "",
-        "state": "OPEN" if task.status == "pending" else "CLOSED",
-        "stateReason": reasons[task.status],
-        "closedAt": task.completed_at,
-        "labels": [{"name": label} for label in labels],
-        "milestone": {"title": task.due, "dueOn": f"{task.due}T00:00:00Z"} if task.due else None,
-        "comments": [{"body": one.text, "createdAt": one.at} for one in task.comments],
-    }
-
-
-FORMAT = Format(
+FORMAT = shared.Format(
     name="github",
     title="GitHub issues JSON",
     kinds=("task",),
     recognise=recognise,
     read=read,
-    write=write,
     extensions=("json",),
-    file="issues.json",
 )

@@ -1,4 +1,4 @@
-"""JSON Lines of Satchel: an item in each line, with `kind` in front. Bytes are in base64."""
+"""JSON Lines of Satchel: an item in each line, with its `kind`. Bytes are in base64."""
 
 import base64
 import binascii
@@ -6,18 +6,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from satchel.errors import Refused
-from satchel.exchange import cleaning, folder, prompt_file
+from msgspec.structs import replace
+
+from satchel.exchange import cleaning, folder
 from satchel.exchange.entries import DocumentEntry, Entry, Found, NoteEntry, Problem, PromptEntry, TaskEntry, Unreadable
-from satchel.exchange.formats.shared import Fields, Format, Written, get_list, list_mappings, read_json_lines
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
-from satchel.model import PRIORITIES, STATUSES
-from satchel.services import rules
 
 
 def recognise(file: SourceFile) -> bool:
-    """JSON Lines whose first has a kind of ours."""
-    return file.extension == "jsonl" and _is_item(next(read_json_lines(file), (None, None))[1])
+    """Recognise JSON Lines that begin with a kind of ours."""
+    return file.extension == "jsonl" and _is_item(next(shared.read_json_lines(file), (None, None))[1])
 
 
 def _is_item(value: object) -> bool:
@@ -25,8 +24,8 @@ def _is_item(value: object) -> bool:
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """The item of each line."""
-    for where, row in read_json_lines(file):
+    """Read the item of each line."""
+    for where, row in shared.read_json_lines(file):
         if isinstance(row, Problem):
             yield row
         elif not _is_item(row):
@@ -36,73 +35,62 @@ def read(file: SourceFile) -> Iterator[Found]:
                 yield _READERS[row["kind"]](row, where)
             except Unreadable as wrong:
                 yield Problem(where, str(wrong))
-            except (Refused, TypeError, ValueError) as error:
-                yield Problem(
-                    where, prompt_file.explain(error) if isinstance(error, Refused) else f"it is wrong: {error}"
-                )
+            except (TypeError, ValueError) as error:
+                yield Problem(where, f"it is wrong: {error}")
 
 
-def _text(row: Fields, key: str, default: str = "") -> str:
+def _text(row: shared.Fields, key: str, default: str = "") -> str:
     value = row.get(key, default)
     if not isinstance(value, str):
         raise Unreadable(f"its {key} must be a text")
     return value
 
 
-def _read_prompt(row: Fields, where: str) -> Entry:
-    entry = PromptEntry(
+def _read_prompt(row: shared.Fields, where: str) -> Entry:
+    return PromptEntry(
         name=_text(row, "name"),
         title=_text(row, "title", _text(row, "name")),
         content=_text(row, "content"),
         description=_text(row, "description") or None,
-        tags=tuple(str(one) for one in get_list(row, "tags")),
-        arguments=tuple(prompt_file.read_arguments(row.get("arguments"))),
+        tags=tuple(str(one) for one in shared.get_list(row, "tags")),
+        arguments=tuple(folder.read_arguments(row.get("arguments"))),
         project=_project(row),
         where=where,
     )
-    return prompt_file.clean_prompt(entry)
 
 
-def _read_document(row: Fields, where: str) -> Entry:
+def _read_document(row: shared.Fields, where: str) -> Entry:
     if "base64" in row:
         try:
             data = base64.b64decode(_text(row, "base64"), validate=True)
         except binascii.Error:
-            raise Unreadable("its base64 is none") from None
+            raise Unreadable("its base64 is not valid") from None
     else:
         data = _text(row, "content").encode("utf-8", "surrogatepass")
     made = folder.read_document(_text(row, "name"), data, row, where)
-    return DocumentEntry(
-        name=made.name,
-        content=made.content,
-        mime_type=made.mime_type,
-        uri=made.uri,
-        description=made.description,
-        project=_project(row),
-        where=where,
-    )
+    return replace(made, project=_project(row))
 
 
-def _read_task(row: Fields, where: str) -> Entry:
-    notes = [NoteEntry(_text(one, "text"), _text(one, "at")) for one in list_mappings(row.get("notes"))]
+def _read_task(row: shared.Fields, where: str) -> Entry:
+    notes = [NoteEntry(_text(one, "text"), _text(one, "at")) for one in shared.list_mappings(row.get("notes"))]
     due, done = _text(row, "due"), _text(row, "completed_at")
     return TaskEntry(
-        title=rules.clean_title("task", _text(row, "title")),
-        description=rules.clean_description("task", _text(row, "description")),
-        status=rules.clean_choice("task", "status", _text(row, "status", "pending"), STATUSES),  # type: ignore[arg-type]
-        priority=rules.clean_choice("task", "priority", _text(row, "priority", "normal"), PRIORITIES),  # type: ignore[arg-type]
-        due=rules.clean_due("task", due) if due else None,
-        tags=tuple(rules.clean_tags("task", [str(one) for one in get_list(row, "tags")])),
+        title=_text(row, "title"),
+        description=_text(row, "description") or None,
+        status=_text(row, "status", "pending"),  # type: ignore[arg-type]
+        priority=_text(row, "priority", "normal"),  # type: ignore[arg-type]
+        due=due or None,
+        tags=tuple(str(one) for one in shared.get_list(row, "tags")),
         completed_at=cleaning.clean_moment(done) if done else None,
         key=cleaning.to_text(row.get("id")),
-        after=tuple(cleaning.to_text(one) for one in get_list(row, "after")),
+        after=tuple(cleaning.to_text(one) for one in shared.get_list(row, "after")),
         comments=tuple(notes),
         project=_project(row),
         where=where,
     )
 
 
-def _project(row: Fields) -> str | None:
+def _project(row: shared.Fields) -> str | None:
     value = row.get("project")
     return cleaning.clean_name(value) if isinstance(value, str) else None
 
@@ -110,13 +98,13 @@ def _project(row: Fields) -> str | None:
 _READERS = {"prompt": _read_prompt, "document": _read_document, "task": _read_task}
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A line for each entry."""
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write a line for each entry."""
     used = {key for one in entries if isinstance(one, TaskEntry) for key in one.after}
     tasks = [one for one in entries if isinstance(one, TaskEntry)]
     labels = {task.key: place for place, task in enumerate(tasks, 1) if task.key in used}
     lines = [json.dumps(_write(one, labels), ensure_ascii=False) for one in entries]
-    return Written({FORMAT.file: "".join(f"{line}\n" for line in lines).encode()})
+    return shared.Written({FORMAT.file: "".join(f"{line}\n" for line in lines).encode()})
 
 
 def _write(entry: Entry, labels: Mapping[str, int]) -> dict[str, Any]:
@@ -147,7 +135,7 @@ def _write_argument(argument: Any) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None}
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="jsonl",
     title="JSON Lines of Satchel",
     kinds=("prompt", "document", "task"),

@@ -1,41 +1,25 @@
 """Langfuse: prompts as its API and its exports have them, in JSON or JSON Lines, with mustache variables."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from satchel.exchange import cleaning
-from satchel.exchange.entries import Entry, Found, Problem, PromptEntry, Unreadable
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    PromptFacts,
-    Written,
-    get_list,
-    guess_json,
-    list_mappings,
-    make_prompt,
-    read_json,
-    read_json_lines,
-    take,
-    take_apart,
-    text_of,
-)
+from satchel.exchange.entries import Found, Problem, Unreadable
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import NotTemplate, convert, read_braces, write_with
+from satchel.exchange.templates import convert, read_braces
 
 _KNOWN = (
-    *("name", "prompt", "type", "tags", "version", "id", "labels", "createdAt", "updatedAt", "created_at"),
+    *("prompt", "type", "version", "id", "labels", "createdAt", "updatedAt", "created_at"),
     *("updated_at", "projectId", "project_id", "isActive", "is_active", "resolutionGraph", "createdBy", "config"),
 )
 
 
 def recognise(file: SourceFile) -> bool:
-    """JSON with prompts that have a name, a text or messages, and a version, a type or labels."""
+    """Recognise JSON with prompts that have a name, a text or messages, and a version, a type or labels."""
     if file.extension == "jsonl":
-        first = next(read_json_lines(file), (None, None))[1]
+        first = next(shared.read_json_lines(file), (None, None))[1]
         return _is_prompt(first)
-    prompts = _list_prompts(guess_json(file))
+    prompts = _list_prompts(shared.guess_json(file))
     return any(map(_is_prompt, prompts[:5]))
 
 
@@ -45,28 +29,28 @@ def _is_prompt(value: object) -> bool:
     return any(key in value for key in ("version", "labels", "type", "config"))
 
 
-def _list_prompts(value: Any) -> list[Fields]:
+def _list_prompts(value: Any) -> list[shared.Fields]:
     if isinstance(value, Mapping):
         inner = next((value[key] for key in ("data", "prompts") if isinstance(value.get(key), list)), None)
-        return list_mappings(inner) if inner is not None else [value] if "prompt" in value else []
-    return list_mappings(value)
+        return shared.list_mappings(inner) if inner is not None else [value] if "prompt" in value else []
+    return shared.list_mappings(value)
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt for each name: the version with the label `production`, else the newest."""
-    rows: list[tuple[str, Fields]] = []
+    """Read a prompt for each name: the version with the label `production`, else the newest."""
+    rows: list[tuple[str, shared.Fields]] = []
     is_lines = file.extension == "jsonl"
-    for where, value in read_json_lines(file) if is_lines else [(file.shown, read_json(file))]:
+    for where, value in shared.read_json_lines(file) if is_lines else [(file.shown, shared.read_json(file))]:
         if isinstance(value, Problem):
             yield value
         else:
             rows += [(where, one) for one in _list_prompts(value)]
     if not rows:
         raise Unreadable("it has no prompts")
-    chosen: dict[str, tuple[str, Fields]] = {}
+    chosen: dict[str, tuple[str, shared.Fields]] = {}
     counts: dict[str, int] = {}
     for place, (where, row) in enumerate(rows, 1):
-        name = text_of(row, "name")
+        name = shared.text_of(row, "name")
         if not name or not isinstance(row.get("prompt"), str | list):
             yield Problem(f"{where}, prompt {place}", "it has no name, or no text")
             continue
@@ -77,12 +61,12 @@ def read(file: SourceFile) -> Iterator[Found]:
         yield _read_prompt(f"{where}, prompt {name}", row, counts[name])
 
 
-def _rank(row: Fields) -> tuple[bool, int]:
+def _rank(row: shared.Fields) -> tuple[bool, int]:
     version = row.get("version")
-    return "production" in get_list(row, "labels"), version if isinstance(version, int) else 0
+    return "production" in shared.get_list(row, "labels"), version if isinstance(version, int) else 0
 
 
-def _read_prompt(where: str, row: Fields, versions: int) -> Found:
+def _read_prompt(where: str, row: shared.Fields, versions: int) -> Found:
     text, notes = row["prompt"], []
     if versions > 1:
         notes.append(f"Of {versions} versions, version {row.get('version')} is imported.")
@@ -90,64 +74,39 @@ def _read_prompt(where: str, row: Fields, versions: int) -> Found:
         text, more = _join_messages(text)
         notes += more
     config = row.get("config")
-    facts = PromptFacts(
-        name=text_of(row, "name").replace("/", "-"),
-        title=text_of(row, "name"),
-        description=text_of(row, "description"),
-        tags=[*get_list(row, "tags"), *(one for one in get_list(row, "labels") if one not in ("latest", "production"))],
-        template=convert(text, read_braces),
-        fields={**(config if isinstance(config, Mapping) else {}), **row},
-        known=(*_KNOWN, "description"),
+    return shared.make_prompt(
+        where,
+        shared.text_of(row, "name").replace("/", "-"),
+        convert(text, read_braces),
+        {**(config if isinstance(config, Mapping) else {}), **row},
+        title=shared.text_of(row, "name"),
+        description=shared.text_of(row, "description"),
+        tags=[
+            *shared.get_list(row, "tags"),
+            *(one for one in shared.get_list(row, "labels") if one not in ("latest", "production")),
+        ],
+        known=_KNOWN,
         notes=tuple(notes),
     )
-    return make_prompt(where, facts)
 
 
 def _join_messages(messages: list[Any]) -> tuple[str, list[str]]:
-    """A chat as one text, each message below its role."""
+    """Return a chat as one text, each message below its role, and notes on what was left out."""
     parts, lost = [], 0
-    for one in list_mappings(messages):
+    for one in shared.list_mappings(messages):
         if isinstance(one.get("content"), str):
-            parts.append(f"{text_of(one, 'role') or 'user'}:\n{one['content'].strip()}")
+            parts.append(f"{shared.text_of(one, 'role') or 'user'}:\n{one['content'].strip()}")
         elif one.get("type") == "placeholder" or "name" in one:
             lost += 1
     notes = [f"{lost} placeholders for messages are left out."] if lost else []
     return "\n\n".join(parts), notes
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One JSON file, as the API lists prompts."""
-    prompts, notes = take(entries, "prompt", "Langfuse")
-    rows = []
-    for prompt in prompts:
-        try:
-            rows.append(_write(prompt))
-        except NotTemplate as reason:
-            notes = (*notes, f"Left out prompt '{prompt.label}': {reason}.")
-    text = json.dumps({"data": rows}, ensure_ascii=False, indent=2)
-    return Written({FORMAT.file: f"{text}\n".encode()}, notes)
-
-
-def _write(prompt: PromptEntry) -> dict[str, object]:
-    fields = cleaning.split_fields(prompt.description)[1]
-    return {
-        "name": prompt.name,
-        "type": "text",
-        "prompt": write_with(take_apart(prompt), lambda one: "{{" + one.name + "}}"),
-        "config": fields,
-        "version": 1,
-        "labels": ["production", "latest"],
-        "tags": list(prompt.tags),
-    }
-
-
-FORMAT = Format(
+FORMAT = shared.Format(
     name="langfuse",
     title="Langfuse export (JSON)",
     kinds=("prompt",),
     recognise=recognise,
     read=read,
-    write=write,
     extensions=("json", "jsonl"),
-    file="langfuse.json",
 )

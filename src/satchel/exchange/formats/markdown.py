@@ -5,58 +5,47 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    PromptFacts,
-    Written,
-    add_notes,
-    make_prompt,
-    take,
-    text_of,
-    trim,
-    write_each,
-)
-from satchel.exchange.prompt_file import write_prompt
+from satchel.exchange.folder import write_prompt
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
-from satchel.exchange.templates import NotTemplate, Piece, Template, convert, read_braces, read_jinja
+from satchel.exchange.templates import NotTemplate, Template, convert, read_braces, read_jinja
 from satchel.model import Argument, can_be_argument
 from satchel.services.rules import MAX_TEMPLATE_BYTES
 
 _ARGUMENTS = ("arguments", "variables", "inputs", "parameters", "params", "args")
 _TAGS = ("tags", "tag", "keywords", "labels", "category", "categories")
-_KNOWN = ("title", "name", "id", "slug", "description", "summary", *_ARGUMENTS, *_TAGS)
-# What repositories have for people, and for agents as a whole; without front matter none of it is a prompt.
+_KNOWN = ("id", "slug", "summary", *_ARGUMENTS, *_TAGS)
+# Files that repositories have for people, or for all agents; without front matter they are not prompts.
 _NO_PROMPTS = {"readme", "license", "contributing", "changelog", "agents", "claude", "gemini", "code_of_conduct"}
 _NO_PROMPTS |= {"security", "todo", "index", "copilot-instructions"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """A Markdown file with front matter, or with text, if its name is not one that repositories have."""
+    """Recognise Markdown with front matter, or with a name that repositories do not use for something else."""
     if file.extension not in ("md", "markdown"):
         return False
     return file.fields is not None or file.stem.casefold() not in _NO_PROMPTS
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt. Declared arguments make its text a template, and so do plain `{{names}}` without any."""
+    """Read a prompt. Declared arguments make its text a template, and so do plain `{{names}}`."""
     fields = file.fields or {}
-    text = trim(file.body)
+    text = shared.trim(file.body)
     heading = re.match(r"#\s+(.+?)\s*#*\s*(?:\n|\Z)", text)
-    title = text_of(fields, "title") or (heading[1] if heading and file.fields is None else "")
-    facts = PromptFacts(
-        name=text_of(fields, "name", "slug", "id") or file.name.rpartition(".")[0],
-        title=title or text_of(fields, "name"),
-        description=text_of(fields, "description", "summary"),
+    title = shared.text_of(fields, "title") or (heading[1] if heading and file.fields is None else "")
+    yield shared.make_prompt(
+        file.shown,
+        shared.text_of(fields, "name", "slug", "id") or file.name.rpartition(".")[0],
+        _read_template(text, fields),
+        fields,
+        title=title or shared.text_of(fields, "name"),
+        description=shared.text_of(fields, "description", "summary"),
         tags=[one for key in _TAGS for one in cleaning.list_texts(fields.get(key))],
-        template=_read_template(text, fields),
-        fields=fields,
         known=_KNOWN,
     )
-    yield make_prompt(file.shown, facts)
 
 
-def _read_template(text: str, fields: Fields) -> Template:
+def _read_template(text: str, fields: shared.Fields) -> Template:
     declared = read_arguments(next((fields[key] for key in _ARGUMENTS if fields.get(key)), None))
     if not declared:
         return convert(text, read_braces)
@@ -66,22 +55,20 @@ def _read_template(text: str, fields: Fields) -> Template:
         if "{%" in text and len(text.encode()) <= MAX_TEMPLATE_BYTES:
             return Template(text, tuple(declared))  # its author says that it is a template
         return convert(text, read_braces, declared)
-    return convert(text, _read_ours, declared)
-
-
-def _read_ours(text: str) -> list[Piece]:
-    return read_jinja(text)
+    return convert(text, read_jinja, declared)
 
 
 def read_arguments(given: object) -> list[Argument]:
-    """Arguments as a list of names or of mappings, or as a mapping of names to descriptions or mappings."""
+    """Return arguments from a list of names or mappings, or a mapping of names to descriptions or mappings."""
     found: list[tuple[str, object]] = []
     if isinstance(given, Mapping):
         found = [(str(name), value) for name, value in given.items()]
     elif isinstance(given, list):
         for one in given:
             is_mapping = isinstance(one, Mapping)
-            found.append((text_of(one, "name", "key", "id"), one) if is_mapping else (cleaning.to_text(one), None))
+            found.append(
+                (shared.text_of(one, "name", "key", "id"), one) if is_mapping else (cleaning.to_text(one), None)
+            )
     elif isinstance(given, str):
         found = [(one, None) for one in cleaning.list_texts(given)]
     made = {name: _read_argument(name, value) for name, value in found if can_be_argument(name)}
@@ -95,17 +82,16 @@ def _read_argument(name: str, value: object) -> Argument:
     given = value.get("values", value.get("enum", value.get("options", value.get("choices"))))
     values = tuple(dict.fromkeys(cleaning.list_texts(given))) if isinstance(given, list) else ()
     return Argument(
-        name, text_of(value, "description") or None, not is_optional, values, is_open=value.get("open") is True
+        name, shared.text_of(value, "description") or None, not is_optional, values, is_open=value.get("open") is True
     )
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """A file for each prompt, without anything that only Satchel knows."""
-    prompts, notes = take(entries, "prompt", "a Markdown file with front matter")
-    return add_notes(write_each(prompts, lambda name: f"{name}.md", write_prompt), notes)
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write a file for each prompt."""
+    return shared.write_prompts(entries, "a Markdown file with front matter", "{}.md", write_prompt)
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="markdown",
     title="Markdown with front matter",
     kinds=("prompt",),

@@ -4,25 +4,24 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from satchel.exchange import cleaning
+from satchel.exchange import cleaning, templates
 from satchel.exchange.entries import Entry, Found, Problem, PromptEntry, Unreadable
-from satchel.exchange.formats.shared import Format, PromptFacts, Written, make_prompt, take, take_apart
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import MAX_FILE, SourceFile
-from satchel.exchange.templates import NotTemplate, Variable, convert, read_dollar_braces, write_with
 
 _COLUMNS = ("act", "prompt", "for_devs", "type", "contributor")
 _TITLES = ("act", "title", "name")
 _CONTENTS = ("prompt", "content", "text")
-_KNOWN = (*_TITLES, *_CONTENTS, "for_devs", "type", "tags", "description", "category")
+_KNOWN = (*_TITLES, *_CONTENTS, "for_devs", "type", "category")
 
 
 def recognise(file: SourceFile) -> bool:
-    """A CSV whose header names a title and a prompt."""
+    """Recognise CSV whose header names a title and a prompt."""
     return file.extension == "csv" and _find_columns(_read_header(file)) is not None
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A prompt for each row; its name is made from its title, because titles here are in all languages."""
+    """Read a prompt from each row; the store makes its name from its title."""
     columns = _find_columns(_read_header(file))
     if columns is None:
         raise Unreadable("its first line must name the columns act and prompt")
@@ -33,7 +32,7 @@ def read(file: SourceFile) -> Iterator[Found]:
         for number, row in enumerate(rows, 2):
             yield _read_row(f"{file.shown}, row {number}", row, *columns)
     except csv.Error as error:
-        yield Problem(file.shown, f"it is no CSV: {error}")
+        yield Problem(file.shown, f"it is not CSV: {error}")
     finally:
         csv.field_size_limit(before)
 
@@ -68,44 +67,53 @@ def _read_row(where: str, row: dict[str, str | None], title: str, content: str) 
     given = (row.get(title) or "").strip()
     if not given:
         return Problem(where, "it has no title")
-    facts = PromptFacts(
-        name="",
+    return shared.make_prompt(
+        where,
+        "",
+        _read_template(text),
+        {key: value for key, value in row.items() if key},
         title=given,
         description=row.get("description") or "",
         tags=tags,
-        template=convert(text, read_dollar_braces),
-        fields={key: value for key, value in row.items() if key},
         known=_KNOWN,
     )
-    return make_prompt(where, facts)
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One CSV of all prompts."""
-    prompts, notes = take(entries, "prompt", "prompts.chat")
+def _read_template(text: str) -> templates.Template:
+    """Read `${name}` as prompts.chat has it, else `{{name}}` as `satchel prompt add` does."""
+    template = templates.convert(text, templates.read_dollar_braces)
+    if template.arguments:
+        return template
+    plain = templates.convert(text, templates.read_braces)
+    return plain if plain.arguments else template
+
+
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write one CSV of all prompts."""
+    prompts, notes = shared.take(entries, "prompt", "prompts.chat")
     out = io.StringIO(newline="")
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(_COLUMNS)
     for prompt in prompts:
         try:
             rows.writerow(_write_row(prompt))
-        except NotTemplate as reason:
+        except templates.NotTemplate as reason:
             notes = (*notes, f"Left out prompt '{prompt.label}': {reason}.")
-    return Written({FORMAT.file: out.getvalue().encode()}, notes)
+    return shared.Written({FORMAT.file: out.getvalue().encode()}, notes)
 
 
 def _write_row(prompt: PromptEntry) -> tuple[str, ...]:
-    text = write_with(take_apart(prompt), _write_variable)
+    text = templates.write_with(shared.take_apart(prompt), _write_variable)
     fields = cleaning.split_fields(prompt.description)[1]
     kind = next((tag.upper() for tag in prompt.tags if tag in ("structured", "image", "video", "audio")), "TEXT")
     return prompt.title, text, str("dev" in prompt.tags).upper(), kind, fields.get("contributor", "")
 
 
-def _write_variable(variable: Variable) -> str:
+def _write_variable(variable: templates.Variable) -> str:
     return "${" + variable.name + (f":{variable.default}" if variable.default else "") + "}"
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="prompts-chat",
     title="prompts.chat CSV",
     kinds=("prompt",),

@@ -7,49 +7,49 @@ from msgspec.structs import replace
 
 from satchel.exchange import folder
 from satchel.exchange.entries import Entry, Found, Problem, TaskEntry, Unreadable
-from satchel.exchange.formats.shared import Format, Written
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import MARKER, SourceFile
 
 
 def recognise(file: SourceFile) -> bool:
-    """The file that says what the folder is."""
+    """Recognise the file that says what the folder is."""
     return file.name == MARKER
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """Everything in the folder; in one of all projects, each with the project of its folder."""
+    """Read everything in the folder; in that of a store, each entry with the project of its folder."""
     root, shown = os.path.dirname(file.path), os.path.dirname(file.shown)
     kind, _ = folder.read_marker(file.data)
     if kind == "project":
-        yield from folder.read(root, shown)
+        yield from (found for found, _ in folder.read_files(root, shown))
         return
     for name in sorted(os.listdir(root)):
         inner = os.path.join(root, name)
         if os.path.isfile(os.path.join(inner, MARKER)) and not os.path.islink(inner):
             try:
                 below = folder.read_marker(SourceFile(os.path.join(inner, MARKER)).data)
-                for found in folder.read(inner, os.path.join(shown, name)):
+                for found, _ in folder.read_files(inner, os.path.join(shown, name)):
                     yield _put_into(found, below[1] or name)
             except Unreadable as wrong:
                 yield Problem(os.path.join(shown, name), str(wrong))
-    for found in folder.read(root, shown):  # tasks that are in no project
+    for found, _ in folder.read_files(root, shown):  # tasks that are in no project
         yield _put_into(found, "")
 
 
 def _put_into(found: Found, project: str) -> Found:
-    """An entry of a project; the keys of its tasks are not those of other projects."""
+    """Return an entry as one of a project; the keys of tasks are unique to it."""
     if isinstance(found, TaskEntry):
         after = tuple(f"{project}/{one}" for one in found.after)
         return replace(found, project=project, key=f"{project}/{found.key}" if found.key else "", after=after)
     return found if isinstance(found, Problem) else replace(found, project=project)
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """The folder of one project."""
-    return Written(folder.write(entries, ""))
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write the folder of one project."""
+    return shared.Written(folder.write(entries, ""))
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="satchel",
     title="folder of Satchel",
     kinds=("prompt", "document", "task"),

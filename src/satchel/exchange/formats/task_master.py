@@ -6,19 +6,7 @@ from typing import Any
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, Problem, TaskEntry, Unreadable
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    Written,
-    clean_task,
-    get_list,
-    guess_json,
-    join_parts,
-    list_mappings,
-    read_json,
-    take,
-    text_of,
-)
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 
 _KNOWN = (
@@ -30,8 +18,8 @@ _MAX_SUBTASKS = 3  # levels
 
 
 def recognise(file: SourceFile) -> bool:
-    """JSON with a list `tasks`, or with such lists by tag, whose tasks have an id, a title and a status."""
-    lists = _find_lists(guess_json(file))
+    """Recognise JSON with a list `tasks`, or such lists by tag, whose tasks have an id, a title and a status."""
+    lists = _find_lists(shared.guess_json(file))
     return any(
         "title" in one and "id" in one and ("status" in one or "dependencies" in one)
         for tasks in lists.values()
@@ -39,33 +27,33 @@ def recognise(file: SourceFile) -> bool:
     )
 
 
-def _find_lists(value: Any) -> dict[str, list[Fields]]:
+def _find_lists(value: Any) -> dict[str, list[shared.Fields]]:
     if not isinstance(value, Mapping):
         return {}
     if isinstance(value.get("tasks"), list):
-        return {_MAIN: list_mappings(value["tasks"])}
+        return {_MAIN: shared.list_mappings(value["tasks"])}
     return {
-        str(tag): list_mappings(inner["tasks"])
+        str(tag): shared.list_mappings(inner["tasks"])
         for tag, inner in value.items()
         if isinstance(inner, Mapping) and isinstance(inner.get("tasks"), list)
     }
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task for each task and subtask; a tag other than `master` becomes one of theirs."""
-    lists = _find_lists(read_json(file))
+    """Read a task from each task and subtask; a tag other than `master` becomes one of theirs."""
+    lists = _find_lists(shared.read_json(file))
     if not lists:
         raise Unreadable("it has no list of tasks")
     for tag, tasks in lists.items():
         for task in tasks:
-            yield from _read_task(f"{file.shown}, task {text_of(task, 'id')}", task, tag, ())
+            yield from _read_task(f"{file.shown}, task {shared.text_of(task, 'id')}", task, tag, ())
 
 
-def _read_task(where: str, task: Fields, tag: str, parents: tuple[Fields, ...]) -> Iterator[Found]:
-    path = ".".join(text_of(one, "id") for one in (*parents, task))
-    after = [_resolve(one, parents) for one in get_list(task, "dependencies")]
-    part_of = f"Part of: {text_of(parents[-1], 'title')}" if parents else ""
-    text = join_parts(
+def _read_task(where: str, task: shared.Fields, tag: str, parents: tuple[shared.Fields, ...]) -> Iterator[Found]:
+    path = ".".join(shared.text_of(one, "id") for one in (*parents, task))
+    after = [_resolve(one, parents) for one in shared.get_list(task, "dependencies")]
+    part_of = f"Part of: {shared.text_of(parents[-1], 'title')}" if parents else ""
+    text = shared.join_parts(
         ("", task.get("description")),
         ("Details", task.get("details")),
         ("Test strategy", task.get("testStrategy")),
@@ -75,9 +63,9 @@ def _read_task(where: str, task: Fields, tag: str, parents: tuple[Fields, ...]) 
     tags = [*cleaning.list_texts(task.get("labels")), *cleaning.list_texts(task.get("tags"))]
     status = cleaning.clean_status(task.get("status"))
     given = task.get("priority") or (parents[-1].get("priority") if parents else None)
-    yield clean_task(
+    yield shared.clean_task(
         TaskEntry(
-            title=text_of(task, "title"),
+            title=shared.text_of(task, "title"),
             description=description,
             status=status,
             priority=cleaning.clean_priority(given),
@@ -90,34 +78,34 @@ def _read_task(where: str, task: Fields, tag: str, parents: tuple[Fields, ...]) 
             notes=tuple(lost),
         )
     )
-    inner = list_mappings(task.get("subtasks"))
+    inner = shared.list_mappings(task.get("subtasks"))
     if inner and len(parents) >= _MAX_SUBTASKS:
         yield Problem(where, f"its subtasks are nested deeper than {_MAX_SUBTASKS} levels, and left out")
         return
     for one in inner:
-        yield from _read_task(f"{where}.{text_of(one, 'id')}", one, tag, (*parents, task))
+        yield from _read_task(f"{where}.{shared.text_of(one, 'id')}", one, tag, (*parents, task))
 
 
-def _resolve(reference: object, parents: tuple[Fields, ...]) -> str:
-    """What a dependency names: of a subtask, a plain number is a sibling."""
+def _resolve(reference: object, parents: tuple[shared.Fields, ...]) -> str:
+    """Return the path of the task that a dependency names; in a subtask, a plain number is a sibling."""
     text = cleaning.to_text(reference)
     if not parents or "." in text:
         return text
-    path = ".".join(text_of(one, "id") for one in parents)
-    siblings = {text_of(one, "id") for one in list_mappings(parents[-1].get("subtasks"))}
+    path = ".".join(shared.text_of(one, "id") for one in parents)
+    siblings = {shared.text_of(one, "id") for one in shared.list_mappings(parents[-1].get("subtasks"))}
     return f"{path}.{text}" if text in siblings else text
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One file with one list."""
-    tasks, notes = take(entries, "task", "Task Master")
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write one file with one list."""
+    tasks, notes = shared.take(entries, "task", "Task Master")
     lost = sum(bool(one.comments) for one in tasks)
     if lost:
         notes = (*notes, f"Left out, because Task Master has no place for it: notes on {lost} tasks.")
     ids = {task.key: number for number, task in enumerate(tasks, 1) if task.key}
     rows = [_write(task, number, ids) for number, task in enumerate(tasks, 1)]
     text = json.dumps({_MAIN: {"tasks": rows}}, ensure_ascii=False, indent=2)
-    return Written({FORMAT.file: f"{text}\n".encode()}, notes)
+    return shared.Written({FORMAT.file: f"{text}\n".encode()}, notes)
 
 
 def _write(task: TaskEntry, number: int, ids: Mapping[str, int]) -> dict[str, object]:
@@ -136,7 +124,7 @@ def _write(task: TaskEntry, number: int, ids: Mapping[str, int]) -> dict[str, ob
     }
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="task-master",
     title="Task Master JSON",
     kinds=("task",),

@@ -1,23 +1,13 @@
 """Taskwarrior: the JSON of `task export`, a list or an object in each line."""
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, NoteEntry, Problem, TaskEntry
-from satchel.exchange.formats.shared import (
-    Fields,
-    Format,
-    Written,
-    clean_task,
-    get_list,
-    guess_json,
-    list_mappings,
-    read_json_lines,
-    take,
-    text_of,
-)
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority, TaskStatus
 
@@ -31,7 +21,7 @@ _KNOWN = (
 
 
 def recognise(file: SourceFile) -> bool:
-    """Tasks with a UUID, a description and a status."""
+    """Recognise tasks with a UUID, a description and a status."""
     return any(_is_task(one) for one in _list_first(file))
 
 
@@ -42,24 +32,24 @@ def _is_task(value: object) -> bool:
 def _list_first(file: SourceFile) -> list[Any]:
     if file.extension not in ("json", "jsonl", "data", "txt", "") or file.text.lstrip()[:1] not in ("[", "{"):
         return []
-    value = guess_json(file)
+    value = shared.guess_json(file)
     if value is not None:
         return value[:1] if isinstance(value, list) else [value]
-    return [next(read_json_lines(file), (None, None))[1]]
+    return [next(shared.read_json_lines(file), (None, None))[1]]
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task for each; deleted ones are cancelled, annotations are notes."""
-    value = guess_json(file)
+    """Read the tasks; deleted ones are cancelled, annotations become notes."""
+    value = shared.guess_json(file)
     if value is not None:
         rows = [(f"{file.shown}, task {number}", one) for number, one in enumerate(_as_list(value), 1)]
     else:
-        rows = list(read_json_lines(file))
+        rows = list(shared.read_json_lines(file))
     for where, one in rows:
         if isinstance(one, Problem):
             yield one
-        elif not isinstance(one, Mapping) or not text_of(one, "description"):
-            yield Problem(where, "it is no task: it has no description")
+        elif not isinstance(one, Mapping) or not shared.text_of(one, "description"):
+            yield Problem(where, "it is not a task: it has no description")
         else:
             yield _read_task(where, one)
 
@@ -68,47 +58,45 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _read_task(where: str, task: Fields) -> Found:
+def _read_task(where: str, task: shared.Fields) -> Found:
     depends = task.get("depends")
-    after = depends.split(",") if isinstance(depends, str) else [str(one) for one in get_list(task, "depends")]
-    status = text_of(task, "status")
-    notes = [] if status != "recurring" else ["It recurs, which Satchel does not do."]
+    after = depends.split(",") if isinstance(depends, str) else [str(one) for one in shared.get_list(task, "depends")]
+    status = shared.text_of(task, "status")
+    notes = [] if status != "recurring" else ["It recurs, which tasks of Satchel do not."]
     description, lost = cleaning.keep_fields("", task, _KNOWN)
-    return clean_task(
+    return shared.clean_task(
         TaskEntry(
-            title=text_of(task, "description"),
+            title=shared.text_of(task, "description"),
             description=description,
             status=_STATUSES.get(status, "pending"),
-            priority=_PRIORITIES.get(text_of(task, "priority").upper(), "normal"),
+            priority=_PRIORITIES.get(shared.text_of(task, "priority").upper(), "normal"),
             due=cleaning.clean_day(task.get("due")),
             tags=(*cleaning.list_texts(task.get("tags")), *cleaning.status_tags(status)),
             completed_at=cleaning.clean_moment(task.get("end")),
-            key=text_of(task, "uuid"),
+            key=shared.text_of(task, "uuid"),
             after=tuple(one.strip() for one in after if one.strip()),
             comments=tuple(
                 NoteEntry(text, cleaning.clean_moment(one.get("entry")) or "")
-                for one in list_mappings(task.get("annotations"))
-                if (text := text_of(one, "description"))
+                for one in shared.list_mappings(task.get("annotations"))
+                if (text := shared.text_of(one, "description"))
             ),
-            project=text_of(task, "project") or None,
+            project=shared.text_of(task, "project") or None,
             where=where,
             notes=(*notes, *lost),
         )
     )
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One file, as `task import` takes it."""
-    tasks, notes = take(entries, "task", "Taskwarrior")
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write one file for `task import`."""
+    tasks, notes = shared.take(entries, "task", "Taskwarrior")
     ids = {task.key: _make_uuid(task.key) for task in tasks if task.key}
     rows = [_write(task, ids) for task in tasks]
     text = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
-    return Written({FORMAT.file: text.encode()}, notes)
+    return shared.Written({FORMAT.file: text.encode()}, notes)
 
 
 def _make_uuid(key: str) -> str:
-    import uuid
-
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"satchel://task/{key}"))
 
 
@@ -136,7 +124,7 @@ def _write_moment(moment: str) -> str:
     return moment[:19].replace("-", "").replace(":", "") + "Z" if moment else ""
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="taskwarrior",
     title="Taskwarrior JSON",
     kinds=("task",),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from satchel.exchange import cleaning
 from satchel.exchange.entries import Entry, Found, TaskEntry
-from satchel.exchange.formats.shared import Format, Written, clean_task, take
+from satchel.exchange.formats import shared
 from satchel.exchange.sources import SourceFile
 from satchel.model import Priority
 
@@ -16,12 +16,12 @@ _LETTERS = {"urgent": "A", "high": "B", "low": "D"}
 
 
 def recognise(file: SourceFile) -> bool:
-    """A file that is called `todo.txt` or `done.txt`, or ends so."""
+    """Recognise a file whose name is `todo.txt` or `done.txt`, or ends so."""
     return re.search(r"(?i)(?:^|[._-])(?:todo|done)\.txt$", file.name) is not None
 
 
 def read(file: SourceFile) -> Iterator[Found]:
-    """A task for each line; contexts become tags, and the first project that of the task."""
+    """Read a task from each line; contexts become tags, and the first project is that of the task."""
     for number, line in enumerate(file.text.split("\n"), 1):
         if line.strip():
             yield _read_line(f"{file.shown}:{number}", line.strip())
@@ -38,9 +38,9 @@ def _read_line(where: str, line: str) -> Found:
     letter = letter or facts.letter
     completed = first if is_done else None
     priority = _PRIORITIES.get(letter, "low") if letter else "normal"
-    # A line of nothing but tags has these as its title.
+    # A line of facts alone is a title.
     title = " ".join(words) or line[head.end() :]
-    return clean_task(
+    return shared.clean_task(
         TaskEntry(
             title=title,
             status="completed" if is_done else "pending",
@@ -57,7 +57,7 @@ def _read_line(where: str, line: str) -> Found:
 
 
 class _Facts:
-    """What the words of a line say about its task."""
+    """The facts about a task that the words of its line state."""
 
     def __init__(self) -> None:
         self.projects: list[str] = []
@@ -67,7 +67,7 @@ class _Facts:
         self.letter = self.key = ""
 
     def take(self, word: str) -> bool:
-        """Whether a word is such a fact, and no part of the title."""
+        """Take a word if it is a fact, and return whether it is one; else it belongs to the title."""
         key, colon, value = word.partition(":")
         if re.fullmatch(r"\+\S*\w\S*", word):
             self.projects.append(word[1:])
@@ -86,13 +86,13 @@ class _Facts:
         return True
 
 
-def write(entries: Sequence[Entry]) -> Written:
-    """One file of all tasks; descriptions and notes have no place in it."""
-    tasks, notes = take(entries, "task", "todo.txt")
+def write(entries: Sequence[Entry]) -> shared.Written:
+    """Write one file of all tasks, without descriptions and notes."""
+    tasks, notes = shared.take(entries, "task", "todo.txt")
     lost = sum(bool(one.description or one.comments) for one in tasks)
     if lost:
         notes = (*notes, f"Left out, because todo.txt has no place for it: descriptions and notes of {lost} tasks.")
-    return Written({FORMAT.file: "".join(f"{_write(one)}\n" for one in tasks).encode()}, notes)
+    return shared.Written({FORMAT.file: "".join(f"{_write(one)}\n" for one in tasks).encode()}, notes)
 
 
 def _write(task: TaskEntry) -> str:
@@ -112,7 +112,7 @@ def _write(task: TaskEntry) -> str:
     return " ".join(filter(None, parts))
 
 
-FORMAT = Format(
+FORMAT = shared.Format(
     name="todo-txt",
     title="todo.txt",
     kinds=("task",),

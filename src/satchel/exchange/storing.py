@@ -1,0 +1,369 @@
+"""What a project holds, as entries, and the one way in which import and sync add, change and delete entries."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from satchel.errors import Refused, StoreConflict, VersionConflict
+from satchel.exchange.entries import DocumentEntry, Entry, Kind, NoteEntry, Problem, PromptEntry, TaskEntry
+from satchel.model import (
+    BlockerChange,
+    Prompt,
+    PromptDraft,
+    PromptPatch,
+    Resource,
+    ResourceDraft,
+    ResourcePatch,
+    Scope,
+    TaskDetails,
+    TaskDraft,
+    TaskPatch,
+    TaskPosition,
+    TaskQuery,
+    TaskStatus,
+)
+from satchel.services import prompts, resources, rules, task_notes, tasks
+from satchel.storage.database import Database, Tx
+
+BATCH = 1000  # entries of one transaction
+_PAGE = 500  # items that are read at once
+_TRIES = 5  # of a transaction
+_ROOM = 9  # characters for a number behind a name or title
+
+NamedEntry = PromptEntry | DocumentEntry
+
+Result = TypeVar("Result")
+
+
+def transact(database: Database, scope: Scope, run: Callable[[Tx], Result]) -> Result:
+    """Write in one transaction, again if it lost against another one.
+
+    Raises:
+        StoreConflict: it lost each time.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            with database.write(scope) as tx:
+                return run(tx)
+        except StoreConflict:
+            continue
+    with database.write(scope) as tx:
+        return run(tx)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+class Snapshot(Struct, frozen=True):
+    """The items of a project by key: prompts and documents by name, tasks by number."""
+
+    prompts: dict[str, PromptEntry]
+    documents: dict[str, DocumentEntry]
+    tasks: dict[str, TaskEntry]
+    versions: Mapping[tuple[Kind, str], int]
+    outside: int = 0  # dependencies on tasks that are not in the project
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries: prompts and documents by name, tasks by number."""
+        return [*self.prompts.values(), *self.documents.values(), *self.tasks.values()]
+
+
+def take_snapshot(tx: Tx, scope: Scope) -> Snapshot:
+    """Return everything in the project of a scope.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    versions: dict[tuple[Kind, str], int] = {}
+    found_prompts: dict[str, PromptEntry] = {}
+    for prompt in sorted(prompts.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
+        versions["prompt", prompt.name] = prompt.version
+        found_prompts[prompt.name] = to_prompt(prompt)
+    documents: dict[str, DocumentEntry] = {}
+    for resource in sorted(resources.iterate_whole(tx, scope, size=_PAGE), key=lambda one: one.name):
+        versions["document", resource.name] = resource.version
+        documents[resource.name] = to_document(resource)
+    found = list_tasks(tx, scope, scope.project)
+    numbers = {task.number for task in found}
+    versions |= {("task", str(task.number)): task.version for task in found}
+    outside = sum(len({*task.blocked_by} - numbers) for task in found)
+    return Snapshot(found_prompts, documents, _add_notes(tx, scope, found), versions, outside)
+
+
+def take_tasks(tx: Tx, scope: Scope, project: str | None) -> dict[str, TaskEntry]:
+    """Return the user's tasks of a project, or of none, by number."""
+    return _add_notes(tx, scope, list_tasks(tx, scope, project))
+
+
+def list_tasks(tx: Tx, scope: Scope, project: str | None) -> list[TaskDetails]:
+    """Return the user's tasks of a project, or of none, the oldest first."""
+    found: list[TaskDetails] = []
+    after: TaskPosition | None = None
+    has_more = scope.user is not None
+    while has_more:
+        query = TaskQuery(filter="all", project=project)
+        page, has_more = tasks.list_page(tx, scope, query, limit=_PAGE, after=after)
+        found += [task for task in page if project is not None or task.project is None]
+        after = tasks.position_of("all", page[-1]) if page else None
+    return sorted(found, key=lambda task: task.number)
+
+
+def _add_notes(tx: Tx, scope: Scope, found: Sequence[TaskDetails]) -> dict[str, TaskEntry]:
+    """Return tasks with their notes, and with those of their blockers that are among them."""
+    numbers = {task.number for task in found}
+    entries: dict[str, TaskEntry] = {}
+    for start in range(0, len(found), _PAGE):
+        page = found[start : start + _PAGE]
+        notes = task_notes.list_of(tx, scope, [task.number for task in page])
+        for task in page:
+            comments = tuple(NoteEntry(text, at) for at, text in notes.get(task.number, ()))
+            entries[str(task.number)] = to_task(task, numbers, comments)
+    return entries
+
+
+def to_prompt(prompt: Prompt) -> PromptEntry:
+    """Return a prompt of the store as an entry."""
+    return PromptEntry(name=prompt.name, **_prompt_fields(prompt))
+
+
+def to_document(resource: Resource) -> DocumentEntry:
+    """Return a document of the store, read whole, as an entry."""
+    assert resource.content is not None, "a document without its content cannot be exported"
+    return DocumentEntry(name=resource.name, uri=resource.uri, **_document_fields(resource))
+
+
+def to_task(task: TaskDetails, numbers: set[int], comments: tuple[NoteEntry, ...] = ()) -> TaskEntry:
+    """Return a task of the store as an entry, with those of its blockers whose numbers are given."""
+    return TaskEntry(
+        title=task.title,
+        description=task.description,
+        status="pending" if not task.is_completed else "cancelled" if task.is_cancelled else "completed",
+        priority=task.priority,
+        due=task.due,
+        tags=task.tags,
+        completed_at=task.completed_at,
+        key=str(task.number),
+        after=tuple(str(number) for number in task.blocked_by if number in numbers),
+        comments=comments,
+    )
+
+
+# -- comparing --------------------------------------------------------------------------------------------------
+
+
+def facts(entry: Entry) -> tuple[object, ...]:
+    """Return what an import compares, apart from name and title."""
+    if isinstance(entry, PromptEntry):
+        return entry.content, entry.description, entry.tags, entry.arguments
+    if isinstance(entry, DocumentEntry):
+        return entry.content, entry.mime_type, entry.description
+    return entry.description, entry.priority, entry.due, entry.tags, entry.status
+
+
+def renumber(entry: Entry, number: int) -> Entry:
+    """Return an entry under the next name and title: `NAME-2` and `Title (2)`."""
+    if isinstance(entry, TaskEntry):
+        return replace(entry, title=f"{entry.title[: rules.MAX_TASK_TITLE - _ROOM]} ({number})")
+    if isinstance(entry, PromptEntry):
+        name = f"{entry.name[: rules.MAX_NAME - _ROOM]}-{number}" if entry.name else None
+        return replace(entry, name=name, title=f"{entry.title[: rules.MAX_TITLE - _ROOM]} ({number})")
+    stem, dot, extension = entry.name.rpartition(".")
+    ending = f"-{number}{dot}{extension}" if stem else f"-{number}"
+    name = (stem or entry.name)[: rules.MAX_NAME - len(ending)] + ending
+    is_own = entry.uri in ("", rules.make_own_uri(entry.name))
+    return replace(entry, name=name, uri=rules.make_own_uri(name) if is_own else f"{entry.uri}-{number}")
+
+
+# -- writing ----------------------------------------------------------------------------------------------------
+
+
+def _prompt_fields(prompt: PromptEntry | Prompt) -> dict[str, Any]:
+    names = ("title", "content", "description", "tags", "arguments")
+    return {name: getattr(prompt, name) for name in names}
+
+
+def _document_fields(document: DocumentEntry | Resource) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in ("content", "mime_type", "description")}
+
+
+def add(tx: Tx, scope: Scope, entry: NamedEntry) -> NamedEntry:
+    """Add a prompt or a document, and return it.
+
+    Raises:
+        Refused: as `prompts.add` and `resources.add`.
+    """
+    if isinstance(entry, PromptEntry):
+        return to_prompt(prompts.add(tx, scope, PromptDraft(name=entry.name, **_prompt_fields(entry))))
+    draft = ResourceDraft(name=entry.name, uri=entry.uri, **_document_fields(entry))
+    return to_document(resources.add(tx, scope, draft))
+
+
+def change(tx: Tx, scope: Scope, name: str, entry: NamedEntry, version: int | None = None) -> NamedEntry:
+    """Give a prompt or a document all that an entry has, except its name and its URI, and return it.
+
+    Raises:
+        Refused: as `prompts.update` and `resources.update`.
+    """
+    if isinstance(entry, PromptEntry):
+        id = prompts.get_by_name(tx, scope, name).id
+        return to_prompt(prompts.update(tx, scope, id, PromptPatch(**_prompt_fields(entry)), version))
+    return to_document(resources.update(tx, scope, name, ResourcePatch(**_document_fields(entry)), version))
+
+
+def make_spare_title(tx: Tx, title: str) -> str:
+    """Return a title that no prompt has, for one that is about to get another."""
+    return f"{title[: rules.MAX_TITLE - 40]} {tx.new_id()}"
+
+
+def set_title(tx: Tx, scope: Scope, name: str, title: str, version: int | None = None) -> int:
+    """Give a prompt a title, and return its new version.
+
+    Raises:
+        Refused: as `prompts.update`.
+    """
+    id = prompts.get_by_name(tx, scope, name).id
+    return prompts.update(tx, scope, id, PromptPatch(title=title), version).version
+
+
+def add_task(tx: Tx, scope: Scope, project: str | None, entry: TaskEntry, blockers: Sequence[int]) -> TaskDetails:
+    """Add a task with its notes.
+
+    Raises:
+        Refused: as `tasks.add`, `tasks.update` and `task_notes.add`.
+    """
+    draft = TaskDraft(
+        title=entry.title,
+        description=entry.description,
+        project=project,
+        tags=entry.tags,
+        priority=entry.priority,
+        due=entry.due,
+        blocked_by=blockers,
+    )
+    task = tasks.add(tx, scope, draft)
+    for note in entry.comments:
+        task_notes.add(tx, scope, task.number, note.text, at=note.at or None)
+    return task if entry.status == "pending" else tasks.update(tx, scope, task.number, _set_status(TaskPatch(), entry))
+
+
+def change_task(
+    tx: Tx,
+    scope: Scope,
+    number: int,
+    entry: TaskEntry,
+    was: TaskStatus,
+    *,
+    blockers: BlockerChange | UnsetType = UNSET,
+    version: int | None = None,
+) -> None:
+    """Give a task the title and all else of an entry, and add the notes that it does not have.
+
+    Raises:
+        Refused: as `tasks.update` and `task_notes.add`.
+    """
+    patch = TaskPatch(
+        title=entry.title,
+        description=entry.description,
+        tags=entry.tags,
+        priority=entry.priority,
+        due=entry.due,
+        blocked_by=blockers,
+    )
+    patch = patch if entry.status == was else _set_status(patch, entry)
+    tasks.update(tx, scope, number, patch, expected_version=version)
+    if entry.comments:
+        texts = {text for _, text in task_notes.list_of(tx, scope, [number]).get(number, ())}
+        for note in entry.comments:
+            if note.text not in texts:
+                task_notes.add(tx, scope, number, note.text, at=note.at or None)
+
+
+def _set_status(patch: TaskPatch, entry: TaskEntry) -> TaskPatch:
+    if entry.completed_at:
+        return replace(patch, completed_at=entry.completed_at, is_cancelled=entry.status == "cancelled")
+    return replace(patch, status=entry.status)
+
+
+def delete(tx: Tx, scope: Scope, kind: Kind, key: str, version: int | None) -> None:
+    """Delete an item that has the version given.
+
+    Raises:
+        VersionConflict, NotFound: it was changed or deleted meanwhile.
+    """
+    if kind == "task":
+        tasks.check_unchanged(tx, scope, int(key), version)
+        tasks.delete(tx, scope, int(key))
+        return
+    item = prompts.get_by_name(tx, scope, key) if kind == "prompt" else resources.get_by_name(tx, scope, key)
+    if version not in (None, item.version):
+        raise VersionConflict(kind, key, expected=version or 0, actual=item.version)
+    if kind == "prompt":
+        prompts.delete(tx, scope, item.id)
+    else:
+        resources.delete(tx, scope, key)
+
+
+class TaskLinks:
+    """The tasks of one import or sync by key, which wait for each other in whatever order they come."""
+
+    def __init__(self, scope: Scope, numbers: Mapping[str, int] | None = None) -> None:
+        self._scope = scope
+        self.numbers = dict(numbers or {})  # of tasks, by key
+        self.lost: list[Problem] = []  # dependencies that the store refused
+        self._new: set[int] = set()
+        self._waiting: dict[str, list[tuple[int, TaskEntry]]] = {}  # tasks by the key of one that has not come yet
+
+    def copy(self) -> "TaskLinks":
+        """Return a copy, to go back to if the transaction is rolled back."""
+        made = TaskLinks(self._scope, self.numbers)
+        made.lost, made._new = [*self.lost], {*self._new}
+        made._waiting = {key: [*waiting] for key, waiting in self._waiting.items()}
+        return made
+
+    def find_blockers(self, entry: TaskEntry) -> list[int]:
+        """Return the tasks that a new task waits for, as far as they have come."""
+        found = sorted({self.numbers[key] for key in entry.after if key in self.numbers})
+        is_safe = entry.key not in self._waiting and len(found) <= rules.MAX_BLOCKERS
+        return found if is_safe else []  # else `learn` links one by one, and reports what the store refuses
+
+    def learn(self, tx: Tx, number: int, entry: TaskEntry, linked: Sequence[int] | None) -> None:
+        """Link a task with those that it waits for, and with those that wait for it.
+
+        `linked` are the blockers that a new task was added with; None: the task is older. Of two older tasks, neither
+        is made to wait: their owner may have changed that.
+        """
+        if linked is not None:
+            self._new.add(number)
+        if entry.key:
+            self.numbers[entry.key] = number
+            for other, waiting in self._waiting.pop(entry.key, []):
+                self._link(tx, other, number, waiting)
+        for key in entry.after:
+            if key not in self.numbers:
+                self._waiting.setdefault(key, []).append((number, entry))
+            elif self.numbers[key] not in (linked or ()):
+                self._link(tx, number, self.numbers[key], entry)
+
+    def _link(self, tx: Tx, number: int, blocker: int, entry: TaskEntry) -> None:
+        if number not in self._new and blocker not in self._new:
+            return
+        try:
+            with tx.savepoint():
+                patch = TaskPatch(blocked_by=BlockerChange(added=(blocker,)))
+                tasks.update(tx, self._scope, number, patch)
+        except Refused as refused:
+            is_circular = getattr(refused, "rule", "") == "acyclic"
+            many = f"'{entry.label}' waits for more than {rules.MAX_BLOCKERS} tasks"
+            circle = f"'{entry.label}' and what it waits for wait for each other"
+            self.lost.append(Problem(entry.where, circle if is_circular else many))
+
+    def list_missing(self) -> list[Problem]:
+        """Return the dependencies on tasks that did not come."""
+        return [
+            Problem(task.where, f"'{task.label}' waits for {key.rpartition(chr(0))[2]}, which is not here")
+            for key, waiting in self._waiting.items()
+            for _, task in waiting
+        ]
