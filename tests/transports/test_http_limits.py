@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.types import Message
@@ -111,7 +111,7 @@ def test_the_address_that_a_trusted_proxy_names_is_the_one_that_bytes_are_counte
     app = create_app(public_url="http://localhost", database=str(tmp_path / "s.db"), contract="prompt-store")
     counted: list[str] = []
     app._in_flight.add = lambda holder, size: counted.append(holder)  # type: ignore[method-assign]
-    proxied = ProxyHeadersMiddleware(app, trusted_hosts="127.0.0.1")  # as uvicorn does with --forwarded-allow-ips
+    proxied: Any = ProxyHeadersMiddleware(cast("Any", app), "127.0.0.1")  # as uvicorn does with --forwarded-allow-ips
     HEADERS.append((b"x-forwarded-for", b"203.0.113.7"))
     try:
         ask(proxied, "list_prompts", {})
