@@ -19,10 +19,8 @@ from satchel.contracts.schema import fields_of
 from satchel.model import PromptDraft, Scope, TaskPatch
 from satchel.protocol.subscriptions import LIST_FILTERS
 from satchel.services import prompts, tasks
-from tests.attacks.asking import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
-from tests.attacks.cast import Cast
-from tests.attacks.things import ANN, BOB, CANARY, OTHER_CANARY, SPELLINGS, Spelling, Thing
-from tests.attacks.worlds import ENGINES
+from tests.attacks.matrix import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
+from tests.attacks.worlds import ANN, BOB, CANARY, ENGINES, OTHER_CANARY, SPELLINGS, Cast, Spelling, Thing
 from tests.support.http import HttpServer
 from tests.support.soak import amount
 
