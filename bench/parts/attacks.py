@@ -37,7 +37,7 @@ def measure(run: Run) -> Result:
     head = ["", "median ms", "worst ms", "answers", "server, MB"]
     note = (
         f"A user with a token adds tasks, lists them, and asks for /health on new connections, for {seconds} s of each "
-        "attack. A request whose connection was closed is sent again; its time begins with the first attempt. "
+        "attack. A request that got 503, or whose connection was closed, is sent again; its time runs from the first attempt. "
         "Attackers, quiet user and server share the machine's cores. Memory is the peak of the largest process."
     )
     figures = dict(zip(FIGURES, map(max, (medians, worsts, peaks)), strict=True))
