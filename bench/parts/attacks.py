@@ -37,8 +37,8 @@ def measure(run: Run) -> Result:
     head = ["", "median ms", "worst ms", "answers", "server, MB"]
     note = (
         f"A user with a token adds tasks, lists them, and asks for /health on new connections, for {seconds} s of each "
-        "attack. A request that got 503, or whose connection was closed, is sent again; its time runs from the first attempt. "
-        "Attackers, quiet user and server share the machine's cores. Memory is the peak of the largest process."
+        "attack. A request that got 503, or whose connection was closed, is sent again; its time runs from the first "
+        "attempt. Attackers, quiet user and server share the cores. Memory is the peak of the largest process."
     )
     figures = dict(zip(FIGURES, map(max, (medians, worsts, peaks)), strict=True))
     return Result("attacks", tables=[Table("A quiet user under attack", head, rows, note)], figures=figures)

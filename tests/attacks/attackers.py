@@ -1,6 +1,7 @@
 """What attackers do to a server, each until a moment: a table of attacks, for test_floods.py and the bench."""
 
 import secrets
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -45,14 +46,22 @@ class Attack:
 
         in_threads(run, list(range(clients)))
 
-    def hold(self, raws: list[bytes], receive_buffer: int | None = None) -> None:
-        """Send each request on a connection of its own, read nothing, and keep all of them until the end."""
+    def hold(self, raws: list[bytes], receive_buffer: int | None = None, *, awaits: bool = False) -> None:
+        """Send each request on a connection of its own, read nothing, and keep all of them until the end.
+
+        With `awaits` at least until each answer has begun to arrive.
+        """
         wires: list[Wire] = []
         for raw in raws:
             with suppress(OSError):
                 wires.append(self.connect() if receive_buffer is None else SmallWire(self.port, receive_buffer))
                 wires[-1].socket.settimeout(1.0)  # a server that reads no more blocks who sends
                 wires[-1].send(raw)
+        if awaits:
+            for wire in wires:
+                with suppress(OSError):
+                    wire.socket.settimeout(PATIENCE)
+                    wire.socket.recv(1, socket.MSG_PEEK)
         self.wait()
         for wire in wires:
             wire.close()
@@ -107,37 +116,30 @@ def send_batches_that_write(attack: Attack) -> None:
     calls = [call("get_prompt", {"id": attack.prompt}, id=id, revision=BATCHES) for id in range(7)]
     calls.append(call("add_prompt", {"title": "", "content": ""}, id=7, revision=BATCHES))
     body = b"[" + b",".join(one[1] for one in calls) + b"]"
-    attack.hold([request("POST", "/mcp", [attack.token, *calls[0][0]], body)] * 24, 4096)
+    attack.hold([request("POST", "/mcp", [attack.token, *calls[0][0]], body)] * 24, 4096, awaits=True)
 
 
 def begin_bodies(attack: Attack) -> None:
     headers, _ = call("add_prompt", revision=HANDSHAKE)
     head = request("POST", "/mcp", [attack.token, *headers, ("Content-Length", str(32 * MIB))])
 
-    def begin() -> None:
-        with attack.connect() as wire:
-            wire.send(head)
-            for _ in range(31):
-                wire.send(b" " * MIB)
-            attack.wait()
-
-    attack.repeat(20, begin)
+    attack.hold([head + b" " * (31 * MIB)] * 20)
 
 
 def read_nothing(attack: Attack) -> None:
-    attack.hold([attack.call("get_prompt", {"id": attack.prompt})] * 40, 4096)
+    attack.hold([attack.call("get_prompt", {"id": attack.prompt})] * 40, 4096, awaits=True)
 
 
 def read_nothing_without_a_token(attack: Attack) -> None:
     """Refusals, pages and style sheets, asked for again and again, and not read."""
     raws = [request("GET", path, [("Accept", "text/html")]) * 64 for path in ("/login", "/prompts", "/metrics", "/mcp")]
-    attack.hold(raws * 50, 4096)
+    attack.hold(raws * 50, 4096, awaits=True)
 
 
 def send_ahead(attack: Attack) -> None:
     """Hundreds of requests behind an answer that is not read."""
     raw = attack.call("get_prompt", {"id": attack.prompt}) + attack.call("list_prompts") * 600
-    attack.hold([raw] * 300, 4096)
+    attack.hold([raw] * 300, 4096, awaits=True)
 
 
 def read_large(attack: Attack) -> None:
