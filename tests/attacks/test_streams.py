@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from satchel.model import StoreChange
 from satchel.protocol import REVISIONS, ClientChange, Connection, Offer
 from satchel.protocol.subscriptions import MAX_URI_BYTES, MAX_URIS
-from satchel.transports.listeners import MAX_USER_STREAMS, Listener
+from satchel.transports.http.streams import MAX_STREAMS_PER_USER
 from tests.attacks.floods import MAX_MEMORY_MB, PeakMemory, QuietUser, Token, make_token, many_wires
 from tests.support.soak import amount
 from tests.support.stdio import NEWEST, Server, modern_meta
@@ -75,7 +74,7 @@ def test_a_client_of_the_handshake_generation_subscribes_to_as_many(store: str, 
 def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(server: WebServer, store: str, reader: Token) -> None:
     peak = PeakMemory(server.process.pid)
     ada = make_token(store)
-    with QuietUser(server.port, make_token(store)), many_wires(server.port, MAX_USER_STREAMS) as wires:
+    with QuietUser(server.port, make_token(store)), many_wires(server.port, MAX_STREAMS_PER_USER) as wires:
         for wire in wires:
             wire.send(listen(reader, URIS))
         for wire in wires:
@@ -83,7 +82,7 @@ def test_the_streams_of_a_user_are_bounded_and_keep_little_memory(server: WebSer
         with server.connect() as wire:
             wire.send(listen(reader, []))
             answer = wire.read()
-            message = f"A user has at most {MAX_USER_STREAMS} streams open. Close one of yours first."
+            message = f"A user has at most {MAX_STREAMS_PER_USER} streams open. Close one of yours first."
             assert (answer.status, answer.json["error"]["message"]) == (429, message)
             assert answer.header("retry-after") == "1"
             wire.send(listen(ada, []))
@@ -127,10 +126,3 @@ def test_everything_is_one_message_for_each_list() -> None:
 
 def test_a_client_that_did_not_ask_for_lists_hears_of_each_resource_that_it_named() -> None:
     assert announced(subscribed(URIS[:3])) == ["resources/updated"] * 3
-
-
-def test_changes_that_a_client_did_not_ask_for_do_not_wait_for_it() -> None:
-    changes = [ClientChange("resource", f"satchel://task/{number}") for number in range(5000)]
-    listener = Listener(subscribed(URIS[:1]), lambda _: changes)
-    listener.receive([StoreChange("task")])
-    assert not listener._waiting
