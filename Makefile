@@ -21,11 +21,13 @@ quick: ## in half a minute: protocol, rules, contracts in process on SQLite, hou
 test: ## everything but the npm judges: SQLite files, a PostgreSQL that the tests start, real processes
 	@tools/setup dev
 	@tools/pgbouncer
+	@tools/nginx
 	$(PYTEST) -m "not npm and not browser"
 
 soak: ## the same with the hostile, slow and fault programmes in full; takes its time
 	@tools/setup dev
 	@tools/pgbouncer
+	@tools/nginx
 	SATCHEL_SOAK=1 $(PYTEST) -m "not npm and not browser" --timeout 600
 
 judges: ## the official npm clients drive the server (brings its own Node)

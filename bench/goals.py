@@ -71,6 +71,9 @@ GOALS = (
     Goal("first render of a process", "libraries", "first render ms", 80, unit=" ms", why="the start of the worker"),
     Goal("3,000 library prompts listed, warm", "libraries", "listing ms", 40, unit=" ms"),
     Goal("lost writes", "writers", "lost writes", 0, unit=""),
+    Goal("a quiet user under attack: median", "attacks", "quiet median ms", 150, unit=" ms"),
+    Goal("a quiet user under attack: worst", "attacks", "quiet worst ms", 3000, unit=" ms"),
+    Goal("memory of a server under attack", "attacks", "attacked MB", 300, unit=" MB"),
 )
 
 

@@ -1,11 +1,12 @@
 """Writes the parts of the documentation that come from tables in the code.
 
 docs/contracts/ has a page for each contract, a table of all, and a JSON Schema for each tool; docs/settings.md has the
-settings, docs/commands.md the commands.
+settings, docs/commands.md the commands; docs/deploy.md shows files.
 With --check it writes nothing, names the stale files, and exits with status 1 if there are any.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +25,8 @@ def pages() -> dict[Path, str]:
         FOLDER.parent / "commands.md": commands_page.commands_page(),
         FOLDER / "README.md": contract_pages.index(),
     }
+    deploy = FOLDER.parent / "deploy.md"
+    made[deploy] = show_files(deploy.read_text())
     for name in CONTRACTS:
         contract = load(name)
         made[FOLDER / f"{name}.md"] = contract_pages.page(contract)
@@ -31,6 +34,15 @@ def pages() -> dict[Path, str]:
             schema = json.dumps(contract.publish_schema(tool), indent=2, ensure_ascii=False)
             made[FOLDER / name / f"{tool.name}.json"] = schema + "\n"
     return made
+
+
+def show_files(page: str) -> str:
+    """Return a page with the text of each file that a comment `<!-- file PATH -->` names, in the block after it."""
+
+    def show(block: re.Match[str]) -> str:
+        return f"{block['head']}{(contract_pages.ROOT / block['path']).read_text()}```"
+
+    return re.sub(r"(?P<head><!-- file (?P<path>\S+) -->\n```\w+\n).*?^```", show, page, flags=re.M | re.S)
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ PARTS = {
     "growth": "the same with 100 to 100,000 items, and search against a scan",
     "writers": "concurrent writers, lost writes counted",
     "load": "calls a second over HTTP with 1, 8 and 64 clients",
+    "attacks": "how long a quiet user waits while others attack",
     "commits": "additions a second at a commit of 3 ms, PostgreSQL",
     "history": "what history costs a write",
     "security": "what row-level security costs on PostgreSQL",

@@ -1,26 +1,25 @@
-"""What attackers do to a server, each until a moment: a table of attacks, which test_quiet_user.py runs one by one."""
+"""What attackers do to a server, each until a moment: a table of attacks, for test_floods.py and the bench."""
 
 import secrets
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from tests.attacks.support import Attacked, Bearer, SmallWire, in_threads
+from tests.attacks.floods import BATCHES, Bearer, SmallWire, in_threads
 from tests.support.stdio import NEWEST
-from tests.support.web import HANDSHAKE, JSON, Closed, Wire, call, request, rpc
+from tests.support.web import HANDSHAKE, JSON, PATIENCE, Closed, Wire, call, request, rpc
 
-BATCHES = "2025-03-26"  # the revision that has them
 MIB = 1 << 20
-SLOW_TEMPLATE = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}" * 20
 
 
 class Attack:
     """Attackers of one server, who have a token and a prompt of 4 MB, and stop at a moment."""
 
-    def __init__(self, server: Attacked, token: Bearer, prompt: str, seconds: float) -> None:
-        self.server = server
+    def __init__(self, port: int, token: Bearer, prompt: str, seconds: float) -> None:
+        self.port = port
         self.token = token
         self.prompt = prompt
         self._ends = time.monotonic() + seconds
@@ -30,7 +29,12 @@ class Attack:
         return time.monotonic() > self._ends
 
     def wait(self) -> None:
+        """Do nothing more until the end."""
         time.sleep(max(0.0, self._ends - time.monotonic()))
+
+    def connect(self, patience: float = PATIENCE) -> Wire:
+        """Open a connection."""
+        return Wire(self.port, patience)
 
     def repeat(self, clients: int, act: Callable[[], object]) -> None:
         """Have so many clients do something again and again; what the server does to them is no matter here."""
@@ -42,17 +46,40 @@ class Attack:
 
         in_threads(run, list(range(clients)))
 
+    def hold(self, raws: list[bytes], receive_buffer: int | None = None, *, awaits: bool = False) -> None:
+        """Send each request on a connection of its own, read nothing, and keep all of them until the end.
+
+        With `awaits` at least until each answer has begun to arrive.
+        """
+        wires: list[Wire] = []
+        for raw in raws:
+            with suppress(OSError):
+                wires.append(self.connect() if receive_buffer is None else SmallWire(self.port, receive_buffer))
+                wires[-1].socket.settimeout(1.0)  # a server that reads no more blocks who sends
+                wires[-1].send(raw)
+        if awaits:
+            for wire in wires:
+                with suppress(OSError):
+                    wire.socket.settimeout(PATIENCE)
+                    wire.socket.recv(1, socket.MSG_PEEK)
+        self.wait()
+        for wire in wires:
+            wire.close()
+
     def ask(self, raw: bytes, answers: int = 1) -> None:
-        with self.server.connect() as wire:
+        """Send requests on a new connection, and read so many answers."""
+        with self.connect() as wire:
             wire.send(raw)
             for _ in range(answers):
                 wire.read()
 
     def post(self, method: str, params: dict[str, Any], path: str = "/mcp", revision: str = HANDSHAKE) -> bytes:
+        """Return the bytes of a request."""
         headers, body = rpc(method, params, revision=revision)
         return request("POST", path, [self.token, *headers], body)
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, path: str = "/mcp") -> bytes:
+        """Return the bytes of a call."""
         return self.post("tools/call", {"name": tool, "arguments": arguments or {}}, path)
 
 
@@ -69,12 +96,13 @@ def send_bombs(attack: Attack) -> None:
 
 
 def send_batches(attack: Attack) -> None:
+    """Batches of large answers, which are read as fast as they come."""
     messages = (call("get_prompt", {"id": attack.prompt}, id=id, revision=HANDSHAKE)[1] for id in range(100))
     body = b"[" + b",".join(messages) + b"]"
     raw = request("POST", "/mcp", [attack.token, JSON, ("MCP-Protocol-Version", BATCHES)], body)
 
     def fetch() -> None:  # Wire.read copies what it has for each piece
-        with attack.server.connect() as wire:
+        with attack.connect() as wire:
             wire.send(raw)
             left = int(dict(wire.read_head()[1])["content-length"]) - len(wire._buffer)
             while left > 0 and (piece := wire.socket.recv(MIB)):
@@ -83,34 +111,42 @@ def send_batches(attack: Attack) -> None:
     attack.repeat(2, fetch)
 
 
+def send_batches_that_write(attack: Attack) -> None:
+    """Batches of large answers and a write, which are not read; more and more of them."""
+    calls = [call("get_prompt", {"id": attack.prompt}, id=id, revision=BATCHES) for id in range(7)]
+    calls.append(call("add_prompt", {"title": "", "content": ""}, id=7, revision=BATCHES))
+    body = b"[" + b",".join(one[1] for one in calls) + b"]"
+    attack.hold([request("POST", "/mcp", [attack.token, *calls[0][0]], body)] * 24, 4096, awaits=True)
+
+
 def begin_bodies(attack: Attack) -> None:
     headers, _ = call("add_prompt", revision=HANDSHAKE)
     head = request("POST", "/mcp", [attack.token, *headers, ("Content-Length", str(32 * MIB))])
 
-    def begin() -> None:
-        with attack.server.connect() as wire:
-            wire.send(head)
-            for _ in range(31):
-                wire.send(b" " * MIB)
-            attack.wait()
-
-    attack.repeat(20, begin)
+    attack.hold([head + b" " * (31 * MIB)] * 20)
 
 
 def read_nothing(attack: Attack) -> None:
-    wires = [SmallWire(attack.server, 4096) for _ in range(40)]
-    for wire in wires:
-        wire.send(attack.call("get_prompt", {"id": attack.prompt}))
-    attack.wait()
-    for wire in wires:
-        wire.close()
+    attack.hold([attack.call("get_prompt", {"id": attack.prompt})] * 40, 4096, awaits=True)
+
+
+def read_nothing_without_a_token(attack: Attack) -> None:
+    """Refusals, pages and style sheets, asked for again and again, and not read."""
+    raws = [request("GET", path, [("Accept", "text/html")]) * 64 for path in ("/login", "/prompts", "/metrics", "/mcp")]
+    attack.hold(raws * 50, 4096, awaits=True)
+
+
+def send_ahead(attack: Attack) -> None:
+    """Hundreds of requests behind an answer that is not read."""
+    raw = attack.call("get_prompt", {"id": attack.prompt}) + attack.call("list_prompts") * 600
+    attack.hold([raw] * 300, 4096, awaits=True)
 
 
 def read_large(attack: Attack) -> None:
     raw = attack.call("get_prompt", {"id": attack.prompt})
 
     def fetch() -> None:
-        with SmallWire(attack.server, 65536) as wire:
+        with SmallWire(attack.port, 65536) as wire:
             wire.send(raw)
             wire.read_head()
             time.sleep(0.02)
@@ -119,21 +155,26 @@ def read_large(attack: Attack) -> None:
 
 
 def open_sockets(attack: Attack) -> None:
-    """Without end, as fast as possible; the last 1,500 stay open."""
+    """Without end, as fast as possible; the last 2,200 stay open."""
     opening = attack.call("list_prompts")
     wires: deque[Wire] = deque()
-    while not attack.is_over:
+    while not attack.is_over or len(wires) < 2200:
         with suppress(OSError):
-            wires.append(attack.server.connect(1.0))
+            wires.append(attack.connect(1.0))
             wires[-1].send((b"", opening[:30], opening[:-5])[len(wires) % 3])
-        if len(wires) > 1500:
+        if len(wires) > 2200:
             wires.popleft().close()
     for wire in wires:
         wire.close()
 
 
+def open_silent_sockets(attack: Attack) -> None:
+    """2,200 that say nothing, and stay open."""
+    attack.hold([b""] * 2200)
+
+
 def open_and_close(attack: Attack) -> None:
-    attack.repeat(8, lambda: attack.server.connect().close())
+    attack.repeat(8, lambda: attack.connect().close())
 
 
 def guess_tokens(attack: Attack) -> None:
@@ -156,13 +197,7 @@ def flood_calls(attack: Attack) -> None:
 
 
 def render(attack: Attack) -> None:
-    raw = attack.post("prompts/get", {"name": "a:slow"}, "/mcp/twig")
-    wires = [attack.server.connect() for _ in range(64)]
-    for wire in wires:
-        wire.send(raw)
-    attack.wait()
-    for wire in wires:
-        wire.close()
+    attack.hold([attack.post("prompts/get", {"name": "a:slow"}, "/mcp/twig")] * 64)
 
 
 def search(attack: Attack) -> None:
@@ -177,7 +212,7 @@ def leave(attack: Attack) -> None:
     raw = attack.call("search", {"query": "word x"}, "/mcp/satchel")
 
     def ask() -> None:
-        with attack.server.connect() as wire:
+        with attack.connect() as wire:
             wire.send(raw * 20)
             time.sleep(0.01)  # by then the first may have begun
 
@@ -191,13 +226,13 @@ def trickle(attack: Attack) -> None:
     chunk = b"1\r\n \r\n"
 
     def send(first: bytes, piece: bytes) -> None:
-        with attack.server.connect() as wire:
+        with attack.connect() as wire:
             wire.send(first)
             while not attack.is_over:
                 wire.send(piece)
 
     def send_bytes() -> None:
-        with attack.server.connect() as wire:
+        with attack.connect() as wire:
             for byte in raw:
                 wire.send(bytes([byte]))
             wire.read()
@@ -208,7 +243,7 @@ def trickle(attack: Attack) -> None:
 
 def drip_heads(attack: Attack) -> None:
     """Many heads that never end, a field now and then."""
-    wires = [attack.server.connect() for _ in range(300)]
+    wires = [attack.connect() for _ in range(300)]
     for wire in wires:
         wire.send(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
     while not attack.is_over:
@@ -228,7 +263,7 @@ def ask_for_lists(attack: Attack) -> None:
 def ask_for_pages(attack: Attack) -> None:
     """Without a session, and with a wrong one."""
     html = ("Accept", "text/html")
-    wrong = ("Cookie", f"satchel-{attack.server.port}=satchel_{'A' * 43}")
+    wrong = ("Cookie", f"satchel-{attack.port}=satchel_{'A' * 43}")
     raws = [request("GET", "/login", [html]), request("GET", "/prompts", [html, wrong])]
     attack.repeat(12, lambda: attack.ask(b"".join(raws) * 10, 20))
 
@@ -238,7 +273,7 @@ def subscribe(attack: Attack) -> None:
     few = {"notifications": {"resourceSubscriptions": uris[:1000], "promptsListChanged": True}}
     many = {"notifications": {"resourceSubscriptions": uris}}
     listening, refused = (attack.post("subscriptions/listen", asked, "/mcp/satchel", NEWEST) for asked in (few, many))
-    wires = [attack.server.connect() for _ in range(20)]
+    wires = [attack.connect() for _ in range(20)]
     for wire in wires:
         wire.send(listening)
     change = attack.call("add_prompt", {"title": "changed", "content": "x"})
@@ -258,10 +293,14 @@ ATTACKS: dict[str, Callable[[Attack], None]] = {
     "heads of 10,000 fields": send_heads,
     "bombs of elements": send_bombs,
     "batches of large answers": send_batches,
+    "batches that write and are not read": send_batches_that_write,
     "unfinished bodies": begin_bodies,
     "40 clients that do not read": read_nothing,
+    "200 clients without a token that do not read": read_nothing_without_a_token,
+    "requests sent ahead": send_ahead,
     "large answers": read_large,
     "sockets without end": open_sockets,
+    "sockets that say nothing": open_silent_sockets,
     "sockets that are closed at once": open_and_close,
     "bytes and chunks one by one": trickle,
     "heads that never end": drip_heads,
@@ -283,7 +322,7 @@ def keep_writing(attack: Attack, clients: int) -> None:
     raw = request("POST", "/mcp/tasks", [attack.token, *headers], body) * 50
 
     def write() -> None:
-        with attack.server.connect() as wire:
+        with attack.connect() as wire:
             wire.send(raw)
             for _ in range(50):
                 if wire.read().status == 401:

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.asking import Asker, Connect
-from tests.attacks.cast import Cast
-from tests.attacks.worlds import find_addresses
+from tests.attacks.matrix import Asker, Connect
+from tests.attacks.worlds import Cast, find_addresses
 from tests.support.http import HttpServer
 
 

@@ -1,7 +1,6 @@
-"""A server with a contract whose calls take as long as a test wants; run as `python -m tests.attacks.slow_server …`.
+"""A server with a contract whose calls take as long as a test wants; run as `python -m tests.attacks.slow_server`.
 
-Only the table and, with READ_SECONDS in the environment, the deadline of reads are made for the tests; everything else
-is what users get.
+Only the table of contracts and the deadline of reads differ from what users get.
 """
 
 import os
@@ -30,10 +29,6 @@ class Nothing(Struct):
     pass
 
 
-class Pause(Struct):
-    milliseconds: int
-
-
 class Note(Struct):
     title: str
     milliseconds: int = 0
@@ -43,11 +38,6 @@ def spin(context: Context, _args: Nothing) -> Body:
     sql = _ENDLESS
     log(SPINNING)
     return str(context.tx.one(sql))
-
-
-def pause(_context: Context, args: Pause) -> Body:
-    time.sleep(args.milliseconds / 1000)
-    return "paused"
 
 
 def note(context: Context, args: Note) -> Body:
@@ -67,7 +57,6 @@ CONTRACT = Contract(
     acts_as_user=True,
     tools=(
         Tool("spin", "Read for ever", Nothing, spin),
-        Tool("pause", "Do nothing for a while", Pause, pause),
         Tool("note", "Add a task, slowly", Note, note, writes=True),
         Tool("titles", "The titles of all tasks", Nothing, titles),
     ),
@@ -80,9 +69,6 @@ def install() -> None:
     CONTRACTS[NAME] = "tests.attacks.slow_server"
     work.READ_SECONDS = float(os.environ.get("READ_SECONDS", "600"))  # type: ignore[misc]
 
-
-if __name__ == "__mp_main__":  # a worker process
-    install()
 
 if __name__ == "__main__":
     from satchel.cli import serve

@@ -1,116 +1,127 @@
-"""F4: nothing goes on for a client who left: reads and renders end, writes do not begin, queued work is not started."""
+"""Nothing goes on for a client who left: reads and renders end, writes do not begin, queued calls are not started.
+
+A call is held up from outside, by a lock on the store, which the tests release.
+"""
 
 import json
 import threading
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
+import psycopg
 import pytest
 
 from satchel.errors import Abandoned
 from satchel.library import render
-from satchel.transports.http.shares import SHARE
 from satchel.work import Work
-from tests.attacks.neighbours import (
-    GREEDY,
-    SlowServer,
-    ask,
+from tests.attacks.floods import (
+    SLOW_TEMPLATE,
+    batch_request,
+    list_titles,
     make_token,
     send_all,
-    text_of,
-    write_batch,
-    write_call,
+    tool_request,
 )
-from tests.attacks.slow_server import SPINNING
+from tests.support.locks import locked
+from tests.support.postgres import ReusedDatabase
 from tests.support.process import eventually
-from tests.support.web import HANDSHAKE, request, rpc
-
-ENDLESS = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
+from tests.support.web import HANDSHAKE, WebServer, rpc
 
 
-def abandoned(server: SlowServer) -> int:
-    """How many calls were ended because their client had left."""
-    return server.stderr.count("Abandoned")
+def wait_for_connections(server: WebServer, count: int) -> None:
+    """Wait until a server has noticed which connections were opened and closed, so that so many are left."""
+    assert server.ask("GET", "/health").status == 200
+    assert eventually(lambda: count_connections(server.port) == count)
+    time.sleep(1.0)  # nothing outside shows that a call is cancelled, which may take a moment more
 
 
-def spinning(server: SlowServer) -> int:
-    """How many reads have begun that never end: what is cancelled before that is not counted as abandoned."""
-    return server.stderr.count(SPINNING)
+def count_connections(port: int) -> int:
+    """Return how many connections a server on this machine has not closed; their client may have left."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] in ("01", "08") for row in rows)
 
 
-def test_a_read_ends_when_its_client_leaves(store: str) -> None:
-    with SlowServer(store) as server:
-        wires = send_all(server, write_call(None, "spin"), 3)
-        assert eventually(lambda: spinning(server) == 3)
-        assert ask(server, None, "titles") == ""
-        for wire in wires:
+def test_a_call_that_is_queued_for_a_client_who_left_is_never_started(store: str) -> None:
+    greedy = make_token(store)
+    with WebServer("-d", store, "--auth", "token") as server:
+        with locked(store, "tasks"):
+            held = send_all(server, tool_request(greedy, "add_task", {"title": "held"}), 4)  # at least one is queued
+            queued = send_all(server, tool_request(greedy, "add_task", {"title": "queued"}), 5)
+            wait_for_connections(server, 9)
+            for wire in queued:
+                wire.close()
+            wait_for_connections(server, 4)
+        for wire in held:
+            assert wire.read().status == 200
             wire.close()
-        assert eventually(lambda: abandoned(server) == 3)
-        assert ask(server, None, "titles") == ""
-
-
-def test_a_read_ends_when_a_client_leaves_that_had_sent_more_requests(store: str) -> None:
-    with SlowServer(store) as server:
         with server.connect() as wire:
-            wire.send(write_call(None, "spin") + write_call(None, "note", {"title": "behind it"}) * 20)
-            assert eventually(lambda: spinning(server) == 1)
-        assert eventually(lambda: abandoned(server) == 1)
-        assert ask(server, None, "titles") == ""
-        assert "Traceback" not in server.stderr and "without" not in server.stderr
+            wire.send(tool_request(greedy, "add_task", {"title": "last"}))
+            assert wire.read().status == 200
+        assert list_titles(server, greedy) == ["held"] * 4 + ["last"]
 
 
-def test_work_that_is_queued_for_a_client_who_left_is_never_started(store: str) -> None:
-    _, greedy = make_token(store, GREEDY)
-    with SlowServer(store, "--auth", "token") as server:
-        held = send_all(server, write_call(greedy, "note", {"title": "held", "milliseconds": 2000}), SHARE)
-        held[0].socket.settimeout(0.7)
-        with pytest.raises(TimeoutError):
-            held[0].socket.recv(1)  # by now it has begun
-        queued = send_all(server, write_call(greedy, "note", {"title": "queued"}), 5)
-        assert ask(server, greedy, "titles") == ""  # writes do not hold up reads
-        for wire in queued:
-            wire.close()
-        last = send_all(server, write_call(greedy, "note", {"title": "last"}), 1)
-        assert text_of(last[0].read()) == "last"
-        assert ask(server, greedy, "titles") == ",".join([*["held"] * SHARE, "last"])
-        for wire in (*held, *last):
-            wire.close()
-
-
-def test_a_write_that_has_begun_is_finished_and_a_batch_stops_behind_it(store: str) -> None:
-    with SlowServer(store) as server:
+def test_a_batch_stops_behind_the_call_that_runs_when_its_client_leaves(store: str) -> None:
+    greedy = make_token(store)
+    calls = [("add_task", {"title": title}) for title in ("first", "second", "third")]
+    with WebServer("-d", store, "--auth", "token") as server:
+        with locked(store, "tasks"):
+            with server.connect() as wire:
+                wire.send(batch_request(greedy, calls, "/mcp/tasks"))
+                wait_for_connections(server, 1)
+            wait_for_connections(server, 0)
         with server.connect() as wire:
-            batch = [
-                ("note", {"title": "begun", "milliseconds": 1000}),
-                ("note", {"title": "next"}),
-                ("note", {"title": "last"}),
-            ]
-            wire.send(write_batch(None, batch))
-            with suppress(TimeoutError):
-                wire.socket.settimeout(0.3)
-                wire.socket.recv(1)
-        assert eventually(lambda: ask(server, None, "titles") == "begun")
-        ask(server, None, "note", {"title": "of another"})
-        assert ask(server, None, "titles") == "begun,of another"
+            wire.send(tool_request(greedy, "add_task", {"title": "later"}))
+            assert wire.read().status == 200
+        assert list_titles(server, greedy) in (["later"], ["first", "later"])  # a write that has begun is finished
 
 
-def test_a_client_cancels_a_call_by_a_notification(store: str) -> None:
-    session = ("Mcp-Session-Id", "0190-one.")
+@pytest.fixture
+def emptied(reused_database: ReusedDatabase) -> str:
+    """A store on PostgreSQL, where a lock also holds up reads."""
+    return reused_database.emptied()
+
+
+def count_waiting(store: str) -> int:
+    """Return how many statements wait for a lock."""
+    with psycopg.connect(store) as connection:
+        sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        [[count]] = connection.execute(sql).fetchall()
+    return int(count)
+
+
+def test_a_read_ends_when_its_client_leaves_whatever_else_it_had_sent(emptied: str) -> None:
+    greedy = make_token(emptied)
+    with WebServer("-d", emptied, "--auth", "token") as server, locked(emptied, "tasks"):
+        for behind in (b"", tool_request(greedy, "add_task", {"title": "behind it"}) * 20):
+            with server.connect() as wire:
+                wire.send(tool_request(greedy, "list_tasks") + behind)
+                assert eventually(lambda: count_waiting(emptied) == 1)
+            assert eventually(lambda: count_waiting(emptied) == 0)
+        assert server.stderr.count("Abandoned") == 2, server.stderr  # and not that it took too long
+
+
+def test_a_client_cancels_a_read_by_a_notification(emptied: str) -> None:
+    greedy = make_token(emptied)
+    headers, _ = rpc("notifications/cancelled", revision=HANDSHAKE)
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
-    headers, spin = rpc("tools/call", {"name": "spin", "arguments": {}}, id=7, revision=HANDSHAKE)
 
-    def send_cancel(session_id: str) -> int:
-        given = [*headers, ("Mcp-Session-Id", session_id)]
-        return server.ask("POST", "/mcp/slow", given, json.dumps(cancel).encode()).status
+    def send_cancel(session: str) -> int:
+        given = [*headers, greedy.header, ("Mcp-Session-Id", session)]
+        return server.ask("POST", "/mcp/tasks", given, json.dumps(cancel).encode()).status
 
-    with SlowServer(store) as server, server.connect() as wire:
-        wire.send(request("POST", "/mcp/slow", [*headers, session], spin))
-        assert eventually(lambda: spinning(server) == 1)
+    with ExitStack() as stack:
+        server = stack.enter_context(WebServer("-d", emptied, "--auth", "token"))
+        stack.enter_context(locked(emptied, "tasks"))
+        wire = stack.enter_context(server.connect())
+        wire.send(tool_request(greedy, "list_tasks", id=7, session="0190-one."))
+        assert eventually(lambda: count_waiting(emptied) == 1)
         assert send_cancel("0190-other.") == 202
-        assert abandoned(server) == 0
+        assert count_waiting(emptied) == 1
         assert send_cancel("0190-one.") == 202
-        assert eventually(lambda: abandoned(server) == 1)
-        assert (answer := wire.read()).status == 202 and answer.body == b""
-        assert wire.ask("POST", "/mcp/slow", headers, spin.replace(b'"spin"', b'"titles"')).status == 200
+        assert eventually(lambda: count_waiting(emptied) == 0)
+        answer = wire.read()
+        assert (answer.status, answer.body) == (202, b"")
 
 
 def test_a_render_ends_when_its_client_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +131,7 @@ def test_a_render_ends_when_its_client_leaves(monkeypatch: pytest.MonkeyPatch) -
 
     def run(work: Work) -> None:
         with suppress(Abandoned):
-            renderer.render(ENDLESS * 20, {}, work)
+            renderer.render(SLOW_TEMPLATE, {}, work)
         ended.append(work)
 
     threads = [threading.Thread(target=run, args=(work,)) for work in works]

@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.routing import Route, Router
 
 from satchel.contracts import CONTRACTS, load
 from satchel.contracts.schema import fields_of
 from satchel.model import PromptDraft, Scope, TaskPatch
 from satchel.protocol.subscriptions import LIST_FILTERS
 from satchel.services import prompts, tasks
-from tests.attacks.asking import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
-from tests.attacks.cast import Cast
-from tests.attacks.things import ANN, BOB, CANARY, OTHER_CANARY, SPELLINGS, Spelling, Thing
-from tests.attacks.worlds import ENGINES
+from tests.attacks.matrix import METHODS, PLAIN, REFERENCES, Asker, Connect, Matrix, blank, make_arguments, make_calls
+from tests.attacks.worlds import ANN, BOB, CANARY, ENGINES, OTHER_CANARY, SPELLINGS, Cast, Spelling, Thing
 from tests.support.http import HttpServer
 from tests.support.soak import amount
 
@@ -188,7 +187,7 @@ def test_no_uri_template_or_completion_tells_of_anything_foreign(cast: Cast, con
 
 _QUERY = f"{CANARY} secret"  # which some answers repeat
 
-ROUTES = {"/mcp", "/mcp/tool/{name:path}", "/health", "/metrics", *(f"/mcp/{name}" for name in CONTRACTS)}
+ROUTES = {"/mcp", "/mcp/tool/{tool:path}", "/health", "/metrics", *(f"/mcp/{name}" for name in CONTRACTS)}
 
 
 def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Connect) -> None:
@@ -196,7 +195,7 @@ def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Conne
     nobody = [None, "x", good[:-1], f"{good}x", good.swapcase(), "satchel_" + "a" * 43]
     before = cast.dump()
     for route in ROUTES - {"/health"}:
-        path = route.replace("{name:path}", "list_tasks")
+        path = route.replace("{tool:path}", "list_tasks")
         for token in nobody:
             asker = connect(token)
             for verb in ("GET", "POST"):
@@ -206,7 +205,7 @@ def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Conne
     hidden, absent = cast.hidden[-1], cast.hidden[-1].twin()
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     for route in sorted(ROUTES - {"/health", "/metrics"}):
-        path, body = (route.replace("{name:path}", "list_tasks"), {}) if "tool" in route else (route, call)
+        path, body = (route.replace("{tool:path}", "list_tasks"), {}) if "tool" in route else (route, call)
         by_query = [blank(limited.send("POST", f"{path}?project={one.name}", body), one) for one in (hidden, absent)]
         by_header = [
             blank(limited.send("POST", path, body, **{"Satchel-Project": one.name}), one) for one in (hidden, absent)
@@ -218,16 +217,16 @@ def test_no_route_opens_without_a_token_that_opens_it(cast: Cast, connect: Conne
 def test_every_route_has_a_place_in_the_matrix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from satchel import config
     from satchel.app import http as app
-    from satchel.transports.http import routes
+    from satchel.transports.http import app as asgi
 
     seen: set[str] = set()
 
-    class Noted(routes.Router):
-        def __init__(self, paths: Any, prefixes: Any, **more: Any) -> None:
-            super().__init__(paths, prefixes, **more)
-            seen.update(paths, (f"{prefix}{{name:path}}" for prefix in prefixes))
+    class Noted(Router):
+        def __init__(self, routes: list[Route], **more: Any) -> None:
+            super().__init__(routes, **more)
+            seen.update(route.path for route in routes)
 
-    monkeypatch.setattr(routes, "Router", Noted)
+    monkeypatch.setattr(asgi, "Router", Noted)
     settings = config.load({"database": str(tmp_path / "s.db"), "transport": "http"}, {})
     assert settings.http is not None
     app.make_app(settings, settings.http, "http://127.0.0.1").close()

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from satchel.contracts import CONTRACTS, load
-from tests.attacks.asking import Connect, make_arguments
-from tests.attacks.cast import Cast
-from tests.attacks.things import ANN, CANARY, OTHER_CANARY
+from tests.attacks.matrix import Connect, make_arguments
+from tests.attacks.worlds import ANN, CANARY, OTHER_CANARY, Cast
 
 pytestmark = pytest.mark.process
 

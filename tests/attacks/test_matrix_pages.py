@@ -12,9 +12,8 @@ import pytest
 from satchel.model import PromptDraft, Scope, TaskPatch
 from satchel.page.views import VIEWS, View
 from satchel.services import prompts, tasks
-from tests.attacks.asking import Matrix
-from tests.attacks.cast import Cast
-from tests.attacks.things import ANN, BOB, CANARY, OTHER_CANARY, Thing
+from tests.attacks.matrix import Matrix
+from tests.attacks.worlds import ANN, BOB, CANARY, OTHER_CANARY, Cast, Thing
 from tests.support.http import HttpServer
 from tests.support.process import PATIENCE
 

@@ -1,4 +1,4 @@
-"""F18: a user with a token keeps only so many items and bytes, also when several of their calls write at once."""
+"""A user with a token keeps only so many items and bytes, also when several of their calls write at once."""
 
 import json
 import random
@@ -13,9 +13,10 @@ from satchel.model import Author, PromptDraft, PromptPatch, Quota, Scope, TaskDr
 from satchel.services import projects, prompts, tasks
 from satchel.storage import usage
 from satchel.storage.database import Database, open_database
-from tests.attacks.neighbours import GREEDY, QUIET, bearer, make_token
+from tests.attacks.floods import make_token
 from tests.support.web import JSON, WebServer, call, request
 
+GREEDY = "550e8400-e29b-41d4-a716-446655440000"
 FULL = "You may keep at most 1 items, deleted and replaced ones included until they expire"
 ADDS: dict[str, tuple[str, dict[str, Any]]] = {
     "prompt-store": ("add_prompt", {"title": "{}", "content": "x"}),
@@ -39,7 +40,7 @@ TOLD: dict[str, Any] = {
 
 
 def random_text(size: int) -> str:
-    """A text that cannot be told in fewer bytes."""
+    """Return a text that cannot be compressed."""
     return "".join(random.choices(string.ascii_letters + string.digits, k=size))
 
 
@@ -49,12 +50,12 @@ def scope_of(user: str, quota: Quota | None) -> Scope:
 
 @pytest.mark.parametrize("contract", ADDS)
 def test_every_contract_says_that_a_user_has_all_they_may_keep(store: str, contract: str) -> None:
-    _, greedy = make_token(store, GREEDY)
+    greedy = make_token(store, GREEDY)
     tool, arguments = ADDS[contract]
 
     def add(name: str) -> Any:
         headers, body = call(tool, json.loads(json.dumps(arguments).replace("{}", name)))
-        return server.ask("POST", f"/mcp/{contract}", [*headers, *bearer(greedy)], body).json["result"]
+        return server.ask("POST", f"/mcp/{contract}", [*headers, greedy.header], body).json["result"]
 
     with WebServer("-d", store, "--auth", "token", "--user-items", "1") as server:
         assert add("one")["isError"] is False
@@ -62,8 +63,8 @@ def test_every_contract_says_that_a_user_has_all_they_may_keep(store: str, contr
         assert refused["isError"] is True
         text = refused["content"][0]["text"]
         assert (json.loads(text) if text.startswith("{") else text) == TOLD[contract]
-        _, quiet = make_token(store, QUIET)
-        other = server.ask("POST", "/mcp/tool/add_task", [JSON, *bearer(quiet)], b'{"title": "mine"}')
+        quiet = make_token(store)
+        other = server.ask("POST", "/mcp/tool/add_task", [JSON, quiet.header], b'{"title": "mine"}')
         assert other.status == 200
     database = open_database(store)
     with database.read() as tx:

@@ -1,4 +1,4 @@
-"""F6: no transaction is open while a template is rendered or checked, in any contract that does so."""
+"""No transaction is open while a template is rendered or checked, in any contract that does so."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,9 +15,9 @@ from satchel.model import Scope
 from satchel.protocol import NEWEST, Call
 from satchel.services import projects
 from satchel.storage.database import Database, Tx
-from tests.attacks.neighbours import GREEDY
+from tests.attacks.worlds import ANN
 
-ADA = Scope(project="default", user=GREEDY)
+ADA = Scope(project="default", user=ANN)
 TEMPLATE = {"title": "Greet", "content": "Hello {{ name }}", "arguments": [{"name": "name"}]}
 # By contract: the tools and methods that render or check templates, in an order in which they succeed.
 RENDERING: dict[str, list[tuple[str, dict[str, Any]]]] = {

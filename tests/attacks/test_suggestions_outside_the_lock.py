@@ -1,6 +1,5 @@
-"""F16: similar names are looked for without the write lock, and among a bounded number of names."""
+"""Similar names are searched without the write lock."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,12 +10,12 @@ from satchel.contracts.runner import Runner
 from satchel.library.catalog import Libraries
 from satchel.model import PromptDraft, ResourceDraft, Scope, TaskDraft
 from satchel.protocol.codec import encode
-from satchel.services import alike, deleted_items, projects, prompts, resources, suggestions, tasks
+from satchel.services import alike, deleted_items, projects, prompts, resources, tasks
 from satchel.services.suggestions import closest_names
 from satchel.storage.database import Database, Tx
-from tests.attacks.neighbours import GREEDY
+from tests.attacks.worlds import ANN
 
-ADA = Scope(project="default", user=GREEDY)
+ADA = Scope(project="default", user=ANN)
 # Each of the tools that write, with a name that nothing has.
 MISTAKES: dict[str, dict[str, Any]] = {
     "update_prompt": {"prompt": "cod-review", "content": "x"},
@@ -69,17 +68,7 @@ def test_no_tool_that_writes_looks_for_similar_names_in_its_transaction(
         assert b"not_found" in encode(result) and b"near" in encode(result), (name, encode(result))
 
 
-def test_many_and_long_names_cost_no_more_than_some() -> None:
-    def seconds(names: list[str]) -> float:
-        times = []
-        for _ in range(3):
-            started = time.perf_counter()
-            closest_names("a name that was mistyped", names)
-            times.append(time.perf_counter() - started)
-        return min(times)
-
-    some = [f"a name that was typed {number}" for number in range(suggestions._MOST)]
-    many = [f"a name that was typed {number}" for number in range(100 * suggestions._MOST)]
-    assert seconds(many) < 10 * seconds(some)
+def test_names_that_are_too_long_are_not_compared() -> None:
+    some = [f"a name that was typed {number}" for number in range(100)]
     assert closest_names("x" * 100_000, some) == () and closest_names("x", ["x" * 100_000]) == ()
     assert closest_names("a name that was typed 12", some)[0] == "a name that was typed 12"

@@ -5,37 +5,18 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import apsw
-import psycopg
 import pytest
 
 from satchel.storage.database import open_database
 from tests.attacks.slow_server import NAME, SPINNING
+from tests.support.locks import locked
 from tests.support.process import eventually
 from tests.support.stdio import NEWEST, Server, modern_meta
 
 HANDSHAKE = "2025-11-25"
-
-
-@contextlib.contextmanager
-def locked(store: str) -> Iterator[Callable[[], object]]:
-    """Meanwhile nobody can write to a store; ends earlier by a call of what it gives."""
-    if store.startswith("postgresql"):
-        connection = psycopg.connect(store)
-        connection.execute("lock table prompts in exclusive mode")
-        release: Callable[[], object] = connection.rollback
-        close: Callable[[], object] = connection.close
-    else:
-        file = apsw.Connection(store)
-        file.execute("begin immediate")
-        release, close = partial(file.execute, "rollback"), file.close
-    try:
-        yield release
-    finally:
-        close()
 
 
 @pytest.fixture
@@ -51,7 +32,7 @@ def add(server: Server, title: str) -> int:
 
 
 def test_what_needs_no_store_is_answered_while_a_call_waits(server: Server, store: str) -> None:
-    with locked(store) as release:
+    with locked(store, "prompts") as release:
         waiting = add(server, "waits")
         assert server.request("ping", revision=HANDSHAKE)["result"] == {}
         server.initialize(HANDSHAKE)
@@ -65,7 +46,7 @@ def test_what_needs_no_store_is_answered_while_a_call_waits(server: Server, stor
 
 
 def test_200_pings_behind_a_long_call_are_answered_before_it(server: Server, store: str) -> None:
-    with locked(store) as release:
+    with locked(store, "prompts") as release:
         waiting = add(server, "waits")
         pings = [server.ask("ping", revision=HANDSHAKE) for _ in range(200)]
         assert [server.read()["id"] for _ in pings] == pings
@@ -74,7 +55,7 @@ def test_200_pings_behind_a_long_call_are_answered_before_it(server: Server, sto
 
 
 def test_a_ping_in_the_same_piece_of_input_is_answered_too(server: Server, store: str) -> None:
-    with locked(store) as release:
+    with locked(store, "prompts") as release:
         call = {"name": "add_prompt", "arguments": {"title": "T", "content": "x"}, "_meta": modern_meta()}
         server.methods |= {"slow": ("tools/call", NEWEST), "p": ("ping", HANDSHAKE)}
         lines = (
@@ -90,7 +71,7 @@ def test_a_ping_in_the_same_piece_of_input_is_answered_too(server: Server, store
 def test_calls_behind_one_that_waits_keep_their_order_and_one_that_is_cancelled_is_not_run(
     server: Server, store: str
 ) -> None:
-    with locked(store) as release:
+    with locked(store, "prompts") as release:
         first, *others = (add(server, f"T{number}") for number in range(5))
         assert server.request("ping", revision=HANDSHAKE)["result"] == {}
         cancelled = others.pop(1)
@@ -103,7 +84,7 @@ def test_calls_behind_one_that_waits_keep_their_order_and_one_that_is_cancelled_
 
 
 def test_more_calls_than_are_read_ahead_are_all_answered_in_order(server: Server, store: str) -> None:
-    with locked(store) as release:
+    with locked(store, "prompts") as release:
         asked = [add(server, f"T{number}") for number in range(150)]
         release()
         assert [server.read()["id"] for _ in asked] == asked
@@ -120,7 +101,7 @@ def test_large_messages_behind_a_long_call_are_not_all_read_ahead(
             arguments = {"title": f"T{number}", "content": "x" * 2_000_000}
             asked.append(server.ask("tools/call", {"name": "add_prompt", "arguments": arguments}, HANDSHAKE))
 
-    with locked(store) as release:
+    with locked(store, "prompts") as release:
         sender = threading.Thread(target=send)
         sender.start()
         sender.join(1.0)

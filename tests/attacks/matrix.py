@@ -8,8 +8,7 @@ from typing import Any
 
 from satchel.contracts.contract import Contract, Tool
 from satchel.contracts.schema import fields_of
-from tests.attacks.cast import Cast
-from tests.attacks.things import ANN, CANARY, SPELLINGS, Spelling, Thing
+from tests.attacks.worlds import ANN, CANARY, SPELLINGS, Cast, Spelling, Thing
 from tests.support.process import PATIENCE
 
 TASK, PROMPT, RESOURCE, PROJECT, USER = ("task",), ("prompt",), ("resource",), ("project",), ("user",)
@@ -36,35 +35,44 @@ NAMES = {
     ("mcpkg", "delete_resource"): RESOURCE,
     ("satchel", "add_project"): PROJECT,
 }
-PLAIN = {
-    *(
-        "name",
-        "title",
-        "content",
-        "description",
-        "tags",
-        "query",
-        "kind",
-        "since",
-        "limit",
-        "offset",
-        "cursor",
-        "match",
-    ),
-    *(
-        "arguments",
-        "whole",
-        "prompts",
-        "resources",
-        "key",
-        "expected_version",
-        "uri",
-        "mime_type",
-        "status",
-        "priority",
-    ),
-    *("due", "note", "fence", "minutes", "release", "copy", "version", "against", "by", "edits", "append", "prepend"),
-    *("heading", "include_completed", "what"),
+PLAIN = {  # arguments that name nothing
+    "name",
+    "title",
+    "content",
+    "description",
+    "tags",
+    "query",
+    "kind",
+    "since",
+    "limit",
+    "offset",
+    "cursor",
+    "match",
+    "arguments",
+    "whole",
+    "prompts",
+    "resources",
+    "key",
+    "expected_version",
+    "uri",
+    "mime_type",
+    "status",
+    "priority",
+    "due",
+    "note",
+    "fence",
+    "minutes",
+    "release",
+    "copy",
+    "version",
+    "against",
+    "by",
+    "edits",
+    "append",
+    "prepend",
+    "heading",
+    "include_completed",
+    "what",
 }
 PLAIN_LINES = ("get_prompt", "read_resource")  # whose `lines` is a range
 

@@ -1,0 +1,26 @@
+"""Locks on a store that a test takes from outside, so that calls wait until it releases them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import apsw
+import psycopg
+
+
+@contextmanager
+def locked(store: str, table: str) -> Iterator[Callable[[], object]]:
+    """Hold up writes to a store, and on PostgreSQL all use of a table, until the end or a call of the result."""
+    if store.startswith("postgresql"):
+        connection = psycopg.connect(store)
+        connection.execute(f"lock table {table}".encode())
+        release: Callable[[], object] = connection.rollback
+        close: Callable[[], object] = connection.close
+    else:
+        file = apsw.Connection(store)
+        file.execute("begin immediate")
+        release, close = partial(file.execute, "rollback"), file.close
+    try:
+        yield release
+    finally:
+        close()
