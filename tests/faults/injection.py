@@ -4,7 +4,7 @@ import os
 import select
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import apsw
 import psycopg
 import pytest
 
-from satchel.storage.postgres_statements import COMMIT, Sent, Statement, Statements
+from satchel.storage.postgres_tx import PostgresTx, Statement
 
 # What a call of the driver does instead: it gets the connection, and raises. On PostgreSQL it may also return a
 # statement to send in place of the one, or what to do after that was sent.
@@ -166,20 +166,16 @@ POSTGRES_FAULTS: dict[str, Fault] = {
 def inject_postgres(monkeypatch: pytest.MonkeyPatch) -> Injector:
     """Make every statement count that is sent to PostgreSQL, alone or with others."""
     injector = Injector()
-    send = Statements.send
+    send = PostgresTx._send
 
-    def counted_send(self: Statements, statements: Sequence[Statement]) -> Sent:
-        given, after = [], []
-        for one in statements:
-            found = injector.count(self.connection, is_commit=one == COMMIT)
-            given.append((found, {}, False) if isinstance(found, str) else one)
-            after += [found] if callable(found) else []
-        sent = send(self, given)
-        for act in after:
-            act()
+    def counted_send(self: PostgresTx, statement: Statement, **options: Any) -> Any:
+        found = injector.count(self._connection, is_commit=statement[0] == "commit")
+        sent = send(self, (found, {}) if isinstance(found, str) else statement, **options)
+        if callable(found):
+            found()
         return sent
 
-    monkeypatch.setattr(Statements, "send", counted_send)
+    monkeypatch.setattr(PostgresTx, "_send", counted_send)
     return injector
 
 
@@ -187,6 +183,7 @@ def lose_answer_of_commit(connection: psycopg.Connection[Any]) -> Callable[[], N
     """Lose the connection after a commit was carried out, and before its answer is read: the caller cannot know."""
 
     def lose() -> None:
+        connection.pgconn.send_flush_request()
         while connection.pgconn.flush():
             pass
         with socket.socket(fileno=os.dup(connection.fileno())) as line:

@@ -10,7 +10,7 @@ from satchel.log import log
 from satchel.storage.database import Tx
 from satchel.storage.migrations import MIGRATIONS, for_postgres
 from satchel.storage.migrations.migration import fill_all
-from satchel.storage.postgres_statements import Connection
+from satchel.storage.postgres_connect import Connection
 from satchel.storage.postgres_steps import apply_step
 
 # What an application role reads and writes, adds to, and only reads. New tables and views of a migration belong in one

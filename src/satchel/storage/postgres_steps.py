@@ -15,7 +15,7 @@ from satchel.errors import StoreError, StoreUnusable
 from satchel.log import log
 from satchel.storage.database import Tx, Violation
 from satchel.storage.migrations.migration import Migration
-from satchel.storage.postgres_statements import Connection
+from satchel.storage.postgres_connect import Connection
 
 Result = TypeVar("Result")
 

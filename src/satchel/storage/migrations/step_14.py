@@ -23,5 +23,9 @@ create function satchel_forget_changes(before text) returns void language sql se
         );
     end;
 revoke execute on function satchel_forget_changes from public;
+
+-- SQLite's name for strpos, so that one text serves both engines.
+create function instr(text, text) returns integer language sql immutable strict parallel safe
+    return strpos($1, $2);
 """,
 )
