@@ -24,6 +24,21 @@ create function satchel_forget_changes(before text) returns void language sql se
     end;
 revoke execute on function satchel_forget_changes from public;
 
+-- A blocker is looked up by its key. As a join, a plan made for empty tables reads all open tasks for each row.
+create or replace view open_blockers as
+    select b.task, b.blocker from task_blocks b
+    where (select o.completed_at is null from tasks o where o.number = b.blocker) and (
+        not (select row_security_active('tasks'))
+        or b.owner = (select nullif(current_setting('satchel.user', true), '')) and (
+            (select current_setting('satchel.projects', true)) = '*'
+            or exists (
+                select from tasks t join projects p on p.number = t.project
+                where t.number = b.task
+                    and p.name = any (string_to_array((select current_setting('satchel.projects', true)), ','))
+            )
+        )
+    );
+
 -- SQLite's name for strpos, so that one text serves both engines.
 create function instr(text, text) returns integer language sql immutable strict parallel safe
     return strpos($1, $2);
