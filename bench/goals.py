@@ -59,6 +59,14 @@ GOALS = (
     Goal("adds at a commit of 3 ms, PostgreSQL, against before", "commits", "adds/before", 3, is_least=True, why=ADDS),
     Goal("list_tasks of 10,000 behind row-level security", "security", "guarded list_tasks ms", 10, unit=" ms"),
     Goal(
+        "list_tasks on PostgreSQL without statistics",
+        "unanalysed",
+        "list_tasks/s without statistics",
+        200,
+        is_least=True,
+        unit="/s",
+    ),
+    Goal(
         "add of a task, durable, against the fastest peer",
         "calls",
         "add/fastest peer",

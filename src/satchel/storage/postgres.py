@@ -30,7 +30,7 @@ from satchel.storage.migrations import MIGRATIONS
 from satchel.storage.postgres_connect import Address, Connection
 from satchel.storage.postgres_connect import operators_connection as operators_connection
 from satchel.storage.postgres_pool import Pool
-from satchel.storage.postgres_tx import PROJECTS, USER, set_locally
+from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
 from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
@@ -87,8 +87,7 @@ class PostgresDatabase(Database):
             try:
                 yield self._begin(connection, scope, _BEGIN_READ)
             finally:
-                with suppress(psycopg.Error):  # all is read by now
-                    connection.commit()
+                _end_read(connection)
 
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
@@ -106,22 +105,20 @@ class PostgresDatabase(Database):
                     if not self._address.is_pooled:
                         return find(PostgresTx(connection))
                     found = find(self._begin(connection, None, _BEGIN_READ))  # with the timeouts
-                    with suppress(psycopg.Error):
-                        connection.commit()
+                    _end_read(connection)
                     return found
             except StoreConflict:
                 if time.monotonic() >= deadline:
                     raise
 
-    def _begin(self, connection: Connection, scope: Scope | None, begin: str) -> PostgresTx:
-        """Return a transaction with the settings of row-level security, and behind a pooler with the timeouts.
+    def _begin(self, connection: Connection, scope: Scope | None, how: str) -> PostgresTx:
+        """Begin a transaction with the settings of row-level security, and behind a pooler with the timeouts.
 
         The settings end with the transaction, because connections are shared.
         """
         shown = self._list_shown(scope)
-        settings = shown | self._address.list_timeouts(connection) if self._address.is_pooled else shown
-        opening = [(begin, {}), set_locally(settings)] if settings else [(begin, {})]
-        tx = PostgresTx(connection, opening=opening, shown=shown)
+        tx = PostgresTx(connection, shown=shown)
+        tx.begin(how, shown | self._address.list_timeouts(connection) if self._address.is_pooled else shown)
         tx.scope, tx.retention = scope or tx.scope, self.retention
         return tx
 
@@ -175,6 +172,12 @@ class PostgresDatabase(Database):
             self._watchers.pop().stop()
         for pool in (self._reads, self._writes, self._look_ups):
             pool.close()
+
+
+def _end_read(connection: Connection) -> None:
+    """Commit, because a rollback would make psycopg forget its prepared statements."""
+    with suppress(psycopg.Error):  # all is read by now
+        connection.commit()
 
 
 def _deadline(given: float | None) -> float:

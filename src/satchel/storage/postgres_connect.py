@@ -1,6 +1,5 @@
 """Connections to a PostgreSQL server: what is asked of each of them, and whether a pooler stands in between."""
 
-import logging
 import os
 import select
 from collections.abc import Iterator
@@ -27,8 +26,6 @@ _DEFAULTS: dict[str, Any] = {
 }
 _LOCK_TIMEOUT, _IDLE_TIMEOUT = "10s", "60s"
 _SET = "select set_config(name, value, false) from unnest(%s::text[], %s::text[]) as given (name, value)"
-
-logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of errors behind the one that we report
 
 _IDENTITY = """
     select system_identifier, (select oid from pg_database where datname = current_database()) from pg_control_system()

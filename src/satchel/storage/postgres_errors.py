@@ -28,12 +28,12 @@ def check_alive(connection: Connection) -> None:
 
 @contextmanager
 def translate_commit_errors(connection: Connection) -> Iterator[None]:
-    """Turn errors of a commit, and of statements that were sent with it, into ours."""
+    """Turn errors of a commit into ours."""
     with translate_errors(connection):
         try:
             yield
         except psycopg.OperationalError as error:
-            if not (connection.closed or isinstance(error, _SHUTDOWN)):
+            if not (_is_from_client(error) or isinstance(error, _SHUTDOWN)):
                 raise
             connection.close()
             raise StoreFailed(
@@ -75,4 +75,9 @@ def _describe(error: psycopg.Error) -> str:
 def _is_of_no_use(connection: Connection, error: psycopg.Error) -> bool:
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return not connection.read_only  # else it is our own rule for reads
-    return connection.closed or isinstance(error, _OF_NO_USE)
+    return connection.closed or _is_from_client(error) or isinstance(error, _OF_NO_USE)
+
+
+def _is_from_client(error: psycopg.Error) -> bool:
+    """Return whether the connection failed, rather than the server said something."""
+    return isinstance(error, psycopg.OperationalError) and error.diag.sqlstate is None

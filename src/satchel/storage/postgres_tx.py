@@ -17,59 +17,50 @@ from satchel.storage.postgres_connect import Connection
 from satchel.storage.postgres_errors import check_alive, translate_commit_errors, translate_errors
 from satchel.work import Work
 
-Statement = tuple[str, Mapping[str, object]]  # with `:name` parameters, and their values
-
 USER, PROJECTS = "satchel.user", "satchel.projects"  # the settings that row-level security reads
 
 _CANCEL_TIMEOUT = 2.0  # seconds for sending the request to cancel a statement
 
 
 class PostgresTx(Tx):
-    """A transaction on one connection of a pool, which commits by itself: BEGIN and COMMIT are statements of ours."""
+    """A transaction on one connection of a pool, or a look-up of one statement.
 
-    def __init__(
-        self, connection: Connection, *, opening: Iterable[Statement] = (), shown: dict[str, str] | None = None
-    ) -> None:
+    Each statement is a round trip. In psycopg's pipelines a statement that fails leaves the next ones marked as
+    prepared, and a lost connection is not told from other failures, so only `many` uses one.
+    """
+
+    def __init__(self, connection: Connection, *, shown: dict[str, str] | None = None) -> None:
         self._connection = connection
-        self._pending = list(opening)  # statements without results, sent together with the next one
         self._shown = shown or {}  # the settings of row-level security; empty where it does not apply to our role
 
-    def execute(self, sql: str, values: Mapping[str, object], *, prepare: bool | None = None) -> list[Row]:
+    def begin(self, how: str, settings: Mapping[str, str]) -> None:
+        """Begin the transaction with some settings, in one round trip."""
+        calls = ["select set_config(%s, %s, true)"] * len(settings)
+        values = [word for setting in settings.items() for word in setting]
         with translate_errors(self._connection):
-            if not self._pending:
-                cursor = self._send((sql, values), prepare=prepare)
-            else:
-                with self._connection.pipeline():
-                    self._send_pending()
-                    cursor = self._send((sql, values), prepare=prepare)
+            # Values are quoted by psycopg: PostgreSQL takes parameters for a single statement only.
+            psycopg.ClientCursor(self._connection).execute("; ".join([how, *calls]).encode(), values)
+
+    def execute(self, sql: str, values: Mapping[str, object], *, prepare: bool | None = None) -> list[Row]:
+        text, names = _number_parameters(sql)
+        with translate_errors(self._connection):
+            cursor = psycopg.RawCursor(self._connection).execute(text, _list(names, values), prepare=prepare)
             return cursor.fetchall() if cursor.description else []
 
     def commit(self) -> None:
-        """Commit, together with what is still to be sent.
+        """Commit.
 
         Raises:
             StoreConflict: nothing was done, and the transaction can be tried again.
             StoreFailed: nothing was done, or it is not known, because the connection was lost meanwhile.
         """
         if self.changes:
-            self._pending.append(("insert into changes (what) values (:what)", {"what": encode(list(self.changes))}))
+            self.run("insert into changes (what) values (:what)", what=encode(list(self.changes)))
         check_alive(self._connection)
-        with translate_commit_errors(self._connection), self._connection.pipeline():
-            self._send_pending()
-            cursor = self._send(("commit", {}))
+        with translate_commit_errors(self._connection):
+            cursor = self._connection.execute("commit")
         if cursor.statusmessage == "ROLLBACK":
             raise StoreFailed("a statement of the transaction had failed; nothing was done")
-
-    def _send(self, statement: Statement, *, prepare: bool | None = None) -> psycopg.RawCursor[Row]:
-        text, names = _number_parameters(statement[0])
-        given = [statement[1][name] for name in names]
-        values = [list(value) if isinstance(value, tuple) else value for value in given]  # a tuple would be a row
-        return psycopg.RawCursor(self._connection).execute(text, values, prepare=prepare)
-
-    def _send_pending(self) -> None:
-        pending, self._pending = self._pending, []
-        for statement in pending:
-            self._send(statement)
 
     @contextmanager
     def bounded(self, work: Work) -> Iterator[None]:
@@ -113,23 +104,9 @@ class PostgresTx(Tx):
         return None
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]]) -> None:
-        with translate_errors(self._connection), self._connection.pipeline():
-            self._send_pending()
-            for row in rows:
-                self._send((sql, row))
-
-    def put(self, sql: str, **values: object) -> None:
-        if self._gathered is None:
-            self._send_later(sql, values)
-        else:
-            super().put(sql, **values)
-
-    def _send_later(self, sql: str, values: Mapping[str, object]) -> None:
-        """Execute a statement for its effect, together with the next one or with the commit."""
-        if self.writes:
-            self._pending.append((sql, values))
-        else:
-            self.execute(sql, values)
+        text, names = _number_parameters(sql)
+        with translate_errors(self._connection):
+            psycopg.RawCursor(self._connection).executemany(text, [_list(names, row) for row in rows])
 
     def is_task(self, id: str) -> bool:
         return self.one("select satchel_is_task(:id)", id=id) == (True,)
@@ -144,11 +121,12 @@ class PostgresTx(Tx):
         try:
             yield
         finally:
-            self._show_projects(projects)
+            with suppress(StoreFailed):  # a transaction that failed shows nothing any more
+                self._show_projects(projects)
 
     def _show_projects(self, projects: str) -> None:
         self._shown[PROJECTS] = projects
-        self._pending.append(set_locally({PROJECTS: projects}))
+        self.run("select set_config(:name, :projects, true)", name=PROJECTS, projects=projects)
 
     def lock(self, what: str) -> None:
         self.run("select pg_advisory_xact_lock(hashtextextended(:what, 0))", what=what)
@@ -170,17 +148,16 @@ class PostgresTx(Tx):
         return search_postgres.find_together(self, spaces, words, most)
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
-        self._send_later(search_postgres.ADD_WORDS, {"space": space, "words": list(words)})
+        self.run(search_postgres.ADD_WORDS, space=space, words=list(words))
 
     def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
         return search_postgres.words_of_none(self, space, words)
 
 
-def set_locally(settings: Mapping[str, str]) -> Statement:
-    """Return the statement that makes settings until the end of the transaction."""
-    names, values = list(settings), list(settings.values())
-    sql = "select set_config(name, value, true) from unnest(:names::text[], :values::text[]) as given (name, value)"
-    return sql, {"names": names, "values": values}
+def _list(names: Iterable[str], values: Mapping[str, object]) -> list[object]:
+    """Return the values of parameters in the order of their numbers; psycopg takes a tuple for a row."""
+    given = [values[name] for name in names]
+    return [list(value) if isinstance(value, tuple) else value for value in given]
 
 
 @lru_cache(maxsize=512)
