@@ -12,8 +12,8 @@ from satchel.errors import Abandoned, StoreConflict, StoreFailed
 from satchel.storage import postgres_pool
 from satchel.storage.database import Database, open_database
 from satchel.storage.postgres import READ_CONNECTIONS, WRITE_CONNECTIONS, PostgresTx
-from satchel.storage.postgres_connect import Address, complete
-from satchel.storage.postgres_pool import Connection, Pool
+from satchel.storage.postgres_connect import Address, Connection, complete
+from satchel.storage.postgres_pool import Pool
 from satchel.work import Work
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually

@@ -73,8 +73,10 @@ class Address:
         return {name: value for name, value in timeouts.items() if name not in self._options}
 
     def connect_directly(self) -> Connection:
-        """Connect for migrations, with a session of its own and without timeouts."""
-        return _connect(self._direct)
+        """Connect for migrations and maintenance, with a session of its own and without timeouts."""
+        connection = _connect(self._direct)
+        connection.prepare_threshold = None  # there may be a pooler all the same
+        return connection
 
     def check_pooler(self, direct: Connection) -> None:
         """Find out whether a pooler stands before the server.

@@ -40,7 +40,7 @@ APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program i
 _CHECK_INTERVAL = 0.05  # seconds between looks, on reads, whether the file is still the one that was opened
 
 _ROWS = 500  # of one insert
-_STEPS = 20_000  # of SQLite's machine between two looks at the time; a millisecond, where rows are short
+_STEPS = 10_000  # of SQLite's machine between two looks at the time: a millisecond where rows are short
 _STATEMENTS = 250  # that stay prepared on a connection; all tools of a contract have fewer
 
 
@@ -66,9 +66,12 @@ class SqliteTx(Tx):
 
     @contextmanager
     def bounded(self, work: Work) -> Iterator[None]:
-        self._work = None if self.writes else work
         self._seconds = seconds_for(writes=self.writes)
         self._connection.set_progress_handler(self._must_stop, _STEPS)
+        stop = self._connection.interrupt  # which does nothing between two statements
+        if not self.writes:
+            self._work = work
+            work.add_stop(stop)
         try:
             yield
         except TooCostly:
@@ -76,12 +79,14 @@ class SqliteTx(Tx):
                 work.check()
             raise
         finally:
+            if not self.writes:
+                work.remove_stop(stop)
             self._connection.set_progress_handler(None)
 
     def _must_stop(self) -> bool:
-        """Return whether SQLite is to end the running statement."""
-        is_abandoned = self._work is not None and self._work.is_cancelled
-        return is_abandoned or time.monotonic() > self._ends_at
+        """Return whether SQLite is to end the running statement, because it is late or began as it was cancelled."""
+        is_cancelled = self._work is not None and self._work.is_cancelled
+        return is_cancelled or time.monotonic() > self._ends_at
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         """Execute an `insert … values (…)` for many rows in few statements.
