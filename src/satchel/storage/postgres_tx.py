@@ -148,7 +148,7 @@ class PostgresTx(Tx):
         return search_postgres.find_together(self, spaces, words, most)
 
     def add_words(self, space: int, words: Sequence[str]) -> None:
-        self.run(search_postgres.ADD_WORDS, space=space, words=list(words))
+        search_postgres.add_words(self, space, words)
 
     def words_of_none(self, space: int, words: Sequence[str]) -> list[str]:
         return search_postgres.words_of_none(self, space, words)

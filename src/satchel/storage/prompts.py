@@ -18,10 +18,8 @@ _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
 _WHOLE = f"{_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project"
 _IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
-_BY = {
-    column: f"select {_WHOLE} from prompts where {_IN_PROJECT} and {column} = :key"
-    for column in ("id", "name", "title", "number")
-}
+_FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 

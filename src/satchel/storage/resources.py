@@ -11,10 +11,8 @@ from satchel.storage.database import Row, Tx, patch_values
 _COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
 _WHOLE = f"{_COLUMNS}, 0, content, data"
 _IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
-_BY = {
-    column: f"select {_WHOLE} from resources where {_IN_PROJECT} and {column} = :key"
-    for column in ("name", "uri", "number")
-}
+_FIND = f"select {_WHOLE} from resources where {_IN_PROJECT}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from resources where project = :project
