@@ -37,7 +37,7 @@ EXCEPTIONS = {
     "storage/database.py:one": "hands on what it was given",
     "storage/database.py:run": "hands on what it was given",
     "storage/database.py:many": "hands on what it was given",
-    "storage/database.py:one_to_change": "puts together columns, a table and a condition, which are constants (checked)",
+    "storage/database.py:one_to_change": "columns, a table and a condition, which callers give as constants (checked)",
     "storage/database.py:all_beside": "adds the name of a column, which its callers give as a constant (checked)",
     "storage/database.py:renew": "adds names of tables and columns, which its callers give as constants (checked)",
     "storage/sqlite.py:_prepare": "steps of the schema, and numbers of ours",
