@@ -12,6 +12,7 @@ PARTS = {
     "commits": "additions a second at a commit of 3 ms, PostgreSQL",
     "history": "what history costs a write",
     "security": "what row-level security costs on PostgreSQL",
+    "unanalysed": "lists of tasks on PostgreSQL while a store grows, without statistics",
     "libraries": "3,000 templates listed, and rendered",
     "page": "every screen of the page for people",
     "jobs": "eight jobs of an agent in calls and tokens",

@@ -25,7 +25,7 @@ SatchelError
     ├── StoreFailed      it failed while serving: disk full, connection lost, locked too long, a table missing
     │   ├── StoreConflict    rolled back for the sake of another call, or the connection was lost before the commit
     │   ├── StoreGone        its file was removed or replaced: start again
-    │   └── TooCostly        the transaction was ended because it took too long: ask for less
+    │   └── TooCostly        the transaction was ended because a statement took too long: ask for less
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
 
 Abandoned                the answer is not awaited any more; raised between the parts of a call, and never answered
@@ -284,19 +284,11 @@ class StoreGone(StoreFailed):
 
 
 class TooCostly(StoreFailed):
-    """The transaction was ended because it took too long; nothing of it remains."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"ended after {seconds:g} s")
-        self.seconds = seconds
+    """The transaction was ended because a statement took too long; nothing of it remains."""
 
 
 class StoreUnusable(StoreError):
     """The database cannot be opened; the message says what, why and what next."""
-
-
-class Unanswered(BaseException):
-    """A look-up in an event loop asked for rows that are not there yet. No failure: nothing on the way handles it."""
 
 
 class Abandoned(Exception):

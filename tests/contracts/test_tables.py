@@ -34,7 +34,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     Violation: [Violation("prompts_secret")],
     errors.AnswerTooLarge: [errors.AnswerTooLarge("list_tasks", 7, one) for one in ("status", None)],
     errors.QuotaExceeded: [errors.QuotaExceeded("items", 7), errors.QuotaExceeded("bytes", 7)],
-    errors.TooCostly: [errors.TooCostly(5.0)],
+    errors.TooCostly: [errors.TooCostly("x")],
     errors.Forbidden: [errors.Forbidden("task", "7", SCOPE)],
     errors.VersionConflict: [errors.VersionConflict("task", "7", expected=1, actual=2)],
     errors.VersionMissing: [

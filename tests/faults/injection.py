@@ -1,18 +1,15 @@
 """Faults of a database, raised at the nth call of its driver: what a full disk, a bad one or a lost server does."""
 
 import os
-import select
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import apsw
 import psycopg
 import pytest
-
-from satchel.storage.postgres_statements import COMMIT, Sent, Statement, Statements
 
 # What a call of the driver does instead: it gets the connection, and raises. On PostgreSQL it may also return a
 # statement to send in place of the one, or what to do after that was sent.
@@ -164,36 +161,28 @@ POSTGRES_FAULTS: dict[str, Fault] = {
 
 
 def inject_postgres(monkeypatch: pytest.MonkeyPatch) -> Injector:
-    """Make every statement count that is sent to PostgreSQL, alone or with others."""
+    """Make every statement count that a cursor of psycopg executes."""
     injector = Injector()
-    send = Statements.send
+    execute = psycopg.Cursor.execute
 
-    def counted_send(self: Statements, statements: Sequence[Statement]) -> Sent:
-        given, after = [], []
-        for one in statements:
-            found = injector.count(self.connection, is_commit=one == COMMIT)
-            given.append((found, {}, False) if isinstance(found, str) else one)
-            after += [found] if callable(found) else []
-        sent = send(self, given)
-        for act in after:
-            act()
+    def counted_execute(self: psycopg.Cursor[Any], query: Any, *given: Any, **options: Any) -> Any:
+        found = injector.count(self.connection, is_commit=query == "commit")
+        if isinstance(found, str):
+            return execute(self, found)
+        sent = execute(self, query, *given, **options)
+        if callable(found):
+            found()
         return sent
 
-    monkeypatch.setattr(Statements, "send", counted_send)
+    monkeypatch.setattr(psycopg.Cursor, "execute", counted_execute)
     return injector
 
 
 def lose_answer_of_commit(connection: psycopg.Connection[Any]) -> Callable[[], None]:
-    """Lose the connection after a commit was carried out, and before its answer is read: the caller cannot know."""
+    """Lose the connection after a commit was carried out, as if its answer was never read: the caller cannot know."""
 
     def lose() -> None:
-        while connection.pgconn.flush():
-            pass
-        with socket.socket(fileno=os.dup(connection.fileno())) as line:
-            answer = b""
-            while b"COMMIT" not in answer:
-                select.select([line], [], [], 10.0)
-                answer += line.recv(1 << 16, socket.MSG_DONTWAIT)
         _lose_connection(connection)
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     return lose

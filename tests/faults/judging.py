@@ -22,13 +22,13 @@ def forbid_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("satchel.contracts.runner.log_call", lambda *_: None)
 
 
-def failure_of(contract: str, name: str) -> Any:
-    """What a tool or a method says when the store fails."""
+def failure_of(contract: str, name: str, error: StoreFailed | None = None) -> Any:
+    """Return what a tool or a method says when the store fails."""
     if "/" in name:
         return {"code": -32603, "message": "Internal error"}
     table = load(contract)
     [tool] = [one for one in table.tools if one.name == name]
-    body = table.explain_failure(tool, StoreFailed("x"))
+    body = table.explain_failure(tool, error or StoreFailed("x"))
     return msgspec.to_builtins(body.structured if isinstance(body, Reply) else body)
 
 

@@ -49,15 +49,21 @@ def pooled(postgres: PostgresServer, pooler: PgBouncer, name: str) -> Iterator[D
 # -- refused at the start ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 4])
-def test_a_pooler_that_shares_sessions_is_refused_unless_it_is_said_to_be_one(
-    postgres: PostgresServer, name: str, size: int
-) -> None:
-    with PgBouncer(postgres, "transaction", size) as pooler:
-        with pytest.raises(StoreUnusable, match=r"pooler that shares sessions.*--database-direct.*pool sessions"):
-            open_database(pooler.url(name))
-        with pytest.raises(StoreUnusable, match=r"--database-direct is behind a connection pooler"):
-            open_database(pooler.url(name), pooler.url(name))
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_a_pooler_needs_the_address_of_the_server_only_for_a_migration(postgres: PostgresServer, mode: str) -> None:
+    empty = postgres.create()
+    with PgBouncer(postgres, mode, 4) as pooler:
+        with pytest.raises(StoreUnusable, match=r"must be migrated.*connection pooler.*--database-direct"):
+            open_database(pooler.url(empty))
+        open_database(pooler.url(empty), postgres.url(empty)).close()
+        database = open_database(pooler.url(empty))
+        _add_project(database)
+        database.close()
+
+
+def test_a_direct_address_that_leads_to_a_pooler_is_refused(pooler: PgBouncer, name: str) -> None:
+    with pytest.raises(StoreUnusable, match=r"--database-direct leads to a connection pooler"):
+        open_database(pooler.url(name), pooler.url(name))
 
 
 def test_a_direct_address_of_another_database_is_refused(
@@ -72,19 +78,6 @@ def test_a_pooler_that_shares_sessions_between_statements_is_refused(postgres: P
         open_database(pooler.url(name), postgres.url(name))
 
 
-def test_a_pooler_of_sessions_needs_no_other_address(postgres: PostgresServer, name: str) -> None:
-    with PgBouncer(postgres, "session", 12) as pooler:
-        database = open_database(pooler.url(name))
-        heard = threading.Event()
-        database.watch(lambda _: heard.set())
-        for _ in range(8):
-            with database.read() as tx:
-                assert tx.one("select current_setting('statement_timeout')") == ("20s",)
-        _add_project(database)
-        assert heard.wait(PATIENCE)
-        database.close()
-
-
 def _add_project(database: Database) -> None:
     with database.write() as tx:
         projects.add(tx, "p")
@@ -95,16 +88,16 @@ def _add_project(database: Database) -> None:
 
 def test_nothing_is_kept_on_a_shared_session(pooler: PgBouncer, name: str, pooled: Database) -> None:
     for _ in range(12):  # often enough for psycopg to prepare a statement where it may
-        for begin in (pooled.read, pooled.write):
+        for begin, timeout in ((pooled.read, "5s"), (pooled.write, "20s")):
             with begin() as tx:
-                assert tx.one("select current_setting('statement_timeout')") == ("20s",)
+                assert tx.one("select current_setting('statement_timeout')") == (timeout,)
         assert pooled.look_up(lambda tx: tx.one("select current_setting('lock_timeout')")) == ("10s",)
     with psycopg.connect(pooler.url(name), prepare_threshold=None) as stranger:
         assert stranger.execute("select count(*) from pg_prepared_statements").fetchone() == (0,)
         assert stranger.execute("select current_setting('statement_timeout')").fetchone() == ("0",)
 
 
-def test_changes_are_heard_over_the_direct_address(pooled: Database) -> None:
+def test_changes_are_heard_through_the_pooler(pooled: Database) -> None:
     heard: list[object] = []
     pooled.watch(heard.extend)
     _add_project(pooled)

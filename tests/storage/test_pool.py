@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from satchel.errors import StoreConflict, StoreFailed
+from satchel.errors import Abandoned, StoreConflict, StoreFailed
 from satchel.storage import postgres_pool
 from satchel.storage.database import Database, open_database
 from satchel.storage.postgres import READ_CONNECTIONS, WRITE_CONNECTIONS, PostgresTx
-from satchel.storage.postgres_connect import Address, complete
-from satchel.storage.postgres_pool import Connection, Pool
+from satchel.storage.postgres_connect import Address, Connection, complete
+from satchel.storage.postgres_pool import Pool
+from satchel.work import Work
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
 
@@ -92,10 +93,10 @@ def test_no_more_are_lent_than_there_may_be_and_who_waits_too_long_is_told(addre
 def test_a_connection_is_used_again_and_what_was_left_open_on_it_is_rolled_back(address: str) -> None:
     pool = make_pool(address, 2)
     with pool.lend(soon()) as connection:
-        connection.execute("insert into settings values ('a', 'b')")
+        connection.execute("begin; insert into settings values ('a', 'b')")
         pid = pid_of(connection)
     with pytest.raises(ZeroDivisionError), pool.lend(soon()) as connection:
-        connection.execute("insert into settings values ('a', 'b')")
+        connection.execute("begin; insert into settings values ('a', 'b')")
         raise ZeroDivisionError
     with pool.lend(soon()) as connection:
         assert connection.execute("select * from settings").fetchall() == [] and pid_of(connection) == pid
@@ -312,18 +313,21 @@ def test_a_look_up_is_tried_again_on_another_connection(address: str, opened: Da
     assert len(calls) == 2
 
 
-def test_a_transaction_is_interrupted_from_another_thread(address: str, opened: Database) -> None:
-    with opened.read() as tx, ThreadPoolExecutor(1) as thread:
-        assert isinstance(tx, PostgresTx)
-        running = thread.submit(tx.run, "select pg_sleep(60)")
+def test_a_cancelled_read_ends_on_the_server_and_its_connection_goes_on(address: str, opened: Database) -> None:
+    work = Work()
+
+    def read() -> None:
+        with opened.read() as tx, tx.bounded(work):
+            tx.run("select pg_sleep(60)")
+
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(read)
         with psycopg.connect(address, autocommit=True) as looking:
             sql = f"select 1 {OTHERS} and wait_event = 'PgSleep'"
             assert eventually(lambda: bool(looking.execute(sql.encode()).fetchall()))
-        tx.interrupt()
-        with pytest.raises(StoreFailed, match="user request"):
+        work.cancel()
+        with pytest.raises(Abandoned):
             running.result(PATIENCE)
-        tx.end_interrupt()
-        with pytest.raises(StoreFailed, match="interrupted"):
-            tx.run("select 1")
+    assert len(opened._reads._idle) == 1  # type: ignore[attr-defined]
     with opened.read() as tx:
         assert tx.all("select 1") == [(1,)]

@@ -1,20 +1,16 @@
-"""Statements on PostgreSQL: what they cost in round trips, that values are those of psycopg, and what is prepared."""
+"""Statements: lists and values as parameters on both engines; round trips and prepared statements on PostgreSQL."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
 
 from satchel.errors import StoreFailed
 from satchel.model import Scope, StoreChange
-from satchel.storage import postgres_statements
 from satchel.storage.database import Database, Violation, open_database
-from satchel.storage.postgres_connect import Address
-from satchel.storage.postgres_statements import Connection, Sent, Statement, Statements
 from tests.support.postgres import PostgresServer
 from tests.support.roles import two_roles
-
-PREPARED = "select count(*) from pg_prepared_statements where name like 'satchel%'"
 
 
 @pytest.fixture
@@ -25,66 +21,86 @@ def address(postgres: PostgresServer) -> str:
 
 
 @pytest.fixture
-def connection(address: str) -> Iterator[Connection]:
-    with Address(address).connect(autocommit=True) as connection:
-        yield connection
+def opened(address: str) -> Iterator[Database]:
+    database = open_database(address)
+    yield database
+    database.close()
 
 
-class Trips:
-    """Each round trip, as the first words of its statements."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.taken: list[list[str]] = []
-        send = Statements.send
-
-        def count(statements: Statements, sent: Sequence[Statement]) -> Sent:
-            self.taken.append([sql.split()[0] for sql, _, _ in sent])
-            return send(statements, sent)
-
-        monkeypatch.setattr(Statements, "send", count)
+# -- both engines ---------------------------------------------------------------------------------------------------
 
 
-def test_a_read_of_one_statement_is_one_round_trip_and_an_end_that_is_not_waited_for(
+def test_a_list_whose_name_begins_another_ones_name_is_its_own_parameter(database: Database) -> None:
+    with database.read() as tx:
+        sql = """
+            select name from (select 'a' as name union all select 'b' union all select 'c') as names
+            where name in :task and name in :tasks and name not in :tasks_0 and name <> :task_0 order by name
+        """
+        found = tx.all(sql, task=["a", "b", "c"], tasks=["b", "c"], tasks_0=["c"], task_0="a")
+    assert found == [("b",)]
+
+
+def test_a_quoted_text_is_no_parameter(database: Database) -> None:
+    with database.read() as tx:
+        found = tx.one("select ':name, in :names, 100 %, it''s $1', :name, 1 where 1 in :names", name="x", names=[1])
+    assert found == (":name, in :names, 100 %, it's $1", "x", 1)
+
+
+def test_an_empty_list_has_nothing_in_it(database: Database) -> None:
+    with database.write() as tx:
+        tx.run("insert into settings values ('a', '')")
+        inside, outside = (
+            tx.all(f"select name from settings where name = 'a' and name {word} :names", names=[])
+            for word in ("in", "not in")
+        )
+    assert (inside, outside) == ([], [("a",)])
+
+
+def test_a_text_is_found_in_another_at_the_same_place(database: Database) -> None:
+    with database.read() as tx:
+        assert tx.one("select instr(:text, :part), instr(:text, 'z')", text="äbc", part="c") == (3, 0)
+
+
+# -- PostgreSQL -----------------------------------------------------------------------------------------------------
+
+
+def test_a_transaction_begins_and_ends_with_one_round_trip_each(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, app = two_roles(postgres)
-    database, trips = open_database(app), Trips(monkeypatch)
-    for _ in range(3):
-        with database.read(Scope(user="u")) as tx:
-            assert tx.one("select current_setting('satchel.user')") == ("u",)
-    assert trips.taken == [["begin", "select", "select"], ["commit"]] * 3
-    trips.taken.clear()
-    with database.read():
-        pass
-    assert trips.taken == []
-    assert database.look_up(lambda tx: tx.one("select 1")) == (1,)
-    assert trips.taken == [["select"]]
-    database.close()
-
-
-def test_a_write_begins_and_ends_with_its_statements(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    database, trips = open_database(address), Trips(monkeypatch)
+    database = open_database(app)
+    with database.read(), database.write():  # so that there are connections
+        database.look_up(lambda tx: tx.one("select 1"))
+    sent = record_sent(monkeypatch)
+    with database.read(Scope(user="u'; --", projects=("a", "b"))) as tx:
+        found = tx.one("select current_setting('satchel.user'), current_setting('satchel.projects')")
+    assert (found, sent) == (("u'; --", "a,b"), ["begin", "select", "commit"])
+    sent.clear()
     with database.write() as tx:
-        tx.run("insert into settings values ('a', 'b')")
-        tx.run("update settings set value = 'c'")
         tx.changed(StoreChange("prompts", "p"))
-    assert trips.taken[:3] == [["begin", "insert"], ["update"], ["insert", "commit"]]
-    trips.taken.clear()
-    with database.write() as tx:
-        tx.put("insert into settings values ('d', 'e')")
-        assert tx.all("select name from settings order by name") == [("a",), ("d",)]
-        tx.put("insert into settings values ('f', 'g')")
-    assert [one for one in trips.taken if one[-1] != "select" or "insert" in one] == [
-        ["begin", "insert", "select"],
-        ["insert", "commit"],
-    ]
-    with pytest.raises(Violation), database.write() as tx:
-        tx.put("insert into settings values ('f', 'g')")
-    trips.taken.clear()
-    with database.write() as tx:
-        tx.many("insert into settings values (:name, '')", [{"name": str(number)} for number in range(20)])
-    assert [one for one in trips.taken if "select" not in one] == [["begin", *["insert"] * 20], ["commit"]]
+    assert sent == ["begin", "insert", "commit"]
+    sent.clear()
+    assert database.look_up(lambda tx: tx.one("select 1")) == (1,)
+    assert sent == ["select"]
     database.close()
+
+
+def record_sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the first words of what is sent from now on."""
+    sent: list[str] = []
+    execute, commit = psycopg.Cursor.execute, psycopg.Connection.commit
+
+    def note(cursor: psycopg.Cursor[Any], query: Any, *given: Any, **options: Any) -> Any:
+        sent.append((query.decode() if isinstance(query, bytes) else query).split()[0])
+        return execute(cursor, query, *given, **options)
+
+    def note_commit(connection: psycopg.Connection[Any]) -> None:
+        sent.append("commit")
+        commit(connection)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", note)
+    monkeypatch.setattr(psycopg.Connection, "commit", note_commit)
+    return sent
 
 
 VALUES = [
@@ -110,13 +126,14 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_values_and_their_types_are_those_of_psycopg(connection: Connection, value: object) -> None:
-    ours, theirs = "select :value, 1", "select %(v)s, 1"
-    if not isinstance(value, str | list | None):  # of these PostgreSQL finds the type in the statement
-        ours, theirs = "select :value, pg_typeof(:value)::text", "select %(v)s, pg_typeof(%(v)s)::text"
-    expected = connection.execute(theirs.encode(), {"v": value}).fetchall()
-    for _ in range(4):  # also once it is prepared
-        assert connection.statements.run(ours, {"value": value}) == expected
+def test_a_value_comes_back_as_it_was_sent(opened: Database, value: object) -> None:
+    with opened.read() as tx:
+        for _ in range(8):  # also once the statement is prepared
+            if isinstance(value, list):  # whose type is that of the column
+                kind = {int: "bigint", str: "text", bool: "boolean"}[type([*value, 1][0])]
+                assert tx.one(f"select :value::{kind}[]", value=value) == (value,)
+            else:
+                assert tx.one("select :value, 1", value=value) == (value, 1)
 
 
 def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_sent(address: str) -> None:
@@ -128,39 +145,12 @@ def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_sent(address
     database.close()
 
 
-def test_what_comes_again_is_prepared_and_not_more_than_so_much(
-    connection: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgres_statements, "_MOST_PREPARED", 5)
-    run = connection.statements.run
-    for number in range(20):
-        run(f"select {number}", {})
-    assert connection.execute(PREPARED.encode()).fetchall() == [(0,)]
-    for _ in range(3):
-        for number in range(20):
-            assert run(f"select {number}, :a::int", {"a": number}) == [(number, number)]
-    [[count]] = connection.execute(PREPARED.encode()).fetchall()
-    assert 1 <= count <= 6
-    for _ in range(3):
-        run("select 'a text that depends on its values'", {}, may_prepare=False)
-    assert connection.execute(PREPARED.encode()).fetchall() == [(count,)]
-
-
-def test_after_a_statement_that_fails_no_other_is_executed_and_the_connection_goes_on(connection: Connection) -> None:
-    statements = connection.statements
-    for _ in range(4):
-        with pytest.raises(psycopg.errors.DivisionByZero):
-            statements.run_all(
-                [
-                    ("insert into settings values ('a', 'b')", {}, True),
-                    ("select 1 / :zero::int", {"zero": 0}, True),
-                    ("insert into settings values ('c', 'd')", {}, True),
-                ]
-            )
-        with pytest.raises(psycopg.errors.SyntaxError):
-            statements.run("selekt 1", {})
-        assert statements.run_all([("select 1", {}, True), ("select 2", {}, True)]) == [[(1,)], [(2,)]]
-    assert statements.run("select * from settings", {}) == []  # they were one transaction
+def test_what_comes_again_is_prepared(opened: Database) -> None:
+    for _ in range(10):
+        with opened.read() as tx:
+            tx.one("select :a::int", a=1)
+    with opened.read() as tx:
+        assert tx.one("select count(*) from pg_prepared_statements where statement = 'select $1::int'") == (1,)
 
 
 def test_a_constraint_is_named_whichever_statement_of_a_transaction_it_refuses(address: str) -> None:
@@ -173,11 +163,11 @@ def test_a_constraint_is_named_whichever_statement_of_a_transaction_it_refuses(a
     database.close()
 
 
-def test_much_data_goes_both_ways_at_once(connection: Connection) -> None:
+def test_much_data_goes_both_ways_at_once(opened: Database) -> None:
     large = "x" * 1_000_000
-    statements: list[Statement] = [("select :text::text", {"text": f"{number}{large}"}, True) for number in range(30)]
-    for place, rows in enumerate(connection.statements.run_all(statements)):
-        assert rows == [(f"{place}{large}",)]
+    with opened.write() as tx:
+        tx.many("insert into settings values (:name, :value)", [{"name": f"{n}", "value": large} for n in range(30)])
+        assert tx.one("select sum(length(value)) from settings") == (30_000_000,)
 
 
 def test_a_commit_after_a_failed_statement_is_a_failure(address: str) -> None:
@@ -188,22 +178,4 @@ def test_a_commit_after_a_failed_statement_is_a_failure(address: str) -> None:
             tx.one("select 1 / 0")
     with database.read() as tx:
         assert tx.one("select 1 from projects where name = 'gone'") is None
-    database.close()
-
-
-def test_statements_that_are_not_used_any_more_go_between_transactions(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgres_statements, "_MOST_PREPARED", 5)
-    database = open_database(address)
-    for number in range(10):
-        for _ in range(3):
-            with database.read() as tx:
-                assert tx.one(f"select {number} where :number = {number}", number=number) == (number,)
-            with database.write() as tx:
-                assert tx.one(f"select {number} where :number = {number}", number=number) == (number,)
-    for open_tx in (database.read, database.write):
-        with open_tx() as tx:
-            [[count]] = tx.all(PREPARED)
-            assert count <= 7
     database.close()

@@ -16,8 +16,10 @@ import pytest
 from satchel.errors import StoreFailed
 from satchel.model import PromptDraft, Scope, StoreChange
 from satchel.services import projects, prompts
-from satchel.storage import postgres_notify, postgres_watch
-from satchel.storage.changes import decode, encode
+from satchel.services.pruning import prune
+from satchel.storage import postgres as postgres_engine
+from satchel.storage import postgres_watch
+from satchel.storage.changes import encode
 from satchel.storage.database import Database, open_database
 from tests.support.postgres import PostgresServer
 from tests.support.process import PATIENCE, eventually
@@ -189,13 +191,9 @@ def test_a_listener_that_fails_hears_the_next_change(database: Database) -> None
         assert ear.next(3) == all_of(name)
 
 
-def test_words_of_a_newer_satchel_are_everything(store: str, database: Database, ear: Ear) -> None:
-    told = '[["a thing of tomorrow", 1]]'
+def test_words_of_a_newer_satchel_are_everything(database: Database, ear: Ear) -> None:
     with database.write() as tx:
-        if store.startswith("postgresql"):
-            tx.run("select pg_notify('satchel_changes', :told)", told=told)
-        else:
-            tx.run("insert into changes (what) values (:told)", told=told)
+        tx.run("insert into changes (what) values (:told)", told='[["a thing of tomorrow", 1]]')
     assert ear.next(1) == [EVERYTHING]
     with database.write() as tx:
         projects.add(tx, "p")
@@ -286,26 +284,7 @@ def test_idle_watching_costs_little(store: str) -> None:
 # -- PostgreSQL -------------------------------------------------------------------------------------------------
 
 
-def test_on_postgres_a_lost_connection_is_made_again_and_everything_told(postgres: PostgresServer) -> None:
-    store = postgres.fresh()
-    database, ear = open_database(store), Ear()
-    projects.require(database, SCOPE)
-    database.watch(ear)
-    for name in ("a", "b"):
-        with psycopg.connect(store, autocommit=True) as operator:
-            sql = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
-            which = "(query like '%join changes%' or query = 'select pg_current_snapshot()::text')"
-            assert operator.execute(f"{sql} and {which} and datname = current_database()".encode()).fetchall() == [
-                (True,)
-            ]
-        assert ear.next(1) == [EVERYTHING]
-        with database.write() as tx:
-            projects.add(tx, name)
-        assert ear.next(3) == all_of(name)
-    database.close()
-
-
-def test_on_postgres_a_server_that_restarts_is_listened_to_again() -> None:
+def test_on_postgres_a_server_that_restarts_is_watched_again_and_everything_told() -> None:
     postgres = PostgresServer()
     try:
         database, ear = open_database(postgres.fresh()), Ear()
@@ -332,17 +311,6 @@ def add_when_it_answers(database: Database) -> None:
             assert time.monotonic() < deadline
 
 
-def test_on_postgres_a_writer_that_died_after_its_commit_is_heard(postgres: PostgresServer) -> None:
-    database, ear = open_database(postgres.fresh()), Ear()
-    database.watch(ear)
-    for key in ("a", "b"):
-        change = StoreChange("prompt", "p", key=key)
-        with database.write() as tx:  # which nothing is notified of
-            tx.run("insert into changes (what) values (:what)", what=encode([change]))
-        assert ear.next(1) == [change]
-    database.close()
-
-
 def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postgres: PostgresServer) -> None:
     store = postgres.fresh()
     database, ear = open_database(store), Ear()
@@ -357,23 +325,6 @@ def test_on_postgres_each_is_heard_once_in_whatever_order_transactions_end(postg
         writers[place].close()
         assert ear.next(1) == [changes[place]]
     assert ear.is_empty
-    database.close()
-
-
-def test_on_postgres_servers_of_older_versions_are_heard_and_hear_us(postgres: PostgresServer) -> None:
-    store = postgres.fresh()
-    database, ear = open_database(store), Ear()
-    database.watch(ear)
-    told = StoreChange("prompt", "p", key="of an older server")
-    with psycopg.connect(store, autocommit=True) as older:
-        older.execute("listen satchel_changes")
-        older.execute("select pg_notify('satchel_changes', %s)", [encode([told])])
-        assert ear.next(1) == [told]
-        with database.write() as tx:
-            projects.add(tx, "p")
-        payloads = [one.payload for one in older.notifies(timeout=PATIENCE, stop_after=2)]
-    assert [decode(payload) for payload in payloads] == [[told], [EVERYTHING]]
-    assert ear.next(3) == all_of("p")
     database.close()
 
 
@@ -407,30 +358,26 @@ def test_on_postgres_a_write_that_waits_for_an_absent_standby_holds_up_no_news()
         postgres.close()
 
 
-def test_on_postgres_old_changes_are_removed_and_who_may_have_missed_some_is_told_everything(
+def test_on_postgres_old_changes_are_removed(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_engine, "_CHANGES_KEPT", 10)
+    owner, app = two_roles(postgres)
+    for store in (owner, app):
+        database = open_database(store)
+        for key in range(30):
+            with database.write() as tx:
+                tx.changed(StoreChange("prompt", "p", key=str(key)))
+        prune(database)
+        with database.read() as tx:
+            assert 0 < len(tx.all("select number from changes")) <= 10
+        database.close()
+
+
+def test_on_postgres_who_polls_too_late_is_told_everything(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_notify, "KEPT", 0.0)
+    monkeypatch.setattr(postgres_watch, "_LATE", -1.0)  # every poll is late
     database, ear = open_database(postgres.fresh()), Ear()
-
-    def add_and_count() -> int:
-        with database.write() as tx:
-            tx.changed(StoreChange("prompts", "p"))
-        with database.read() as tx:
-            [[count]] = tx.all("select count(*) from changes")
-        return int(count)
-
-    assert add_and_count() == 1
-    assert eventually(lambda: add_and_count() > 3)
-
-    def add_slowly_and_count() -> int:
-        time.sleep(0.2)  # in which the last one was announced
-        return add_and_count()
-
-    assert eventually(lambda: add_slowly_and_count() <= 3)
-    monkeypatch.setattr(postgres_watch, "KEPT", -1.0)  # every look is late
     database.watch(ear)
-    add_and_count()
     assert ear.next(1) == [EVERYTHING]
     database.close()
 

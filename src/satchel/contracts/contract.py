@@ -104,7 +104,6 @@ class Tool(Struct, frozen=True):
     run: Callable[[Context, Any], Body]
     output: type[Struct] | None = None  # the answer of a success; None: a text, or what output_schema describes
     writes: bool = False
-    is_lookup: bool = False  # reads one row by its key, so an embedded store may answer it in the event loop
     at_least_one: tuple[str, ...] = ()  # of these arguments must be given
     title: str | None = None
     annotations: dict[str, bool] | None = None

@@ -269,7 +269,7 @@ CONTRACT = Contract(
     tools=(
         Tool("add_prompt", "Store a new AI prompt with optional tags", AddPrompt, add_prompt, AddedPrompt, writes=True),
         _page("list_prompts", "List stored prompts with pagination", ListPrompts, list_prompts, PromptList),
-        Tool("get_prompt", "Retrieve full prompt content by ID", GetPrompt, get_prompt, WholePrompt, is_lookup=True),
+        Tool("get_prompt", "Retrieve full prompt content by ID", GetPrompt, get_prompt, WholePrompt),
         Tool(
             "update_prompt",
             "Update an existing prompt's title, content, and tags",

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -25,7 +24,7 @@ from satchel.contracts.contract import (
     find_row,
 )
 from satchel.contracts.schema import fields_of, parse
-from satchel.errors import Abandoned, AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError, Unanswered
+from satchel.errors import Abandoned, AnswerTooLarge, NotConfirmed, SatchelError, StoreConflict, StoreError
 from satchel.log import log, log_call, log_surprise
 from satchel.model import Author, Scope
 from satchel.protocol import (
@@ -42,8 +41,8 @@ from satchel.protocol import (
 )
 from satchel.protocol.codec import encode
 from satchel.protocol.cursors import refuse_cursor
-from satchel.storage.database import WAIT, Database, Tx, look_ahead
-from satchel.work import Deadline, Work
+from satchel.storage.database import WAIT, Database, Tx
+from satchel.work import Work
 
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
@@ -113,22 +112,6 @@ class Runner:
     def tool(self, call: Call) -> Tool | None:
         """The tool that a call is for; None for a call of another method."""
         return self.tools.get(call.params["name"]) if call.method == "tools/call" else None
-
-    async def look_ahead(self, answer: Callable[["Runner"], Value]) -> Value:
-        """Have a look-up answered in an event loop, by a runner like this one.
-
-        Raises:
-            Unanswered: it is to be run in a thread.
-        """
-        if self._database is None:
-            raise Unanswered
-
-        def find(store: Database) -> Value:
-            runner = copy(self)
-            runner._database = store
-            return answer(runner)
-
-        return await look_ahead(self._database, find)
 
     def answer(self, call: Call, scope: Scope, report: Report, work: Work | None = None) -> Result:
         """The result of a call. Its members are encoded already, because that is how we know its size.
@@ -331,7 +314,7 @@ class Runner:
         begin = self._database.write if writes else self._database.read
         with begin(start.scope, deadline) as tx:
             start.work.check()  # it may have waited long for this transaction
-            with Deadline(start.work, tx, writes=writes):
+            with tx.bounded(start.work):
                 yield replace(start, tx=tx, followups=[])
 
     def _follow_up(self, context: Context) -> None:

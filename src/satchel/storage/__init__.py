@@ -13,16 +13,13 @@ loading             reads a dump into an empty store
 dump_postgres       dumps and loads on a PostgreSQL server
 private_files       files that only their owner may read
 postgres            the shared engine
-postgres_tx         a transaction on a PostgreSQL server
-postgres_statements statements on one connection: prepared, several in one round trip
+postgres_tx         a transaction on a PostgreSQL server, and how its statements are sent
 postgres_errors     what PostgreSQL refuses, and what is known when a connection is lost
 postgres_connect    addresses, connections and poolers of PostgreSQL
 postgres_pool       the connections that a process keeps
-postgres_look_ups   reads of one statement in an event loop, without a thread
 postgres_schema     migration and grants on a PostgreSQL server
 postgres_steps      runs one migration while others work
-postgres_watch      announces changes on a PostgreSQL server
-postgres_notify     records changes there, and wakes those who watch after the commit
+postgres_watch      polls for changes on a PostgreSQL server
 changes             the encoding of changes between processes
 schema              the tables of both engines, and migrations
 status              the facts that `satchel database status` shows

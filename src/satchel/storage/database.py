@@ -1,20 +1,22 @@
 """Opening a store and working in it: `read()` and `write()` give a transaction, `Tx` asks the database.
 
-SQL is written once with `:name` parameters; a list given as a parameter stands for `in :names`. What the engines
-must do differently is a method here that each of them fills in.
+SQL is written once, for both engines, with `:name` parameters; `in :names` takes a list. What the engines do
+differently is a method here that each of them implements.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property, lru_cache
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from satchel import clock
-from satchel.errors import Refused, StoreFailed, StoreUnusable, Unanswered
+from satchel.errors import Refused, StoreFailed, StoreUnusable
 from satchel.model import UNSET, PromptPosition, PromptQuery, Retention, Scope, StoreChange
+from satchel.work import Work
 
 Row = tuple[Any, ...]
 Listener = Callable[[list[StoreChange]], None]
@@ -25,9 +27,10 @@ WAIT = 10.0  # seconds that a call waits for a connection to the database, over 
 # What to do about a statement that the database refuses, because tables or columns are missing.
 ALTERED = "Another program changed the store: restore a backup of it"
 
-WordList = tuple[str, str, bool]  # the items with a word: its level, the word, and whether longer ones count as well
+# A quoted text or a cast, which are left alone; a list; a single value. Parameters are found by their whole names.
+PARAMETERS = re.compile(r"'[^']*'|::|\b(not )?in :(\w+)|:(\w+)")
 
-_LISTS = frozenset((list, tuple))
+WordList = tuple[str, str, bool]  # the items with a word: its level, the word, and whether longer ones count as well
 
 NEWEST: PromptPosition = ("~", 0)  # before every prompt: "~" sorts after all timestamps
 
@@ -62,8 +65,7 @@ class Tx:
     _gathered: dict[str, list[dict[str, object]]] | None = None  # rows by their statement
     _gathered_words: dict[int, set[str]] = {}  # words by their space, meanwhile
     restores: int | None = None  # set while a restore writes: the number of the revision that it takes back, or 0
-    is_interrupted = False
-    longest_list = 2**31  # that stands in a statement item by item; a longer one is an array
+    _work: Work | None = None  # that may be cancelled between two statements
 
     @cached_property
     def now(self) -> str:
@@ -86,20 +88,19 @@ class Tx:
 
     def all(self, sql: str, **values: object) -> list[Row]:
         """Every row of a statement's result."""
-        if self.is_interrupted:
-            raise StoreFailed("interrupted")
-        text, values = _expand_lists(sql, values, self.longest_list)
-        return self.execute(text, values)
+        if self._work is not None:
+            self._work.check()
+        return self.execute(sql, values)
 
     def one(self, sql: str, **values: object) -> Row | None:
         """The first row of a statement's result, or None."""
         rows = self.all(sql, **values)
         return rows[0] if rows else None
 
-    def one_to_change(self, sql: str, table: str, **values: object) -> Row | None:
-        """The row of a `select … from TABLE where …`, which this transaction updates or deletes next, or None."""
+    def one_to_change(self, columns: str, table: str, where: str, **values: object) -> Row | None:
+        """Return some columns of the row that this transaction updates or deletes next, or None."""
         self.settle()
-        return self.one(sql, **values)
+        return self.one(f"select {columns} from {table} where {where}", **values)
 
     def all_beside(self, sql: str, column: str, text: str, limit: int, **values: object) -> list[Row]:
         """The rows of a `select … where …` on both sides of a text in the order of a column, the nearest first."""
@@ -210,12 +211,14 @@ class Tx:
         """
         raise NotImplementedError
 
-    def interrupt(self) -> None:
-        """End the running statement and refuse the next ones; called from another thread, and returns at once."""
-        self.is_interrupted = True
+    def bounded(self, work: Work) -> AbstractContextManager[None]:
+        """Bound the time of each statement, and end a read when its call is cancelled.
 
-    def end_interrupt(self) -> None:
-        """Wait until an interrupt that has begun can hit nothing else; called by the thread of the transaction."""
+        Raises:
+            TooCostly: a statement took too long.
+            Abandoned: this transaction reads, and the call was cancelled.
+        """
+        raise NotImplementedError
 
     def is_task(self, id: str) -> bool:
         """Whether there is a task with this id, of any user."""
@@ -294,10 +297,6 @@ class Database:
         with self.read() as tx:
             return find(tx)
 
-    def look_ahead(self) -> "LookAhead | None":
-        """A store for one look-up in an event loop; None where the engine has no such thing."""
-        return None
-
     def watch(self, listen: Listener) -> None:
         """From now on, pass every change that any process commits to `listen`, within a second, in another thread."""
         raise NotImplementedError
@@ -330,33 +329,6 @@ class Database:
     def close(self) -> None:
         """Close the store."""
         raise NotImplementedError
-
-
-class LookAhead(Database):
-    """A store for one look-up: code that reads rows is `Unanswered` until they are fetched, and is then run again."""
-
-    async def fetch(self) -> None:
-        """Fetch the rows that were asked for.
-
-        Raises:
-            Unanswered: they cannot be had in a moment.
-        """
-        raise NotImplementedError
-
-
-async def look_ahead(database: Database, find: Callable[[Database], Found]) -> Found:
-    """What a look-up finds, in an event loop and without a thread. It is called twice.
-
-    Raises:
-        Unanswered: it is to be run in a thread.
-    """
-    ahead = database.look_ahead()
-    if ahead is None:
-        raise Unanswered
-    with suppress(Unanswered):
-        return find(ahead)
-    await ahead.fetch()
-    return find(ahead)
 
 
 def explain_damage(what: str, error: Exception) -> StoreFailed:
@@ -406,24 +378,3 @@ def is_postgres(where: str) -> bool:
     if scheme not in ("postgresql", "postgres"):
         raise StoreUnusable(f"a store is a file or postgresql://… ; {scheme}:// is neither. Check --database.")
     return True
-
-
-def _expand_lists(sql: str, values: dict[str, Any], longest: int) -> tuple[str, dict[str, Any]]:
-    if _LISTS.isdisjoint(map(type, values.values())):
-        return sql, values
-    lists = {name: value for name, value in values.items() if type(value) in _LISTS}
-    plain = {name: value for name, value in values.items() if name not in lists}
-    for name, items in lists.items():
-        if len(items) > longest:
-            sql = sql.replace(f" not in :{name}", f" <> all(:{name})").replace(f" in :{name}", f" = any(:{name})")
-            plain[name] = list(items)
-            continue
-        sql = _expand_list(sql, name, len(items))
-        plain.update((f"{name}_{position}", item) for position, item in enumerate(items))
-    return sql, plain
-
-
-@lru_cache(maxsize=512)
-def _expand_list(sql: str, name: str, size: int) -> str:
-    parameters = [f":{name}_{position}" for position in range(size)] or ["null"]
-    return sql.replace(f"in :{name}", f"in ({', '.join(parameters)})")

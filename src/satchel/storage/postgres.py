@@ -17,7 +17,7 @@ except ImportError as error:
 
 from satchel.errors import StoreConflict, StoreUnusable
 from satchel.model import Scope
-from satchel.storage import changes, postgres_schema
+from satchel.storage import changes, postgres_schema, schema
 from satchel.storage.database import (
     WAIT,
     Cutoffs,
@@ -26,29 +26,34 @@ from satchel.storage.database import (
     Listener,
     Tx,
 )
-from satchel.storage.postgres_connect import Address
+from satchel.storage.postgres_connect import Address, Connection
 from satchel.storage.postgres_connect import operators_connection as operators_connection
-from satchel.storage.postgres_errors import commit, translate_errors
-from satchel.storage.postgres_look_ups import LookAhead, LookUps
-from satchel.storage.postgres_notify import Notifier, record_changes
 from satchel.storage.postgres_pool import Pool
-from satchel.storage.postgres_statements import Connection, Statement
-from satchel.storage.postgres_tx import PROJECTS, USER, set_locally
+from satchel.storage.postgres_tx import PROJECTS, USER
 from satchel.storage.postgres_tx import PostgresTx as PostgresTx
 from satchel.storage.postgres_watch import PostgresWatcher
 from satchel.storage.pruning import MOST
 
 # Connections of a process, made when they are needed. Reads have their own: writes that wait for a synchronous standby
-# keep no reader waiting. So have look-ups of tokens and of the schema, which every call and every probe begins with.
+# keep no reader waiting. So have look-ups of tokens, of the schema and of changes.
 READ_CONNECTIONS = 10
 WRITE_CONNECTIONS = 8
 LOOK_UP_CONNECTIONS = 2
 
 _PROBE_WAIT = 1.5  # seconds that a probe of the schema waits for a connection; `/health` waits longer for it
+_CHANGES_KEPT = 100_000  # transactions of the server, after which their changes are removed
 
-# What begins a transaction. Count and page of a read come from one snapshot.
-_BEGIN: Statement = ("begin", {}, True)
-_BEGIN_READ: Statement = ("begin isolation level repeatable read read only", {}, True)
+_FORGET_CHANGES = """
+    select satchel_forget_changes((pg_snapshot_xmin(pg_current_snapshot())::text::numeric - :kept)::text)
+    where pg_snapshot_xmin(pg_current_snapshot())::text::numeric > :kept
+"""
+_BEGIN = "begin isolation level read committed"
+_BEGIN_READ = "begin isolation level repeatable read read only"  # so that count and page come from one snapshot
+
+_NEEDS_SESSION = (
+    "the store {name} must be migrated, and is behind a connection pooler, where a migration cannot run. Also give the "
+    "address of the PostgreSQL server itself, with --database-direct or SATCHEL_DATABASE_DIRECT."
+)
 
 
 class PostgresDatabase(Database):
@@ -62,17 +67,18 @@ class PostgresDatabase(Database):
         with operators_connection(self._address) as (connection, name):
             self._address.check_pooler(connection)
             _check_encoding(connection, name)
+            if self._address.lacks_session and postgres_schema.version(connection) != schema.newest():
+                raise StoreUnusable(_NEEDS_SESSION.format(name=name))
             postgres_schema.migrate(connection, name, PostgresTx)
             row = connection.execute("select row_security_active('tasks')").fetchone()
             self.has_row_security = row == (True,)
             if self.has_row_security:
                 postgres_schema.check_grants(connection, name)
             connection.execute("select name from projects limit 1")
-        self._reads = Pool(self._connect_to_read, READ_CONNECTIONS, "reads")
-        self._writes = Pool(self._address.connect, WRITE_CONNECTIONS, "writes")
-        self._look_ups = Pool(partial(self._address.connect, autocommit=True), LOOK_UP_CONNECTIONS, "look-ups")
-        self._notifier = Notifier(self._look_ups)
-        self._loop_look_ups = LookUps(partial(self._address.connect, autocommit=True))
+        connect = self._address.connect
+        self._reads = Pool(partial(connect, read_only=True), READ_CONNECTIONS, "reads")
+        self._writes = Pool(connect, WRITE_CONNECTIONS, "writes")
+        self._look_ups = Pool(partial(connect, read_only=True), LOOK_UP_CONNECTIONS, "look-ups")
 
     @contextmanager
     def read(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
@@ -80,8 +86,7 @@ class PostgresDatabase(Database):
             try:
                 yield self._begin(connection, scope, _BEGIN_READ)
             finally:
-                with suppress(psycopg.Error):  # all is read by now
-                    connection.statements.end_read()
+                _end_read(connection)
 
     @contextmanager
     def write(self, scope: Scope | None = None, deadline: float | None = None) -> Iterator[Tx]:
@@ -89,34 +94,30 @@ class PostgresDatabase(Database):
             tx = self._begin(connection, scope, _BEGIN)
             tx.writes = True
             yield tx
-            connection.statements.pending += record_changes(list(tx.changes))
-            commit(connection)
-            if tx.changes:
-                self._notifier.wake()
+            tx.commit()
 
     def look_up(self, find: Callable[[Tx], Found], wait: float = WAIT) -> Found:
         deadline = time.monotonic() + wait
         while True:
             try:
-                with self._look_ups.lend(deadline) as connection, translate_errors(connection):
+                with self._look_ups.lend(deadline) as connection:
                     if not self._address.is_pooled:
                         return find(PostgresTx(connection))
-                    found = find(self._begin(connection, None, _BEGIN))  # with the timeouts
-                    connection.statements.end_read()
+                    found = find(self._begin(connection, None, _BEGIN_READ))  # with the timeouts
+                    _end_read(connection)
                     return found
             except StoreConflict:
                 if time.monotonic() >= deadline:
                     raise
 
-    def _begin(self, connection: Connection, scope: Scope | None, begin: Statement) -> PostgresTx:
-        """A transaction with what row-level security shows in it, and behind a pooler with its timeouts.
+    def _begin(self, connection: Connection, scope: Scope | None, how: str) -> PostgresTx:
+        """Begin a transaction with the settings of row-level security, and behind a pooler with the timeouts.
 
-        All of them end with the transaction, because connections are shared.
+        The settings end with the transaction, because connections are shared.
         """
         shown = self._list_shown(scope)
-        settings = shown | (self._address.timeouts if self._address.is_pooled else {})
-        connection.statements.pending = [begin, set_locally(settings)] if settings else [begin]
         tx = PostgresTx(connection, shown=shown)
+        tx.begin(how, shown | self._address.list_timeouts(connection) if self._address.is_pooled else shown)
         tx.scope, tx.retention = scope or tx.scope, self.retention
         return tx
 
@@ -128,23 +129,14 @@ class PostgresDatabase(Database):
         projects = "*" if scope is None or scope.projects is None else ",".join(scope.projects)
         return {USER: user, PROJECTS: projects}
 
-    def look_ahead(self) -> LookAhead | None:
-        if self._address.is_pooled:  # which has to be told of timeouts in each transaction
-            return None
-
-        def show(scope: Scope | None) -> Statement | None:
-            shown = self._list_shown(scope)
-            return set_locally(shown) if shown else None
-
-        return LookAhead(self._loop_look_ups, show)
-
     def watch(self, listen: Listener) -> None:
-        with translate_errors():
-            self._watchers.append(PostgresWatcher(self._address.connect_directly, listen))
+        self._watchers.append(PostgresWatcher(self.look_up, listen))
 
     def prune(self, cutoffs: Cutoffs, after: int) -> tuple[int, int] | None:
         values = {"history": cutoffs.history, "versions": cutoffs.versions, "trash": cutoffs.trash}
         with self.write() as tx:
+            if not after:  # the first step
+                tx.run(_FORGET_CHANGES, kept=_CHANGES_KEPT)
             sql = "select reached, removed from satchel_prune(:history, :versions, :trash, :after, :most)"
             row = tx.one(sql, **values, after=after, most=MOST)
         return (row[0], row[1]) if row else None
@@ -177,15 +169,14 @@ class PostgresDatabase(Database):
     def close(self) -> None:
         while self._watchers:
             self._watchers.pop().stop()
-        self._notifier.close()
-        self._loop_look_ups.close()
         for pool in (self._reads, self._writes, self._look_ups):
             pool.close()
 
-    def _connect_to_read(self) -> Connection:
-        connection = self._address.connect()
-        connection.read_only = True
-        return connection
+
+def _end_read(connection: Connection) -> None:
+    """Commit, because a rollback would make psycopg forget its prepared statements."""
+    with suppress(psycopg.Error):  # all is read by now
+        connection.commit()
 
 
 def _deadline(given: float | None) -> float:

@@ -1,8 +1,8 @@
 """Connections to a PostgreSQL server: what is asked of each of them, and whether a pooler stands in between."""
 
 import os
-import threading
-from collections.abc import Callable, Iterator
+import select
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +11,9 @@ import psycopg
 
 from satchel.errors import StoreUnusable
 from satchel.storage.database import ALTERED
-from satchel.storage.postgres_statements import Connection as Connection
+from satchel.work import seconds_for
+
+Connection = psycopg.Connection[Any]
 
 # A host that vanishes without closing its connections is noticed within 12 seconds: the first where something was sent
 # that it does not acknowledge, the others where nothing was. What the address names itself counts instead.
@@ -22,16 +24,8 @@ _DEFAULTS: dict[str, Any] = {
     "keepalives_count": 2,
     "connect_timeout": 3,  # s, for each host
 }
-TIMEOUTS = {
-    "statement_timeout": "20s",
-    "lock_timeout": "10s",
-    "idle_in_transaction_session_timeout": "60s",
-}
-# Sets settings for a transaction only (true), or for the session.
-SET = "select set_config(name, value, %s) from unnest(%s::text[], %s::text[]) as given (name, value)"
-
-_PROBES = 5  # transactions by which we notice that a pooler shares sessions
-_PROBE_TIMEOUT = 2.0  # seconds
+_LOCK_TIMEOUT, _IDLE_TIMEOUT = "10s", "60s"
+_SET = "select set_config(name, value, false) from unnest(%s::text[], %s::text[]) as given (name, value)"
 
 _IDENTITY = """
     select system_identifier, (select oid from pg_database where datname = current_database()) from pg_control_system()
@@ -47,64 +41,77 @@ class Address:
 
     def __init__(self, address: str, direct: str | None = None) -> None:
         self.name = _without_password(address)
-        self.is_pooled = direct is not None
+        self.is_pooled = direct is not None  # so that nothing is kept in a session
+        self.lacks_session = False  # there is a pooler, and no address of the server itself
         self._conninfo = complete(address)
         self._direct = self._conninfo if direct is None else complete(direct)
         given = psycopg.conninfo.conninfo_to_dict(address).get("options") or os.environ.get("PGOPTIONS", "")
-        names = str(given).replace("-", "_")  # --lock-timeout=… is another way to write -c lock_timeout=…
-        # The operator's own options win.
-        self.timeouts = {name: value for name, value in TIMEOUTS.items() if name not in names}
+        self._options = str(given).replace("-", "_")  # --lock-timeout=… is another way to write -c lock_timeout=…
 
-    def connect(self, *, autocommit: bool = False) -> Connection:
-        """A connection for calls. Behind a pooler it has no state: no prepared statements, and no timeouts yet."""
-        if self.is_pooled:
-            pooled = _connect(self._conninfo, autocommit=autocommit)
-            pooled.statements.may_prepare = False
-            return pooled
-        connection = _connect(self._conninfo, autocommit=True)
+    def connect(self, *, read_only: bool = False) -> Connection:
+        """Connect for calls. Behind a pooler the connection has no state: no prepared statements and no timeouts."""
+        connection = _connect(self._conninfo)
         try:
-            # Not by startup options, which poolers refuse.
-            if self.timeouts:
-                connection.execute(SET, [False, list(self.timeouts), list(self.timeouts.values())])
-            connection.autocommit = autocommit
+            connection.read_only = read_only  # a note for us: in autocommit mode psycopg begins no transaction
+            if self.is_pooled:
+                connection.prepare_threshold = None
+            else:  # not by startup options, which poolers refuse
+                timeouts = self.list_timeouts(connection)
+                connection.execute(_SET, [list(timeouts), list(timeouts.values())])
         except BaseException:
             connection.close()
             raise
         return connection
 
+    def list_timeouts(self, connection: Connection) -> dict[str, str]:
+        """Return the timeouts that a connection needs. The operator's own options win."""
+        timeouts = {
+            "statement_timeout": f"{seconds_for(writes=not connection.read_only):g}s",
+            "lock_timeout": _LOCK_TIMEOUT,
+            "idle_in_transaction_session_timeout": _IDLE_TIMEOUT,
+        }
+        return {name: value for name, value in timeouts.items() if name not in self._options}
+
     def connect_directly(self) -> Connection:
-        """A connection with a session of its own and without timeouts, for listening and migrations."""
-        return _connect(self._direct, autocommit=True)
+        """Connect for migrations and maintenance, with a session of its own and without timeouts."""
+        connection = _connect(self._direct)
+        connection.prepare_threshold = None  # there may be a pooler all the same
+        return connection
 
     def check_pooler(self, direct: Connection) -> None:
-        """Check that nothing shares sessions between transactions, except a pooler that we know of.
+        """Find out whether a pooler stands before the server.
 
         Raises:
-            StoreUnusable: something does, or the two addresses are of different databases.
+            StoreUnusable: the direct address leads to a pooler, or to another database.
         """
-        if _is_behind_pooler(direct) and _shares_sessions(self.connect_directly):
-            raise StoreUnusable(_BAD_DIRECT if self.is_pooled else _POOLED.format(name=self.name))
+        is_behind_pooler = _is_behind_pooler(direct)
         if not self.is_pooled:
+            self.is_pooled = self.lacks_session = is_behind_pooler
             return
-        with self.connect(autocommit=True) as pooled:
-            with pooled.transaction():  # which a pooler that shares sessions between statements refuses
-                found = pooled.execute(_IDENTITY).fetchone()
-            if found != direct.execute(_IDENTITY).fetchone():
-                raise StoreUnusable(
-                    f"--database and --database-direct reach different databases: {self.name} is not the one of the "
-                    "direct address. Give the direct address of the same database."
-                )
+        if is_behind_pooler:
+            raise StoreUnusable(
+                "the address of --database-direct leads to a connection pooler. Give the address of the PostgreSQL "
+                "server itself."
+            )
+        with self.connect() as pooled, pooled.transaction():  # which a pooler of statements refuses
+            found = pooled.execute(_IDENTITY).fetchone()
+        if found != direct.execute(_IDENTITY).fetchone():
+            raise StoreUnusable(
+                f"--database and --database-direct reach different databases: {self.name} is not the one of the direct "
+                "address. Give the direct address of the same database."
+            )
 
 
-_POOLED = (
-    "{name} is behind a connection pooler that shares sessions between transactions (of PgBouncer: pool_mode = "
-    "transaction), so that statements of other programs could run in place of ours. Also give the address of the "
-    "server itself, with --database-direct or SATCHEL_DATABASE_DIRECT, or have the pooler pool sessions."
-)
-_BAD_DIRECT = (
-    "the address of --database-direct is behind a connection pooler that shares sessions between transactions. Give "
-    "the address of the PostgreSQL server itself."
-)
+def is_lost(connection: Connection) -> bool:
+    """Return whether the server closed the connection, without a query.
+
+    We ask for nothing now, so anything to read means that it did. A mere notice is not told apart: the price is one
+    new connection.
+    """
+    poll = select.poll()
+    if not connection.closed:
+        poll.register(connection.fileno(), select.POLLIN)
+    return connection.closed or bool(poll.poll(0))
 
 
 def complete(address: str) -> str:
@@ -157,42 +164,15 @@ def operators_connection(address: str | Address) -> Iterator[tuple[Connection, s
         ) from error
 
 
-def _connect(conninfo: str, *, autocommit: bool) -> Connection:
-    # psycopg prepares nothing itself: it would deallocate our statements together with its own.
-    return Connection.connect(conninfo, autocommit=autocommit, prepare_threshold=None)
+def _connect(conninfo: str) -> Connection:
+    return psycopg.Connection.connect(conninfo, autocommit=True)
 
 
 def _is_behind_pooler(connection: Connection) -> bool:
-    """Whether the process that serves us is not the one that greeted us: poolers make up the key for cancelling."""
+    """Return whether another process serves us than the one that greeted us: poolers make up the key for cancelling."""
     row = connection.execute("select pg_backend_pid()").fetchone()
     connection.commit()  # it may hold the only session that the pooler has
     return row != (connection.info.backend_pid,)
-
-
-def _shares_sessions(connect: Callable[[], Connection]) -> bool:
-    """Whether two transactions of one connection can run in different sessions of the server.
-
-    Between the two, another connection holds a session: the one that we just left, where we left it.
-    """
-    ask = "select pg_backend_pid()"
-    with connect() as ours, connect() as other:
-        for _ in range(_PROBES):
-            before = ours.execute(ask).fetchone()
-            release = threading.Timer(_PROBE_TIMEOUT, other.close)  # where there is only one session, we wait for it
-            release.start()
-            try:
-                with other.transaction(force_rollback=True):
-                    other.execute(ask)
-                    now = ours.execute(ask).fetchone()
-            except psycopg.OperationalError:
-                if not other.closed:
-                    raise
-                return True
-            finally:
-                release.cancel()
-            if now != before:
-                return True
-    return False
 
 
 def _without_password(address: str) -> str:

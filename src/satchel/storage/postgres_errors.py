@@ -2,64 +2,49 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
 
 import psycopg
 
-from satchel.errors import StoreConflict, StoreFailed
+from satchel.errors import StoreConflict, StoreFailed, TooCostly
 from satchel.storage.database import ALTERED, Violation
-from satchel.storage.postgres_statements import COMMIT, Connection, check
+from satchel.storage.postgres_connect import Connection, is_lost
 
-# What a server says to a connection that is of no more use: it shuts down, is no longer the primary, or has changed the
+_SHUTDOWN = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
+# What a server says on a connection that is of no more use: it shuts down, is no longer the primary, or has changed the
 # columns of a prepared statement. The transaction is rolled back, and can be run again on another connection.
-_OF_NO_USE = (
-    psycopg.errors.AdminShutdown,
-    psycopg.errors.CrashShutdown,
-    psycopg.errors.CannotConnectNow,
-    psycopg.errors.ReadOnlySqlTransaction,
-    psycopg.errors.FeatureNotSupported,
-)
+_OF_NO_USE = (*_SHUTDOWN, psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.FeatureNotSupported)
 
 
-def commit(connection: Connection) -> None:
-    """Execute the pending statements of a transaction and commit it, in one round trip.
+def check_alive(connection: Connection) -> None:
+    """Check before a commit that the connection still works.
 
     Raises:
-        StoreConflict: the connection was lost before, so that nothing was done.
-        StoreFailed: it was lost meanwhile, or a statement had failed, and nothing was done.
+        StoreConflict: it was lost, so that nothing was done.
     """
-    if connection.statements.is_unusable():
+    if is_lost(connection):
         connection.close()
         raise StoreConflict("the connection to the database was lost before the commit; nothing was done")
-    with translate_errors():
-        try:
-            *results, last = connection.statements.exchange([COMMIT])
-        except psycopg.OperationalError as error:
-            _give_up(connection, error)
-        with translate_errors(connection):
-            for result in results:
-                check(result)
-        try:
-            check(last)
-        except psycopg.OperationalError as error:
-            if not connection.closed and not isinstance(error, _OF_NO_USE):
-                raise
-            _give_up(connection, error)
-        if last is not None and last.command_status == b"ROLLBACK":
-            raise StoreFailed("a statement of the transaction had failed; nothing was done")
-
-
-def _give_up(connection: Connection, error: psycopg.Error) -> NoReturn:
-    connection.close()
-    raise StoreFailed(
-        "the connection to the database was lost during the commit, so that it is not known whether the call "
-        f"was carried out. Look before it is repeated. ({str(error).strip()})"
-    ) from error
 
 
 @contextmanager
-def translate_errors(connection: Connection | None = None) -> Iterator[None]:
-    """Turn errors of psycopg into ours. With a connection: of a statement on it, which is not a commit."""
+def translate_commit_errors(connection: Connection) -> Iterator[None]:
+    """Turn errors of a commit into ours."""
+    with translate_errors(connection):
+        try:
+            yield
+        except psycopg.OperationalError as error:
+            if not (_is_from_client(error) or isinstance(error, _SHUTDOWN)):
+                raise
+            connection.close()
+            raise StoreFailed(
+                "the connection to the database was lost during the commit, so that it is not known whether the call "
+                f"was carried out. Look before it is repeated. ({str(error).strip()})"
+            ) from error
+
+
+@contextmanager
+def translate_errors(connection: Connection) -> Iterator[None]:
+    """Turn errors of a statement into ours. A statement that fails rolls its transaction back."""
     try:
         yield
     except psycopg.errors.UniqueViolation as error:
@@ -68,10 +53,12 @@ def translate_errors(connection: Connection | None = None) -> Iterator[None]:
         raise Violation("foreign key") from error
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(f"{_describe(error)}. Run `satchel database migrate --role NAME` as the owner") from error
+    except psycopg.errors.QueryCanceled as error:
+        raise TooCostly(_describe(error)) from error
     except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
         raise StoreConflict(_describe(error)) from error
     except psycopg.Error as error:
-        if connection is not None and _is_lost(connection, error):
+        if _is_of_no_use(connection, error):
             connection.close()
             lost = f"the connection to the database was lost; nothing was done ({_describe(error)})"
             raise StoreConflict(lost) from error
@@ -81,11 +68,16 @@ def translate_errors(connection: Connection | None = None) -> Iterator[None]:
 
 
 def _describe(error: psycopg.Error) -> str:
-    """What PostgreSQL says, without the details: they quote the statement, and rows with what is in them."""
+    """Return what PostgreSQL says, without the details: they quote the statement, and rows with what is in them."""
     return error.diag.message_primary or str(error)
 
 
-def _is_lost(connection: Connection, error: psycopg.Error) -> bool:
+def _is_of_no_use(connection: Connection, error: psycopg.Error) -> bool:
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return not connection.read_only  # else it is our own rule for reads
-    return connection.closed or isinstance(error, _OF_NO_USE)
+    return connection.closed or _is_from_client(error) or isinstance(error, _OF_NO_USE)
+
+
+def _is_from_client(error: psycopg.Error) -> bool:
+    """Return whether the connection failed, rather than the server said something."""
+    return isinstance(error, psycopg.OperationalError) and error.diag.sqlstate is None

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from satchel.errors import StoreFailed
-from satchel.storage.postgres_statements import Connection as Connection
+from satchel.storage.postgres_connect import Connection, is_lost
 
 _PAUSE = 0.2  # seconds between two attempts to connect
 _LONGEST_IDLE = 600.0  # seconds; a connection that was not needed for so long is closed
@@ -86,7 +87,7 @@ class Pool:
     def _take(self, deadline: float) -> Connection:
         """A connection that works: an idle one, or else a new one."""
         while (connection := self._pop_idle()) is not None:
-            if not connection.statements.is_unusable() and connection.statements.is_idle:
+            if not is_lost(connection):
                 return connection
             connection.close()
         while True:
@@ -98,11 +99,9 @@ class Pool:
                 time.sleep(_PAUSE)
 
     def _put(self, connection: Connection) -> None:
-        connection.statements.pending = []
-        if not connection.closed and not connection.statements.is_idle:
-            with suppress(psycopg.Error):
-                connection.rollback()
-        if connection.closed or not connection.statements.is_idle:
+        with suppress(psycopg.Error):
+            connection.rollback()
+        if connection.info.transaction_status != TransactionStatus.IDLE:
             # Lost, and so perhaps are the others: a host that vanished closes none of them.
             connection.close()
             self._drop_idle()

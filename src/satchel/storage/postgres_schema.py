@@ -9,7 +9,7 @@ from satchel.errors import StoreUnusable
 from satchel.log import log
 from satchel.storage import schema
 from satchel.storage.database import Tx
-from satchel.storage.postgres_statements import Connection
+from satchel.storage.postgres_connect import Connection
 from satchel.storage.postgres_steps import run_migration
 from satchel.storage.schema.migration import for_postgres
 

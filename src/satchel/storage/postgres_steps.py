@@ -14,7 +14,7 @@ import psycopg
 from satchel.errors import StoreError, StoreUnusable
 from satchel.log import log
 from satchel.storage.database import Tx, Violation
-from satchel.storage.postgres_statements import Connection
+from satchel.storage.postgres_connect import Connection
 from satchel.storage.schema.migration import Fill, Migration, for_postgres
 
 Result = TypeVar("Result")

@@ -1,32 +1,20 @@
-"""Changes on a PostgreSQL server: a connection that listens and reads them, and is made again when it is lost."""
+"""Changes on a PostgreSQL server: polls the table `changes` for what the last snapshot did not show."""
 
-import os
-import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from typing import Protocol
 
-import psycopg
-
-from satchel.errors import StoreFailed
-from satchel.log import log
 from satchel.model import StoreChange
-from satchel.storage.changes import EVERYTHING, Watcher, decode, encode
-from satchel.storage.database import Listener
-from satchel.storage.postgres_notify import CHANNEL, KEPT, WAKE_UP
-from satchel.storage.postgres_statements import Connection
+from satchel.storage.changes import EVERYTHING, Watcher, decode
+from satchel.storage.database import Found, Listener, Tx
 
-_WAIT = 0.5  # seconds between attempts to reconnect
-_LOOK = 1.0  # seconds after which we look for changes even if nothing woke us, because a writer died after its commit
-_GATHER = 0.1  # seconds in which notifications are collected into one call of the listener, as with a SQLite file
+_LATE = 30.0  # seconds without a poll, in which rows may have been removed unread
 
-_LISTEN = f"listen {CHANNEL}".encode()
-_SNAPSHOT = b"select pg_current_snapshot()::text"
-# What is visible now and was not at the last look, in whatever order the transactions ended. A table that was restored
+_NOW = "select pg_current_snapshot()::text, pg_postmaster_start_time()::text"
+# What is visible now and was not at the last poll, in whatever order the transactions ended. A table that was restored
 # from a dump has numbers of another server's transactions, which are left out.
-_READ = """
-    select now.snapshot, c.what
-    from (select pg_current_snapshot()::text as snapshot) as now
+_READ = f"""
+    select now.*, c.what from ({_NOW}) as now
     left join changes c on c.transaction >= pg_snapshot_xmin(:last::pg_snapshot)
         and not pg_visible_in_snapshot(c.transaction, :last::pg_snapshot)
         and c.transaction < pg_snapshot_xmax(pg_current_snapshot())
@@ -34,66 +22,33 @@ _READ = """
 """
 
 
-class PostgresWatcher(Watcher):
-    """Waits for notifications, and reads the changes that they are about."""
+class LookUp(Protocol):
+    """Runs a short read on the server, and waits so many seconds for a connection."""
 
-    def __init__(self, connect: Callable[[], Connection], listen: Listener) -> None:
-        self._connect = connect
-        self._snapshot = ""  # of the last look
-        self._looked_at = 0.0
-        # Before the thread starts: nothing committed from now on is missed.
-        self._connection: Connection | None = self._connect_and_listen()
+    def __call__(self, find: Callable[[Tx], Found], wait: float) -> Found: ...
+
+
+class PostgresWatcher(Watcher):
+    """Polls twice a second."""
+
+    interval = 0.5
+
+    def __init__(self, look_up: LookUp, listen: Listener) -> None:
+        self._look_up = look_up
+        # Before the thread starts: no later commit is missed.
+        [[self._snapshot, self._server]] = look_up(lambda tx: tx.all(_NOW), 0.0)
+        self._polled_at = time.time()
         super().__init__(listen)
 
     def poll(self) -> list[StoreChange]:
-        try:
-            if self._connection is None:
-                self._connection = self._connect_and_listen()
-                log("watching the store again")
-                return [EVERYTHING]  # more was changed than we can tell while there was no connection
-            texts = [one.payload for one in self._connection.notifies(timeout=_LOOK, stop_after=1)]
-            if texts:
-                texts += [one.payload for one in self._connection.notifies(timeout=_GATHER)]
-            rows = self._read(self._connection)
-            while (one := self._connection.pgconn.notifies()) is not None:  # it came together with the rows
-                texts.append(one.extra.decode())
-            texts = [text for text in texts if text != WAKE_UP]  # these are of servers of schema 12 and older
-            return [change for text in texts + rows for change in decode(text)]
-        except psycopg.Error as error:
-            self.close()
-            self._stopped.wait(_WAIT)
-            raise StoreFailed(str(error)) from error
-
-    def stop(self) -> None:
-        self._stopped.set()
-        connection = self._connection
-        with suppress(psycopg.Error, OSError):
-            if connection is not None:  # shutting the socket down ends the wait for notifications
-                with socket.socket(fileno=os.dup(connection.fileno())) as duplicate:
-                    duplicate.shutdown(socket.SHUT_RDWR)
-        super().stop()
+        last = (self._server, self._polled_at)
+        rows = self._look_up(lambda tx: tx.all(_READ, last=self._snapshot), 0.0)
+        self._snapshot, self._server, _ = rows[0]
+        self._polled_at = time.time()
+        # A server that was started again, or took over from another one, may lack changes or number them differently.
+        if self._server != last[0] or abs(self._polled_at - last[1]) > _LATE:
+            return [EVERYTHING]
+        return [change for *_, what in rows if what is not None for change in decode(what)]
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _read(self, connection: Connection) -> list[str]:
-        """The rows that became visible since the last look."""
-        looked_at, self._looked_at = self._looked_at, time.time()
-        rows = connection.statements.run(_READ, {"last": self._snapshot})
-        self._snapshot = rows[0][0]
-        if abs(self._looked_at - looked_at) > KEPT / 2:  # we were stopped for so long that rows may be gone
-            return [encode([EVERYTHING])]
-        return [what for _, what in rows if what is not None]
-
-    def _connect_and_listen(self) -> Connection:
-        connection = self._connect()
-        try:
-            connection.execute(_LISTEN)
-            [[self._snapshot]] = connection.execute(_SNAPSHOT).fetchall()
-            self._looked_at = time.time()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        """Do nothing: the connections belong to the pool."""

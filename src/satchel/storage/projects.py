@@ -40,8 +40,7 @@ def numbers(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[int]:
 
 def find_to_change(tx: Tx, name: str) -> Project | None:
     """The project of a name, which is renamed or deleted next."""
-    sql = f"select {_COLUMNS} from projects where name = :name and deleted_at is null"
-    row = tx.one_to_change(sql, "projects", name=name)
+    row = tx.one_to_change(_COLUMNS, "projects", "name = :name and deleted_at is null", name=name)
     return Project(*row) if row else None
 
 

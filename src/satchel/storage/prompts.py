@@ -16,11 +16,10 @@ MAX_INDEXED_CHARACTERS = 256 * 1024
 _COLUMNS = "number, id, name, title, description, arguments, created_at, updated_at, version"
 _NAMES = _COLUMNS.split(", ")
 # The tags are sorted in Python: for `order by`, SQLite would open a temporary table.
-_PROMPT = f"""
-    select {_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project
-    from prompts where project = (select number from projects where name = :project and deleted_at is null)
-"""
-_BY = {column: f"{_PROMPT} and {column} = :key" for column in ("id", "name", "title", "number")}
+_WHOLE = f"{_COLUMNS}, content, (select string_agg(tag, ' ') from prompt_tags where prompt = number), project"
+_IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
+_FIND = f"select {_WHOLE} from prompts where {_IN_PROJECT}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "name", "title", "number")}
 _ARGUMENTS = msgspec.json.Decoder(tuple[Argument, ...])
 
 
@@ -110,15 +109,14 @@ def decode_arguments(text: str | None) -> tuple[Argument, ...]:
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Prompt]:
     """Return the prompts of a project after a number, whole, in order of creation. The project is given by name."""
-    sql = f"{_PROMPT} and number > :after order by number limit :limit"
+    sql = f"{_FIND} and number > :after order by number limit :limit"
     rows = tx.all(sql, project=project, after=after, limit=limit)
     return [prompt for row in rows if (prompt := _prompt(row))]
 
 
 def find_to_change(tx: Tx, project: str, id: str) -> Prompt | None:
     """The prompt with an id, whole, which is updated or deleted next."""
-    sql = _BY["id"]
-    return _prompt(tx.one_to_change(sql, "prompts", project=project, key=id))
+    return _prompt(tx.one_to_change(_WHOLE, "prompts", f"{_IN_PROJECT} and id = :key", project=project, key=id))
 
 
 def update(tx: Tx, seen: Prompt, patch: PromptPatch, version: int | None) -> tuple[str, int] | None:

@@ -9,11 +9,10 @@ from satchel.model import UNSET, Resource, ResourceDraft, ResourcePatch
 from satchel.storage.database import Row, Tx, patch_values
 
 _COLUMNS = "number, id, project, name, uri, description, mime_type, created_at, updated_at, version"  # as in Resource
-_WHOLE = f"""
-    select {_COLUMNS}, 0, content, data from resources
-    where project = (select number from projects where name = :project and deleted_at is null)
-"""
-_BY = {column: f"{_WHOLE} and {column} = :key" for column in ("name", "uri", "number")}
+_WHOLE = f"{_COLUMNS}, 0, content, data"
+_IN_PROJECT = "project = (select number from projects where name = :project and deleted_at is null)"
+_FIND = f"select {_WHOLE} from resources where {_IN_PROJECT}"
+_BY = {column: f"{_FIND} and {column} = :key" for column in ("name", "uri", "number")}
 _WITHOUT_CONTENT = f"""
     select {_COLUMNS}, coalesce(octet_length(content), octet_length(data)), null, null
     from resources where project = :project
@@ -57,8 +56,7 @@ def find(tx: Tx, project: str, column: Literal["name", "uri", "number"], key: st
 
 def find_to_change(tx: Tx, project: str, name: str) -> Resource | None:
     """The resource of a name, whole, which is updated or deleted next."""
-    sql = _BY["name"]
-    row = tx.one_to_change(sql, "resources", project=project, key=name)
+    row = tx.one_to_change(_WHOLE, "resources", f"{_IN_PROJECT} and name = :key", project=project, key=name)
     return _resource(row) if row else None
 
 

@@ -15,7 +15,7 @@ _FIND = """
 _TOGETHER = """
     select satchel_find_together(:spaces::bigint[], :levels::text[], :words::text[], :prefixes::boolean[], :most)
 """
-ADD_WORDS = """
+_ADD_WORDS = """
     insert into search_words (space, word) select :space, word from unnest(:words::text[]) as word
     on conflict do nothing
 """
@@ -37,6 +37,11 @@ def find_together(tx: "Tx", spaces: Sequence[int], words: Sequence[tuple[str, bo
     values |= {"words": [word for word, _ in words], "prefixes": [is_prefix for _, is_prefix in words]}
     [[numbers]] = tx.execute(_TOGETHER, values)
     return list(numbers)
+
+
+def add_words(tx: "Tx", space: int, words: Sequence[str]) -> None:
+    """Keep words for the mending of mistyped ones."""
+    tx.run(_ADD_WORDS, space=space, words=list(words))
 
 
 def words_of_none(tx: "Tx", space: int, words: Sequence[str]) -> list[str]:

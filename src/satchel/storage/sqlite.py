@@ -3,28 +3,43 @@
 One connection writes, the others only read. A commit is on the disk before it is acknowledged.
 """
 
+import math
 import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
+from typing import Any
 
 import apsw
 
-from satchel.errors import StoreFailed, StoreGone, StoreUnusable
+from satchel.errors import StoreFailed, StoreGone, StoreUnusable, TooCostly
 from satchel.model import PromptPosition, PromptQuery, Scope
 from satchel.storage import argument_history, changes, prompts_sqlite, pruning, schema, search_sqlite, sqlite_file
-from satchel.storage.database import ALTERED, NEWEST, Cutoffs, Database, Listener, Row, Tx, Violation, WordList
+from satchel.storage.database import (
+    ALTERED,
+    NEWEST,
+    PARAMETERS,
+    Cutoffs,
+    Database,
+    Listener,
+    Row,
+    Tx,
+    Violation,
+    WordList,
+)
 from satchel.storage.private_files import check_owner, tighten_modes
 from satchel.storage.schema.migration import fill_all, for_sqlite
 from satchel.storage.sqlite_watch import SqliteWatcher
 from satchel.storage.write_lock import WriteLock
+from satchel.work import Work, seconds_for
 
 APPLICATION_ID = 0x53415443  # "SATC", so that the database of another program is never taken for a store
 
 _CHECK_INTERVAL = 0.05  # seconds after which a read checks again that the file is the one that was opened
 _ROWS = 500  # of one insert
+_STEPS = 10_000  # of SQLite's machine between two looks at the time: a millisecond where rows are short
 _STATEMENTS = 250  # prepared ones that a connection keeps; all tools of a contract have fewer
 
 
@@ -33,9 +48,14 @@ class SqliteTx(Tx):
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._seconds = math.inf  # for one statement
+        self._ends_at = math.inf  # of the running statement, by `time.monotonic()`
         self.hits: tuple[str, list[int]] | None = None  # of the last text that was searched, while nothing is written
 
     def execute(self, sql: str, values: dict[str, object]) -> list[Row]:
+        if names := _find_lists(sql):
+            sql, values = _expand_lists(sql, names, values)
+        self._ends_at = time.monotonic() + self._seconds
         try:
             return list(self._connection.execute(sql, values))
         except apsw.ConstraintError as error:
@@ -43,9 +63,29 @@ class SqliteTx(Tx):
         except (apsw.Error, UnicodeDecodeError) as error:
             raise _explain(error) from error
 
-    def interrupt(self) -> None:
-        super().interrupt()
-        self._connection.interrupt()
+    @contextmanager
+    def bounded(self, work: Work) -> Iterator[None]:
+        self._seconds = seconds_for(writes=self.writes)
+        self._connection.set_progress_handler(self._must_stop, _STEPS)
+        stop = self._connection.interrupt  # which does nothing between two statements
+        if not self.writes:
+            self._work = work
+            work.add_stop(stop)
+        try:
+            yield
+        except TooCostly:
+            if not self.writes:
+                work.check()
+            raise
+        finally:
+            if not self.writes:
+                work.remove_stop(stop)
+            self._connection.set_progress_handler(None)
+
+    def _must_stop(self) -> bool:
+        """Return whether SQLite is to end the running statement, because it is late or began as it was cancelled."""
+        is_cancelled = self._work is not None and self._work.is_cancelled
+        return is_cancelled or time.monotonic() > self._ends_at
 
     def many(self, sql: str, rows: Iterable[dict[str, object]]) -> None:
         """Execute an `insert … values (…)` for many rows in few statements.
@@ -104,6 +144,7 @@ class SqliteTx(Tx):
 
     def walk(self, sql: str, **values: object) -> Iterator[Row]:
         """Yield the rows of a query one by one, for a caller who may stop before the end."""
+        self._ends_at = time.monotonic() + self._seconds
         with _translate_errors():
             yield from self._connection.execute(sql, values)
 
@@ -320,6 +361,33 @@ def _roll_back(connection: apsw.Connection) -> bool:
     return True
 
 
+@lru_cache(maxsize=512)
+def _find_lists(sql: str) -> tuple[str, ...]:
+    """Return the names of the parameters of a statement that take lists."""
+    return tuple(found[2] for found in PARAMETERS.finditer(sql) if found[2])
+
+
+def _expand_lists(sql: str, names: tuple[str, ...], values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a statement with a parameter for each item of its lists, and the values of all parameters."""
+    plain = {name: value for name, value in values.items() if name not in names}
+    for name in names:
+        plain.update((f"{name}__{place}", item) for place, item in enumerate(values[name]))
+    return _name_items(sql, tuple(len(values[name]) for name in names)), plain
+
+
+@lru_cache(maxsize=512)
+def _name_items(sql: str, sizes: tuple[int, ...]) -> str:
+    left = iter(sizes)
+
+    def name(found: re.Match[str]) -> str:
+        if not found[2]:
+            return found[0]
+        items = ", ".join(f":{found[2]}__{place}" for place in range(next(left)))
+        return f"{found[1] or ''}in ({items})"
+
+    return PARAMETERS.sub(name, sql)
+
+
 @lru_cache(maxsize=16)
 def _repeat_values(sql: str, count: int) -> str:
     """Repeat the values of an `insert … values (…)` for several rows; their parameters end in the place of the row."""
@@ -337,6 +405,8 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _explain(error: Exception) -> StoreFailed:
+    if isinstance(error, apsw.InterruptError):
+        return TooCostly("a statement took too long")
     if isinstance(error, apsw.SQLError):  # a table or a column is missing
         return StoreFailed(f"{error}. {ALTERED}")
     if isinstance(error, UnicodeDecodeError):  # of a row that was read

@@ -32,14 +32,14 @@ _BY = {column: f"{_FIND} and {column} = :key" for column in ("id", "number")}
 # `owner || ''` keeps SQLite off the owner index, which it would walk whole to find these few numbers. Tags and blockers
 # are sorted in Python: for `order by`, SQLite would open a temporary table for each list.
 _DETAILS = f"""
-    select {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
+    {_COLUMNS}, (select name from projects where projects.number = project and deleted_at is null),
         project, priority, due,
         (select string_agg(tag, ',') from task_tags where task = tasks.number),
         (select string_agg(cast(blocker as text), ',') from task_blocks where task = tasks.number),
         (select string_agg(cast(blocker as text), ',') from open_blockers where task = tasks.number),
         is_cancelled
-    from tasks where owner || '' = :owner and number in :numbers and {CONFINED}
 """
+_AMONG = f"owner || '' = :owner and number in :numbers and {CONFINED}"
 
 
 def within(sql: str, allowed: Allowed) -> str:
@@ -137,7 +137,7 @@ def open_numbers(tx: Tx, owner: str, limit: int, allowed: Allowed = None) -> lis
 
 def visible(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed) -> set[int]:
     """Those of some numbers that are an owner's tasks in the allowed projects."""
-    sql = f"select number from tasks where owner || '' = :owner and number in :numbers and {CONFINED}"
+    sql = f"select number from tasks where {_AMONG}"
     return {number for (number,) in tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))}
 
 
@@ -145,14 +145,15 @@ def details(tx: Tx, owner: str, numbers: Sequence[int], allowed: Allowed = None)
     """Some of an owner's tasks with everything that is stored about them, in the order given."""
     if not numbers:
         return []
-    rows = tx.all(_DETAILS, owner=owner, numbers=list(numbers), **confine(tx, allowed))
+    sql = f"select {_DETAILS} from tasks where {_AMONG}"
+    rows = tx.all(sql, owner=owner, numbers=list(numbers), **confine(tx, allowed))
     found = {row[0]: _details(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
 def find_to_change(tx: Tx, owner: str, number: int, allowed: Allowed = None) -> TaskDetails | None:
     """An owner's task with everything that is stored about it, which is updated or deleted next."""
-    row = tx.one_to_change(_DETAILS, "tasks", owner=owner, numbers=[number], **confine(tx, allowed))
+    row = tx.one_to_change(_DETAILS, "tasks", _AMONG, owner=owner, numbers=[number], **confine(tx, allowed))
     return _details(row) if row else None
 
 

@@ -8,7 +8,12 @@ create table settings (
     name {text} primary key,
     value {text} not null
 ) {strict};
-"""
+""",
+    postgres="""
+-- SQLite's name for strpos, so that one text serves both engines.
+create function instr(text, text) returns integer language sql immutable strict parallel safe
+    return strpos($1, $2);
+""",
 )
 
 # On PostgreSQL, row-level security stands beside the where clauses, for a role that owns nothing. Policies check that a
