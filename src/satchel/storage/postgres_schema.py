@@ -114,15 +114,18 @@ def _migrate_from(found: int, connection: Connection, name: str, as_tx: Callable
         become = sql.SQL("set role {}").format(sql.Identifier(owner[0]))
         connection.execute(become)
     try:
-        if not found:
+        is_new = not found
+        if is_new:
             found = schema.NUMBER
             _make(connection)
         for number, migration in enumerate(schema.MIGRATIONS[found - schema.NUMBER :], found + 1):
             run_migration(connection, number, migration, as_tx)
-        # Plans that were made without statistics may read every row of a table.
-        tables = [sql.Identifier(name) for name in (*DATA, *APPEND_ONLY, *READ_ONLY) if name != "open_blockers"]
-        analyze = sql.SQL("analyze {}").format(sql.SQL(", ").join(tables))
-        connection.execute(analyze)
+        if not is_new:
+            # Plans that were made without statistics may read every row of a table. Not for empty tables: PostgreSQL
+            # takes them for small from then on, and reads them whole.
+            tables = [sql.Identifier(name) for name in (*DATA, *APPEND_ONLY, *READ_ONLY) if name != "open_blockers"]
+            analyze = sql.SQL("analyze {}").format(sql.SQL(", ").join(tables))
+            connection.execute(analyze)
     finally:
         if not connection.closed:
             connection.execute("reset role")
