@@ -8,10 +8,10 @@ import click
 from satchel.cli.library_sources import add, describe_origin, find_roots, remove, roots_option, update
 from satchel.cli.printing import print_table, say, show_content, to_json
 from satchel.cli.store import end, json_option
+from satchel.files import printable
 from satchel.library import filling
 from satchel.library.catalog import Libraries, library_name
 from satchel.library.contents import ContentMissing, Library
-from satchel.library.files import printable
 from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
 from satchel.library.origins import Origin, read_origin
 from satchel.library.render import RenderFailed

@@ -7,8 +7,8 @@ import click
 from satchel.cli.printing import say, to_json
 from satchel.cli.store import end, json_option
 from satchel.config import SettingsError, load
+from satchel.files import printable
 from satchel.library.catalog import library_name
-from satchel.library.files import printable
 from satchel.library.installing import Installed, Invalid, Wish, list_added
 from satchel.library.installing import add as install
 from satchel.library.installing import remove as uninstall

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from satchel.library import files
+from satchel import files
 from satchel.library.contents import Library, PartsOfPrompts, Source, find_contents, list_folders, read_source
 from satchel.library.heads import Heads
 from satchel.library.manifest import MAX_MANIFEST, NAME, PROMPTS, LibraryPrompt, Manifest, Problem, parse
@@ -140,7 +140,7 @@ class Libraries:
         for root in self.roots:
             try:
                 with files.open_folder(root) as opened:
-                    names, links = files.folders_in(opened)
+                    names, links = files.list_folders(opened)
             except OSError as error:
                 is_absent = isinstance(error, FileNotFoundError)
                 why = "not there yet; served once it is" if is_absent else error.strerror or str(error)
@@ -172,7 +172,7 @@ class Libraries:
             with files.open_folder(root, folder) as opened:
                 folders.append(os.path.join(root, folder))
                 manifest = self._read_manifest(root, folder, opened)
-                has_manifest = files.signature(opened, NAME) is not None
+                has_manifest = files.sign(opened, NAME) is not None
         except FileNotFoundError:
             return None  # deleted during the scan
         except OSError as error:
@@ -206,7 +206,7 @@ class Libraries:
     def _read_manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
         """The manifest of a library; where it is broken, the prompts of its last good version."""
         key = (root, folder)
-        signature = files.signature(opened, NAME)
+        signature = files.sign(opened, NAME)
         if signature is None:
             obstacle = files.find_obstacle(opened, NAME)
             if obstacle is None:
@@ -230,7 +230,7 @@ class Libraries:
 
     def _parse_manifest(self, opened: int) -> Manifest:
         try:
-            return parse(files.read(opened, NAME, MAX_MANIFEST), self.renderer)
+            return parse(files.read_file(NAME, MAX_MANIFEST, folder=opened, is_single=True), self.renderer)
         except files.TooLarge:
             return _broken(f"is larger than {MAX_MANIFEST} bytes")
         except PermissionError as error:

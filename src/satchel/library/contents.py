@@ -4,7 +4,7 @@ import os
 
 from msgspec import Struct
 
-from satchel.library import files
+from satchel import files
 from satchel.library.heads import find_head
 from satchel.library.manifest import NAME, PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import MAX_TEMPLATE, RenderFailed
@@ -76,7 +76,7 @@ def read_source(library: Library, prompt: LibraryPrompt) -> Source:
     """
     try:
         with files.open_folder(library.root, library.folder, PROMPTS) as folder:
-            text = files.decode(files.read(folder, prompt.file, MAX_TEMPLATE))
+            text = files.decode(files.read_file(prompt.file, MAX_TEMPLATE, folder=folder, is_single=True))
     except OSError:
         raise ContentMissing from None
     except files.TooLarge:
@@ -99,7 +99,7 @@ def read_part(library: Library, path: str) -> str | None:
         return None
     try:
         with files.open_folder(library.root, library.folder, *folders) as opened:
-            text = files.decode(files.read(opened, name, MAX_TEMPLATE))
+            text = files.decode(files.read_file(name, MAX_TEMPLATE, folder=opened, is_single=True))
     except OSError:
         return None
     except UnicodeDecodeError:
@@ -121,10 +121,10 @@ def find_contents(root: str, folder: str, prompts: tuple[LibraryPrompt, ...], pa
     """The prompts that have a regular file, the signatures of these files, and the problems of the other prompts."""
     try:
         with files.open_folder(root, folder, PROMPTS) as opened:
-            present = files.files_in(opened)
+            present = files.list_files(opened)
             available = tuple(prompt for prompt in prompts if prompt.file in present)
             signatures = tuple(
-                _sign(root, folder, files.signature(opened, prompt.file), parts.list(root, folder, prompt.file))
+                _sign(root, folder, files.sign(opened, prompt.file), parts.list(root, folder, prompt.file))
                 for prompt in available
             )
             missing = tuple(
@@ -153,7 +153,7 @@ def _sign(root: str, folder: str, own: tuple[int, ...] | None, paths: tuple[str,
         *folders, name = path.split("/")
         try:
             with files.open_folder(root, folder, *folders) as opened:
-                part = files.signature(opened, name)
+                part = files.sign(opened, name)
         except OSError:
             part = None
         found = None if found is None else (*found, *(part or (0,)))
@@ -172,7 +172,7 @@ def list_folders(root: str, folder: str, only: str | None = None) -> list[str]:
         path = waiting.pop(0)
         try:
             with files.open_folder(root, folder, *path) as opened:
-                names, _ = files.folders_in(opened)
+                names, _ = files.list_folders(opened)
         except OSError:
             continue
         if path:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from shutil import which
 
-from satchel.library.files import printable
+from satchel.files import printable
 from satchel.library.unpacking import SourceRefused, Unpacking
 
 TIMEOUT = 120.0  # seconds for a fetch

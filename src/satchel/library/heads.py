@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from satchel.library import files
+from satchel import files
 from satchel.library.manifest import MAX_MANIFEST, MAX_PROMPTS, PROMPTS, LibraryPrompt, Manifest, Problem, Reader
 from satchel.yaml_reader import WrongYaml, read_yaml
 
@@ -52,7 +52,7 @@ class Heads:
         before = self._known.get((root, folder), {})
         try:
             with files.open_folder(root, folder, PROMPTS) as opened:
-                names = sorted(one for one in files.files_in(opened) if one.endswith(_ENDING))
+                names = sorted(one for one in files.list_files(opened) if one.endswith(_ENDING))
                 found = {name: _read_one(opened, name, before.get(name)) for name in names[:MAX_PROMPTS]}
         except OSError:
             found = {}
@@ -80,14 +80,14 @@ class Heads:
 
 
 def _read_one(opened: int, name: str, before: _Known | None) -> _Known:
-    signature = files.signature(opened, name)
+    signature = files.sign(opened, name)
     if signature is None:
         return _Known(())  # deleted meanwhile
     if before is not None and before.signature == signature:
         return before
     file = f"{PROMPTS}/{name}"
     try:
-        start = files.read_start(opened, name, _MAX_HEAD)
+        start = files.read_start(name, _MAX_HEAD, folder=opened)
     except OSError as error:
         return _Known(signature, 0, None, (Problem(file, 1, f"cannot be read: {error.strerror}"),))
     text = start.decode(errors="ignore").removeprefix("\ufeff")

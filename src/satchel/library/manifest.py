@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct, structs
 
-from satchel.library import files
+from satchel import files
 from satchel.library.render import Renderer, RenderFailed
 from satchel.model import MAX_DESCRIPTION, Argument, can_be_argument
 

@@ -5,7 +5,7 @@ import os
 import msgspec
 from msgspec import Struct
 
-from satchel.library import files
+from satchel import files
 from satchel.library.unpacking import SourceRefused, digest_folder
 
 FILE = ".satchel-origin.json"
@@ -33,7 +33,7 @@ def read_origin(root: str, folder: str) -> Origin | None:
     """Where a library was added from; None where it was not added."""
     try:
         with files.open_folder(root, folder) as opened:
-            return msgspec.json.decode(files.read(opened, FILE, _MOST), type=Origin)
+            return msgspec.json.decode(files.read_file(FILE, _MOST, folder=opened, is_single=True), type=Origin)
     except (OSError, files.TooLarge, msgspec.DecodeError):
         return None
 

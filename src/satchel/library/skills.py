@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from satchel.library import files
+from satchel import files
 from satchel.library.contents import Library
 from satchel.library.manifest import Problem
 
@@ -53,7 +53,7 @@ def has_skills(root: str, folder: str) -> bool:
     """Whether a folder has skills in it, which make it a library even without prompts."""
     try:
         with files.open_folder(root, folder, _FOLDER) as opened:
-            names, _ = files.folders_in(opened)
+            names, _ = files.list_folders(opened)
         return any(is_skill_name(name) and _has_main(root, folder, name) for name in names[:_MOST_SKILLS])
     except OSError:
         return False
@@ -61,14 +61,14 @@ def has_skills(root: str, folder: str) -> bool:
 
 def _has_main(root: str, folder: str, name: str) -> bool:
     with files.open_folder(root, folder, _FOLDER, name) as opened:
-        return files.signature(opened, SKILL) is not None
+        return files.sign(opened, SKILL) is not None
 
 
 def list_names(library: Library) -> list[str]:
     """The names of the folders of a library's skills, sorted."""
     try:
         with files.open_folder(library.root, library.folder, _FOLDER) as opened:
-            names, _ = files.folders_in(opened)
+            names, _ = files.list_folders(opened)
     except OSError:
         return []
     return [name for name in names if is_skill_name(name)][:_MOST_SKILLS]
@@ -78,7 +78,7 @@ def find_problems(library: Library) -> tuple[int, list[Problem]]:
     """How many skills of a library are served, and why the others are not."""
     try:
         with files.open_folder(library.root, library.folder, _FOLDER) as opened:
-            names, links = files.folders_in(opened)
+            names, links = files.list_folders(opened)
     except OSError:
         return 0, []
     problems = [Problem(f"{_FOLDER}/{link}", None, "skipped, because it is a symbolic link") for link in links]
@@ -192,13 +192,13 @@ def _read_all(library: Library, name: str) -> Iterator[SkillFile]:
     while waiting:
         folder = waiting.pop(0)
         with files.open_folder(library.root, library.folder, _FOLDER, name, *folder) as opened:
-            folders, _ = files.folders_in(opened)
+            folders, _ = files.list_folders(opened)
             if len(folder) < _MOST_DEPTH:
                 waiting += [(*folder, one) for one in folders]
-            for file in sorted(files.files_in(opened)):
+            for file in sorted(files.list_files(opened)):
                 count += 1
                 if count > _MOST_FILES:
                     raise SkillRefused(f"it has more than {_MOST_FILES} files")
-                content = files.read(opened, file, left)
+                content = files.read_file(file, left, folder=opened, is_single=True)
                 left -= len(content)
                 yield SkillFile(os.path.join(*folder, file) if folder else file, content)

@@ -5,7 +5,7 @@ import os
 import stat
 import unicodedata
 
-from satchel.library import files
+from satchel import files
 
 MOST_FILES = 5_000
 MOST_BYTES = 64 * 1024 * 1024  # of all files together
@@ -116,10 +116,10 @@ def list_files(path: str, bounds: Unpacking | None = None) -> list[tuple[str, by
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append((*folder, name))
                         continue
-                    if files.signature(opened, name) is None:
+                    if files.sign(opened, name) is None:
                         raise SourceRefused(f"{whole} {files.find_obstacle(opened, name) or 'is gone'}")
                     if bounds is None or bounds.wants(whole):
-                        content = files.read(opened, name, min(left, MOST_FILE_BYTES))
+                        content = files.read_file(name, min(left, MOST_FILE_BYTES), folder=opened, is_single=True)
                         left -= len(content)
                         found.append((whole, content))
                     if len(found) + len(waiting) > 2 * MOST_FILES:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from satchel.library import files, filling
+from satchel import files
+from satchel.library import filling
 from satchel.library.catalog import Libraries
 from satchel.library.contents import ContentMissing, Library
 from satchel.library.manifest import NAME, PROMPTS, LibraryPrompt, Problem
@@ -115,7 +116,7 @@ def _find_other_files(library: Library, parts: frozenset[str]) -> Iterator[Probl
     named = {prompt.file for prompt in library.prompts} | {f"{key}.md" for key in library.skipped}
     try:
         with files.open_folder(library.root, library.folder, PROMPTS) as opened:
-            others = sorted(files.files_in(opened) - named)
+            others = sorted(files.list_files(opened) - named)
     except OSError:
         return  # reported with each prompt
     what = f"{NAME} names no such prompt" if library.has_manifest else "it has no front matter, so it is no prompt"
