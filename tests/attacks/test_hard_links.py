@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from satchel.files import NotAFile, open_folder, read_file
-from satchel.library.catalog import Libraries
-from satchel.library.contents import ContentMissing
+from satchel.library.catalog import ContentMissing, Libraries
 from satchel.library.validate import check_library
 
 SECRET = "a secret from outside"

@@ -6,16 +6,15 @@ import time
 
 import pytest
 
-from satchel.library.render import Renderer, RenderFailed
-from satchel.library.worker_process import Limit, end, read, start
+from satchel.library.render import Limit, Renderer, RenderFailed, Worker
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the system does not tell the time of others")
 
 
 def test_a_worker_that_was_not_given_the_processor_is_waited_for() -> None:
-    worker = start()
+    worker = Worker()
     try:
-        read(worker, Limit(worker, 10))
+        worker.read(Limit(worker, 10))
         os.kill(worker.process.pid, signal.SIGSTOP)
         limit = Limit(worker, 0.2)
         time.sleep(0.4)
@@ -23,7 +22,7 @@ def test_a_worker_that_was_not_given_the_processor_is_waited_for() -> None:
         time.sleep(1.8)
         assert limit.left() <= 0  # but not for ever
     finally:
-        end(worker)
+        worker.end()
 
 
 def test_a_worker_that_computes_for_too_long_is_ended() -> None:
@@ -37,9 +36,9 @@ def test_a_worker_that_computes_for_too_long_is_ended() -> None:
 
 
 def test_workers_give_way_to_calls() -> None:
-    worker = start()
+    worker = Worker()
     try:
-        read(worker, Limit(worker, 10))
+        worker.read(Limit(worker, 10))
         assert os.getpriority(os.PRIO_PROCESS, worker.process.pid) > os.getpriority(os.PRIO_PROCESS, 0)
     finally:
-        end(worker)
+        worker.end()

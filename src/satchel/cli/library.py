@@ -9,11 +9,9 @@ from satchel.cli.library_sources import add, describe_origin, find_roots, remove
 from satchel.cli.printing import print_table, say, show_content, to_json
 from satchel.cli.store import end, json_option
 from satchel.files import printable
-from satchel.library import filling
-from satchel.library.catalog import Libraries, library_name
-from satchel.library.contents import ContentMissing, Library
+from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
+from satchel.library.installing import Origin, read_origin
 from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
-from satchel.library.origins import Origin, read_origin
 from satchel.library.render import RenderFailed
 from satchel.library.validate import check_all, check_library
 from satchel.log import escape
@@ -158,7 +156,7 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
     if missing:
         end(f"prompt '{name}' needs {missing[0]}=…", 2)
     try:
-        text = filling.render(opened, library, prompt, given)
+        text = opened.render(library, prompt, given)
     except ContentMissing:
         end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", 3)
     except RenderFailed as failure:
