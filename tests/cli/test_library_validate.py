@@ -237,8 +237,7 @@ def test_without_a_path_everything_that_would_be_served_is_checked(tmp_path: Pat
     write(root, ".git", "[prompts.p\n", p="x")
     (root / "assets").mkdir()
     (root / "linked").symlink_to(root / "good")
-    nowhere = tmp_path / "nowhere"
-    done = satchel(tmp_path, "validate", "--libraries", str(root), "-l", str(nowhere))
+    done = satchel(tmp_path, "validate", "--libraries", str(root))
     assert (done.returncode, done.stdout.splitlines()) == (
         1,
         [
@@ -256,6 +255,16 @@ def test_without_a_path_everything_that_would_be_served_is_checked(tmp_path: Pat
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "ok: 2 libraries, 2 prompts, 3 warnings")
     both = satchel(tmp_path, "validate", str(root / "good"), "--libraries", str(root))
     assert (both.returncode, both.stderr) == (2, "satchel: give PATH or --libraries, not both.\n")
+
+
+def test_a_folder_of_libraries_need_not_exist_unless_it_is_named(tmp_path: Path) -> None:
+    done = satchel(tmp_path, "validate")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok: 0 libraries, 0 prompts\n", "")
+    listed = satchel(tmp_path, "list")
+    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "", "")
+    nowhere = tmp_path / "nowhere"
+    done = satchel(tmp_path, "validate", "--libraries", str(nowhere))
+    assert (done.returncode, done.stderr) == (2, f"satchel: there is no folder {nowhere}.\n")
 
 
 def test_names_of_folders_that_are_not_utf_8_are_printed(tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
     """
     if path is not None and libraries:
         end("give PATH or --libraries, not both.", 2)
+    if absent := next((one for one in libraries if not os.path.isdir(one)), None):
+        end(f"there is no folder {absent}.", 2)
     report = check_all(find_roots(libraries)) if path is None else check_library(path)
     problems = [problem for problem in report.problems if not problem.is_warning]
     warnings = [problem for problem in report.problems if problem.is_warning]
