@@ -9,6 +9,7 @@ Messages are JSON, preceded by their length in four bytes.
 import json
 import os
 import select
+import signal
 import subprocess  # nosec B404
 import sys
 import threading
@@ -24,11 +25,11 @@ from msgspec import Struct
 from satchel.library.roles import Message
 from satchel.work import LOCAL, Work
 
-RENDER_TIMEOUT = 0.5  # seconds of the processor
+RENDER_TIMEOUT = 0.5  # seconds of the processor, after which the system ends the worker
 TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
-_START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
-_CLOCK_FACTOR = 10  # by which a job may take longer by the clock than on the processor
+_START_TIMEOUT = 60.0  # seconds by the clock; long, because a busy machine is not the fault of a template
+_CLOCK_FACTOR = 10  # a job may take this much longer by the clock than on the processor
 _MAX_ANSWER = 8 * 1024 * 1024  # bytes
 _MOST_WORKERS = 4  # that render at once, however many cores there are; each has about 15 MB
 _KEPT = 1  # workers that stay when nothing is rendered
@@ -120,7 +121,7 @@ class Worker:
         self.is_ready = False  # the first message that it sends says so
         self.idle_since = 0.0
 
-    def write(self, message: bytes, limit: "Limit") -> None:
+    def write(self, message: bytes, deadline: float) -> None:
         """Send a message.
 
         Raises:
@@ -133,9 +134,9 @@ class Worker:
             try:
                 rest = rest[os.write(file, rest) :]
             except BlockingIOError:
-                limit.wait_for(file, select.POLLOUT)
+                _wait_for(file, select.POLLOUT, deadline)
 
-    def read(self, limit: "Limit") -> dict[str, Any]:
+    def read(self, deadline: float) -> dict[str, Any]:
         """Receive the next message.
 
         Raises:
@@ -145,7 +146,7 @@ class Worker:
         file = self._stdout.fileno()
         content, size = bytearray(), 4
         while len(content) < size:
-            limit.wait_for(file, select.POLLIN)
+            _wait_for(file, select.POLLIN, deadline)
             chunk = os.read(file, 65536)  # not more than one message: the next is sent for the next job
             if not chunk:
                 raise EOFError
@@ -165,48 +166,11 @@ class Worker:
         self._stdout.close()
 
 
-class Limit:
-    """The time that a worker may take for a job: seconds of the processor, and ten times as many by the clock.
-
-    A busy machine is not the fault of a template. Where the system does not report the time of another process, only
-    the clock counts.
-    """
-
-    def __init__(self, worker: Worker, seconds: float) -> None:
-        self._pid, self._seconds = worker.process.pid, seconds
-        self._used = _read_used(self._pid)
-        self._end = time.monotonic() + seconds * (1 if self._used is None else _CLOCK_FACTOR)
-
-    def left(self) -> float:
-        """Return the seconds that are left at least; 0 or less if the time is over."""
-        left = self._end - time.monotonic()
-        used = _read_used(self._pid)
-        if self._used is None or used is None:
-            return left
-        return min(left, self._seconds - (used - self._used))
-
-    def wait_for(self, file: int, event: int) -> None:
-        """Wait until a pipe can be read or written.
-
-        Raises:
-            TimeoutError: the time is over.
-        """
-        poll = select.poll()
-        poll.register(file, event)
-        while (left := self.left()) > 0:
-            if poll.poll(left * 1000 + 1):
-                return
+def _wait_for(file: int, event: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(file, event)
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
         raise TimeoutError
-
-
-def _read_used(pid: int) -> float | None:
-    """Return the seconds of the processor that a process has used; None if they are unknown."""
-    if sys.platform != "linux":
-        return None
-    try:
-        return time.clock_gettime((~pid << 3) | 2)  # the clock of a process, as clock_getcpuclockid(3) numbers it
-    except OSError:  # it has ended
-        return None
 
 
 # -- all workers ------------------------------------------------------------------------------------------------
@@ -285,7 +249,7 @@ class Renderer:
             self._discard(worker)
 
     def _ask(self, job: dict[str, Any], timeout: float, work: Work | None = None) -> dict[str, Any]:
-        body = msgspec.json.encode(job)
+        body = msgspec.json.encode({**job, "seconds": timeout})
         work = work or Work()
         with self._wait_for_turn(work):
             worker = self._get_worker()
@@ -294,9 +258,9 @@ class Renderer:
             failure: Exception | None = None
             work.add_stop(stop)
             try:
-                limit = Limit(worker, timeout)
-                worker.write(len(body).to_bytes(4, "big") + body, limit)
-                answer = worker.read(limit)
+                deadline = time.monotonic() + timeout * _CLOCK_FACTOR
+                worker.write(len(body).to_bytes(4, "big") + body, deadline)
+                answer = worker.read(deadline)
             except (EOFError, OSError) as error:  # a TimeoutError is one
                 failure = error
             finally:
@@ -307,7 +271,7 @@ class Renderer:
             else:
                 self._put_back(worker)
         work.check()
-        if isinstance(failure, TimeoutError):
+        if isinstance(failure, TimeoutError) or worker.process.returncode == -signal.SIGPROF:
             raise RenderFailed(f"it took longer than {timeout * 1000:.0f} ms", is_exhausted=True)
         if failure is not None:
             raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True)
@@ -359,7 +323,7 @@ class Renderer:
             worker = self._take_idle() or self._start_worker()
             try:
                 if not worker.is_ready:
-                    worker.read(Limit(worker, _START_TIMEOUT))
+                    worker.read(time.monotonic() + _START_TIMEOUT)
                     worker.is_ready = True
                 if worker.process.poll() is None:
                     return worker

@@ -24,7 +24,6 @@ from satchel.library.sandbox import SELF, Sandbox
 MEMORY = 256 * 1024 * 1024
 MAX_OUTPUT = 1024 * 1024  # bytes
 _WORN = 96 * 1024 * 1024  # bytes that a worker may keep: the leftovers of one template must not fail the next
-_LONGEST_JOB = 10.0  # seconds by the clock; the caller ends a worker earlier, unless it was killed itself
 _NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
 # Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
@@ -220,7 +219,8 @@ def main() -> None:
         resource.setrlimit(limit, (0, 0))
     send(writer, {"ready": True})
     while (job := receive(reader)) is not None:
-        signal.setitimer(signal.ITIMER_REAL, _LONGEST_JOB)  # SIGALRM ends the process
+        # Seconds of the processor, because a busy machine is not the fault of a template; SIGPROF ends the process.
+        signal.setitimer(signal.ITIMER_PROF, job["seconds"])
         try:
             answer = JOBS[job["job"]](templates, job)
         except TemplateFailed as failure:
@@ -229,7 +229,7 @@ def main() -> None:
             answer = {"needs": more.paths}
         except (MemoryError, RecursionError):
             answer = {"error": "it needs too much memory"}
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         send(writer, {**answer, "is_worn": measure() > _WORN})
 
 
