@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "services": GROUND | {"storage"},
     "yaml_reader": set(),
     "library": GROUND | {"yaml_reader"},
-    "contracts": GROUND | {"storage", "services", "library", "protocol", "__init__"},
+    "contracts": GROUND | {"storage", "services", "library", "protocol", "yaml_reader", "__init__"},
     "exchange": GROUND | {"storage", "services", "yaml_reader"},
     "auth": GROUND | {"storage", "services"},
     "page": GROUND | {"storage", "services", "library", "auth", "clients", "__init__"},

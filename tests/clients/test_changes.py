@@ -240,12 +240,13 @@ def test_entries_that_start_satchel_are_found_under_any_name(machine: Machine) -
         "satchel": {"url": "http://x"},
         "notes": {"command": "/usr/bin/satchel"},
         "module": {"command": "python3", "args": ["-m", "satchel", "serve"]},
+        "runner": {"command": "uvx", "args": ["satchel", "serve"]},
         "other": {"command": "npx", "args": ["satchel"]},
         "odd": 3,
     }
     path.write_text(json.dumps({"mcpServers": servers}))
     found = find_entries(CURSOR, machine, "user")
-    assert found == (str(path), {name: servers[name] for name in ("satchel", "notes", "module")})
+    assert found == (str(path), {name: servers[name] for name in ("satchel", "notes", "module", "runner")})
 
 
 def test_the_rule_is_written_once_and_goes_without_a_trace(tmp_path: Path) -> None:

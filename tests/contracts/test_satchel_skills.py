@@ -68,6 +68,8 @@ def test_every_skill_is_listed_with_the_digests_of_the_bytes_that_are_read(clien
         "allowed-tools": ["Bash", "Read"],
         "metadata": {"team": "web"},
     }
+    notes = skills["skill://project/default/write-notes/SKILL.md"]
+    assert notes["frontmatter"] == {"name": "write-notes", "description": 'Says "how".'}
     assert [one["uri"] for one in deploy["resources"]] == [
         "skill://library/ops/deploy/SKILL.md",
         "skill://library/ops/deploy/scripts/run.sh",

@@ -117,10 +117,10 @@ def test_an_error_in_a_part_says_where(tmp_path: Path) -> None:
 def test_the_number_and_size_of_parts_are_bounded(tmp_path: Path) -> None:
     many = "".join(f"{{% include 'n{number}.md' %}}" for number in range(70))
     library = write(tmp_path, "lib", MANIFEST, p=many)
-    assert fail(tmp_path) == ("it takes something from more than 64 files", None)
+    assert fail(tmp_path) == ("it includes more than 64 files", None)
     add(library, prompts__p="".join(f"{{% include 'n{number}.md' %}}" for number in range(10)))
     add(library, **{f"prompts__n{number}": "x" * 60_000 for number in range(10)})
-    assert fail(tmp_path) == ("the files that it takes something from have more than 524288 bytes", None)
+    assert fail(tmp_path) == ("the files that it includes have more than 524288 bytes", None)
 
 
 def test_validate_sees_the_variables_of_parts(tmp_path: Path) -> None:

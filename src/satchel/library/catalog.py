@@ -449,9 +449,9 @@ def _read_part(library: Library, path: str) -> str | None:
 
 def _check_bounds(found: dict[str, str | None]) -> None:
     if len(found) > _MAX_PARTS:
-        raise RenderFailed(f"it takes something from more than {_MAX_PARTS} files")
+        raise RenderFailed(f"it includes more than {_MAX_PARTS} files")
     if sum(len(text.encode()) for text in found.values() if text) > _MAX_PART_BYTES:
-        raise RenderFailed(f"the files that it takes something from have more than {_MAX_PART_BYTES} bytes")
+        raise RenderFailed(f"the files that it includes have more than {_MAX_PART_BYTES} bytes")
 
 
 def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, ...]) -> _Signature | None:
