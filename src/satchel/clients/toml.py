@@ -23,15 +23,14 @@ def set_keys(text: str, path: Path, values: Mapping[str, Any], removed: Sequence
         WrongSyntax: tomlkit cannot make this change.
     """
     mark, body = _split_mark(text)
-    places = list(_find(_parse(body).body, path)) if body.strip() else []
-    if not places:
+    document = _parse(body)
+    if not any(_find(document.body, path)):
         section: Any = {key: _to_item(value) for key, value in values.items()}
         for key in reversed(path):
             section = {key: section}
         before = body.rstrip()
         gap = "\n\n" if before else body
         return mark + _unify_lines(body, before + gap + tomlkit.dumps(section))
-    document = _parse(body)
     table: Any = document
     try:
         for key in path:
