@@ -1,18 +1,26 @@
-"""Reads YAML of others with bounds: no deep nesting, no explosion of aliases, no types but texts, numbers and lists.
+"""YAML and front matter, read and written by PyYAML within bounds: for libraries, skills, import, export and sync.
 
-Imports read whole files with it, libraries the front matter of their templates.
-
-Only `true`, `false`, `null` and whole numbers are more than texts, as in YAML 1.2: a date stays as it is written, and a
-title `On` is no truth value. Tags like `!include` are ignored.
+The files may come from anyone, so the parser's events are counted before a value is built, and aliases are refused:
+ten lines of them can stand for a billion values. Only `true`, `false`, `null` and whole numbers are more than texts:
+a date or a version stays as it is written, and a title `On` is not a truth value. Tags like `!include` are ignored.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 MAX_DEPTH = 40  # levels of lists and mappings
-MAX_NODES = 50_000  # values, those of aliases counted as often as they are used
+MAX_NODES = 50_000  # values of one document
+MAX_FRONT_MATTER = 256 * 1024  # characters
 
+Fields = dict[str, Any]
+
+_START = re.compile(r"\s*---[ \t]*\r?\n")
+_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M)
+_KEY = re.compile(r"([A-Za-z_$][\w .$-]*?)[ \t]*:(?:[ \t]+|$)")
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_TEXT_TAG = "tag:yaml.org,2002:str"
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -21,118 +29,177 @@ _WORDS: dict[str, bool | None] = {
 
 
 class WrongYaml(Exception):
-    """A text is no YAML, or exceeds a bound; the line is None where it is unknown."""
+    """A text that is not YAML, or exceeds a bound; `line` is None if it is unknown."""
 
     def __init__(self, what: str, line: int | None = None, *, is_excessive: bool = False) -> None:
         super().__init__(what)
         self.line = line
-        self.is_excessive = is_excessive  # nested too deep, or too many values: not worth a second look
+        self.is_excessive = is_excessive  # a bomb: do not try to read it in another way
 
 
 def read_yaml(text: str) -> Any:
-    """The value of a YAML text.
+    """Return the value of a YAML text; of several documents, the first.
 
     Raises:
-        WrongYaml: it is no YAML, nested too deep, or too large.
+        WrongYaml: the text is not YAML, repeats a key, has an alias, or exceeds a bound.
     """
-    import yaml  # only where a file has YAML
+    import yaml  # 13 ms of a start
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(yaml).build(yaml.parse(text, Loader=loader))
+        _check_bounds(text, yaml, loader_class)
+        loader = loader_class(text)
+        try:
+            return _build(loader.get_node(), yaml) if loader.check_node() else None
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         number = mark.line + 1 if mark is not None else None
-        line = f" in line {number}" if number is not None else ""
+        place = f" in line {number}" if number is not None else ""
         what = getattr(error, "problem", None) or "it has characters that YAML does not allow"
-        raise WrongYaml(f"the YAML cannot be read{line}: {what}", number) from None
+        raise WrongYaml(f"the YAML cannot be read{place}: {what}", number) from None
     except RecursionError:
         raise WrongYaml("the YAML is nested too deep", is_excessive=True) from None
 
 
-class _Open:
-    """A list or mapping whose end has not been read."""
-
-    def __init__(self, anchor: str | None, *, is_mapping: bool) -> None:
-        self.anchor = anchor
-        self.is_mapping = is_mapping
-        self.items: list[Any] = []  # of a mapping: key, value, key, value, …
-        self.size = 1
-
-
-class _Builder:
-    """Makes a value of the events of a parser, without recursion."""
-
-    def __init__(self, yaml: Any) -> None:
-        self._yaml = yaml
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Any, int]] = {}
-        self._nodes = 0
-        self._root: list[Any] = []
-
-    def build(self, events: Iterator[Any]) -> Any:
-        documents = 0
-        for event in events:
-            documents += isinstance(event, self._yaml.DocumentStartEvent)
-            if documents > 1:
-                break  # of several documents, the first one counts
-            self._add(event)
-        return self._root[0] if self._root else None
-
-    def _add(self, event: Any) -> None:
-        yaml = self._yaml
-        if isinstance(event, yaml.ScalarEvent):
-            value = _resolve(event.value) if event.implicit[0] else event.value
-            self._put(value, 1, event.anchor)
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor not in self._anchors:
-                raise WrongYaml(f"the YAML refers to *{event.anchor}, which is not defined before it")
-            value, size = self._anchors[event.anchor]
-            self._put(value, size, None)
-        elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
-            if len(self._open) >= MAX_DEPTH:
-                raise WrongYaml(f"the YAML is nested deeper than {MAX_DEPTH} levels", is_excessive=True)
-            self._open.append(_Open(event.anchor, is_mapping=isinstance(event, yaml.MappingStartEvent)))
-        elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
-            done = self._open.pop()
-            self._put(_make_mapping(done.items) if done.is_mapping else done.items, done.size, done.anchor)
-
-    def _put(self, value: Any, size: int, anchor: str | None) -> None:
-        self._nodes += size
-        if self._nodes > MAX_NODES:
+def _check_bounds(text: str, yaml: Any, loader: Any) -> None:
+    """Count the events of the first document, and stop at the first that exceeds a bound."""
+    depth = nodes = 0
+    anchors: set[str] = set()
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.DocumentEndEvent):
+            return
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        nodes += isinstance(event, yaml.NodeEvent)
+        if depth > MAX_DEPTH:
+            raise WrongYaml(f"the YAML is nested deeper than {MAX_DEPTH} levels", is_excessive=True)
+        if nodes > MAX_NODES:
             raise WrongYaml(f"the YAML has more than {MAX_NODES} values", is_excessive=True)
-        if anchor is not None:
-            self._anchors[anchor] = value, size
-        if self._open:
-            self._open[-1].items.append(value)
-            self._open[-1].size += size
-        else:
-            self._root.append(value)
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1
+            what = f"the YAML has the alias *{event.anchor} in line {line}; write the value itself there"
+            # An alias of nothing is rather a text that lacks its quotes, as in `pattern: *draft`.
+            raise WrongYaml(what, line, is_excessive=event.anchor in anchors)
+        if isinstance(event, yaml.NodeEvent) and event.anchor:
+            anchors.add(event.anchor)
 
 
-def _make_mapping(items: list[Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    merged: dict[str, Any] = {}
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        if key == "<<":
-            for one in value if isinstance(value, list) else [value]:
-                merged = {**(one if isinstance(one, dict) else {}), **merged}
-        elif isinstance(key, dict | list):
-            raise WrongYaml("the YAML has a key that is a list or a mapping")
-        else:
-            made[_write_key(key)] = value
-    return {**merged, **made}
+def _build(node: Any, yaml: Any) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return [_build(one, yaml) for one in node.value]
+    if isinstance(node, yaml.MappingNode):
+        return _build_mapping(node, yaml)
+    is_plain = not node.style and node.tag != _TEXT_TAG and node.tag.startswith("tag:yaml.org,2002:")
+    return _resolve(node.value) if is_plain else node.value
 
 
-def _write_key(key: Any) -> str:
-    if isinstance(key, bool):
-        return str(key).lower()
-    return "" if key is None else str(key)
+def _build_mapping(node: Any, yaml: Any) -> Fields:
+    found: Fields = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise WrongYaml(f"the YAML has a key in line {line} that is a list or a mapping", line)
+        if key.value in found:
+            raise WrongYaml(f"the YAML has the key {key.value} twice, again in line {line}", line)
+        found[key.value] = _build(value, yaml)
+    return found
 
 
 def _resolve(text: str) -> Any:
     if text in _WORDS:
         return _WORDS[text]
-    if re.fullmatch(r"[-+]?(?:0|[1-9][0-9]{0,17})", text):
-        return int(text)
-    return text
+    return int(text) if _INTEGER.fullmatch(text) else text
+
+
+# -- front matter -----------------------------------------------------------------------------------------------
+
+
+def split_front_matter(text: str) -> tuple[str, str] | None:
+    """Split a text into the YAML of its front matter and the body; None if it has no front matter.
+
+    The YAML begins with the empty rest of the line `---`, so that line numbers in it are those of the text.
+    """
+    start = _START.match(text)
+    end = _END.search(text, start.end()) if start else None
+    if start is None or end is None:
+        return None
+    lines_before = "\n" * text.count("\n", 0, start.end())
+    return lines_before + text[start.end() : end.start()].replace("\r\n", "\n"), text[end.end() :]
+
+
+def read_front_matter(text: str, *, is_lenient: bool = False) -> tuple[Fields | None, str]:
+    """Return the fields and the body of a text; None and the whole text if it has no front matter.
+
+    Much front matter that is written by hand is nearly YAML, like `argument-hint: [file] [mode]`. If `is_lenient`,
+    a field that cannot be read as YAML is the text behind its colon.
+
+    Raises:
+        WrongYaml: the front matter cannot be read, or is too large.
+    """
+    parts = split_front_matter(text)
+    if parts is None:
+        return None, text
+    raw, body = parts
+    if len(raw) > MAX_FRONT_MATTER:
+        raise WrongYaml(f"the front matter has more than {MAX_FRONT_MATTER} characters", is_excessive=True)
+    try:
+        fields = read_yaml(raw)
+    except WrongYaml as wrong:
+        if wrong.is_excessive or not is_lenient:
+            raise
+        fields = _read_lines(raw)
+    if fields is None:
+        return {}, body
+    return (fields, body) if isinstance(fields, dict) else (None, text)
+
+
+def _read_lines(raw: str) -> Any:
+    """Read each field on its own; what is not YAML is the text behind the colon."""
+    blocks: list[list[str]] = []
+    for line in raw.split("\n"):
+        if line[:1] not in (" ", "\t", "-", "#", "") and _KEY.match(line):
+            blocks.append([line])
+        elif blocks:
+            blocks[-1].append(line)
+    found: Fields = {}
+    for block in blocks:
+        key = _KEY.match(block[0])
+        assert key is not None, "a block begins with a key"
+        try:
+            value = read_yaml("\n".join(block))
+            found |= value if isinstance(value, dict) else {}
+        except WrongYaml:
+            rest = [block[0][key.end() :], *(line.strip() for line in block[1:])]
+            found[key[1]] = "\n".join(rest).strip().strip("\"'")
+    return found or "no fields"
+
+
+def write_front_matter(fields: Mapping[str, Any], body: str = "") -> str:
+    """Write fields and a body as a text with front matter; fields that are None or empty lists are left out."""
+    import yaml  # 13 ms of a start
+
+    kept = {key: value for key, value in fields.items() if value is not None and value not in ([], (), {})}
+    # None: lists and mappings of plain values stand in one line.
+    style: dict[str, Any] = {"allow_unicode": True, "sort_keys": False, "width": 1_000_000, "default_flow_style": None}
+    head = yaml.dump(kept, Dumper=_make_dumper(), **style) if kept else ""
+    return f"---\n{head}---\n{body}"
+
+
+@cache
+def _make_dumper() -> Any:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        """Writes texts of several lines as blocks, and never an alias."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def write_text(dumper: Any, text: str) -> Any:
+        is_printable = all(line.isprintable() for line in text.split("\n"))
+        style = '"' if not is_printable else "|" if "\n" in text else None
+        return dumper.represent_scalar(_TEXT_TAG, text, style=style)
+
+    Dumper.add_representer(str, write_text)
+    return Dumper

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.library.catalog import Libraries
-from satchel.library.contents import ContentMissing
-from satchel.library.files import open_folder, read
+from satchel.files import NotAFile, open_folder, read_file
+from satchel.library.catalog import ContentMissing, Libraries
 from satchel.library.validate import check_library
 
 SECRET = "a secret from outside"
@@ -62,8 +61,8 @@ def test_a_link_that_appears_after_the_scan_is_not_read_either(library: Path, tm
     os.link(tmp_path / "outside", library / "prompts" / "good.md")
     with pytest.raises(ContentMissing):
         libraries.template(*found)
-    with open_folder(str(library), "prompts") as folder, pytest.raises(FileNotFoundError):
-        read(folder, "good.md", 1000)
+    with open_folder(str(library), "prompts") as folder, pytest.raises(NotAFile):
+        read_file("good.md", 1000, folder=folder, is_single=True)
     libraries.renderer.close()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from satchel.clients.rules import LINES
+from satchel.clients.changes import RULE_LINES
 from tests.support.command import run
 
 Satchel = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -180,8 +180,10 @@ def test_print_shows_the_lines_and_writes_nothing(satchel: Satchel, home: Path) 
     }
     shown = json.loads(done(satchel("install", "zed", "--print")))
     assert shown == {"context_servers": {"satchel": {"source": "custom", "command": str(SCRIPT), "args": ["serve"]}}}
+    shown = json.loads(done(satchel("install", "json", "--print")))
+    assert shown == {"mcpServers": {"satchel": {"command": str(SCRIPT), "args": ["serve"]}}}
     planned = done(satchel("install", "cursor", "--rule", "--dry-run"))
-    assert '+    "satchel": {' in planned and "+" + LINES[0] in planned
+    assert '+    "satchel": {' in planned and "+" + RULE_LINES[0] in planned
     assert list(home.iterdir()) == list((home.parent / "work").iterdir()) == []
 
 
@@ -190,7 +192,7 @@ def test_the_rule_goes_to_the_file_that_the_client_reads(satchel: Satchel, home:
     work = home.parent / "work"
     files = [home / ".claude" / "CLAUDE.md", home / ".codex" / "AGENTS.md", work / "AGENTS.md"]
     for file in files:
-        assert file.read_text().splitlines()[1:3] == list(LINES)
+        assert file.read_text().splitlines()[1:3] == list(RULE_LINES)
     done(satchel("install", "claude-code", "--scope", "project", "--rule"))
     assert (work / "CLAUDE.md").read_text() == files[0].read_text()
     done(satchel("uninstall", "claude-code", "codex", "cursor"))

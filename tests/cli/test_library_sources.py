@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from satchel.library import archives, git, installing, unpacking
+from satchel.library import installing, sources
 from satchel.library.installing import Wish
-from satchel.library.unpacking import SourceRefused
+from satchel.library.sources import SourceRefused
 from tests.cli.test_library import satchel
 from tests.contracts.test_twig import write
 from tests.support.process import eventually
@@ -106,7 +106,9 @@ def test_nothing_of_a_repository_is_run(tmp_path: Path) -> None:
     script = f"#!/bin/sh\ntouch {proof}\ncat\n"
     (repository / "run.sh").write_text(script)
     (repository / "run.sh").chmod(0o755)
-    (repository / ".gitattributes").write_text("* filter=evil diff=evil merge=evil\n*.md export-subst\n")
+    attributes = "* filter=evil diff=evil merge=evil\n*.md export-subst eol=crlf\n*.toml export-ignore\n"
+    (repository / ".gitattributes").write_text(attributes)
+    (repository / "prompts" / "p.md").write_text("$Format:%H$ {{ who }}\n")
     commit(repository)
     for hook in ("post-checkout", "post-merge", "pre-auto-gc", "post-index-change", "reference-transaction", "update"):
         (repository / ".git" / "hooks" / hook).write_text(script)
@@ -124,6 +126,7 @@ def test_nothing_of_a_repository_is_run(tmp_path: Path) -> None:
     added = tmp_path / "data" / "libraries" / "lib"
     assert not proof.exists() and not (added / ".gitattributes").exists()
     assert stat.S_IMODE((added / "run.sh").stat().st_mode) == 0o644
+    assert (added / "prompts" / "p.md").read_bytes() == b"$Format:%H$ {{ who }}\n"
 
 
 @pytest.mark.parametrize(
@@ -152,8 +155,7 @@ def test_a_folder_and_an_archive_have_a_digest(tmp_path: Path) -> None:
     done = json.loads(satchel(tmp_path, "add", str(library), "--json").stdout)
     assert done["origin"]["kind"] == "folder" and done["origin"]["version"].startswith("sha256:")
     assert not (tmp_path / "libraries" / "lib" / ".hidden").exists()
-    for name, mode in (("a.zip", ""), ("b.tar", "w"), ("c.tar.gz", "w:gz"), ("d.tgz", "w:gz"), ("e.tar.bz2", "w:bz2"),
-                       ("f.tar.xz", "w:xz")):  # fmt: skip
+    for name, mode in (("a.zip", ""), ("b.tar", "w"), ("c.tar.gz", "w:gz"), ("d.tgz", "w:gz")):
         archive = tmp_path / name
         if mode:
             with tarfile.open(archive, mode) as opened:  # type: ignore[call-overload]
@@ -240,9 +242,9 @@ KIB = 1024
 @pytest.fixture
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousandth of the bytes and a hundredth of the files that a library may have."""
-    monkeypatch.setattr(unpacking, "MOST_FILES", 50)
-    monkeypatch.setattr(unpacking, "MOST_BYTES", 64 * KIB)
-    monkeypatch.setattr(unpacking, "MOST_FILE_BYTES", 16 * KIB)
+    monkeypatch.setattr(sources, "MOST_FILES", 50)
+    monkeypatch.setattr(sources, "MOST_BYTES", 64 * KIB)
+    monkeypatch.setattr(sources, "MOST_FILE_BYTES", 16 * KIB)
 
 
 HOSTILE: dict[str, Callable[[Path], Path]] = {
@@ -309,23 +311,20 @@ def test_a_hostile_zip_leaves_nothing(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_zip_that_lies_about_its_sizes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "MOST_FILE_BYTES", 1000)
+    monkeypatch.setattr(sources, "MOST_FILE_BYTES", 1000)
     archive = make_zip(tmp_path / "lib.zip", "a.bin", bytes(100_000))
     raw = archive.read_bytes().replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     archive.write_bytes(raw)
     with pytest.raises(SourceRefused):
-        archives.unpack(str(archive), unpacking.Unpacking(str(tmp_path)))
+        sources.unpack_archive(str(archive), sources.Unpacking(str(tmp_path)))
 
 
-@pytest.mark.parametrize("kind", ["link", "submodule", "outside"])
+@pytest.mark.parametrize("kind", ["link", "outside"])
 def test_a_commit_with_more_than_files_is_refused(tmp_path: Path, kind: str) -> None:
     repository = make_library(tmp_path / "lib")
     if kind == "link":
         (repository / "prompts" / "l.md").symlink_to("/etc/passwd")
-    first = commit(repository)
-    if kind == "submodule":
-        run_git(repository, "update-index", "--add", "--cacheinfo", f"160000,{first},sub")
-        run_git(repository, "commit", "--quiet", "-m", "sub")
+    commit(repository)
     if kind == "outside":
         blob = run_git(repository, "hash-object", "-w", "twig.toml").strip()
         row = b"100644 ..\0" + bytes.fromhex(blob)
@@ -341,7 +340,7 @@ def test_a_commit_with_more_than_files_is_refused(tmp_path: Path, kind: str) -> 
 def test_git_that_hangs_or_fetches_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = make_library(tmp_path / "lib")
     commit(repository)
-    monkeypatch.setattr(git, "_MOST_FETCHED", 10)
+    monkeypatch.setattr(sources, "_MOST_FETCHED", 10)
     with pytest.raises(SourceRefused, match="more than 10 bytes"):
         installing.add(str(tmp_path / "libraries"), Wish(source=str(repository)))
     programs = tmp_path / "bin"
@@ -349,14 +348,14 @@ def test_git_that_hangs_or_fetches_too_much_is_ended(tmp_path: Path, monkeypatch
     (programs / "git").write_text("#!/bin/sh\nsleep 1000\n")
     (programs / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setattr(git, "TIMEOUT", 0.2)
-    monkeypatch.setattr(git, "_MOST_FETCHED", 10**9)
+    monkeypatch.setattr(sources, "TIMEOUT", 0.2)
+    monkeypatch.setattr(sources, "_MOST_FETCHED", 10**9)
     with pytest.raises(SourceRefused, match="took longer"):
         installing.add(str(tmp_path / "libraries"), Wish(source=str(repository)))
     assert os.listdir(tmp_path / "libraries") == [".lock"]
 
 
-@pytest.mark.parametrize("step", ["check_library", "swap"])
+@pytest.mark.parametrize("step", ["check_library", "_swap"])
 def test_an_interrupted_update_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     source, root = make_library(tmp_path / "lib"), str(tmp_path / "libraries")
     before = installing.add(root, Wish(source=str(source)))
@@ -371,8 +370,9 @@ def test_an_interrupted_update_leaves_the_old_state(tmp_path: Path, monkeypatch:
             installing.update(root, "lib")
     assert sorted(os.listdir(root)) == [".lock", "lib"]
     assert installing.list_added(root) == {"lib": before.origin}
-    # What a killed command left behind is cleared up by the next one.
+    # What a killed command left behind is cleared up by the next one; between two renames, the old version comes back.
     os.mkdir(os.path.join(root, ".adding-dead"))
+    os.rename(os.path.join(root, "lib"), os.path.join(root, ".old-lib"))
     after = installing.update(root, "lib")
     assert after is not None and after.was == before.origin.version
     assert sorted(os.listdir(root)) == [".lock", "lib"]

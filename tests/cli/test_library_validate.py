@@ -43,21 +43,22 @@ def test_every_problem_has_its_file_and_line(tmp_path: Path) -> None:
     library = write(tmp_path, "lib", MANIFEST, fine="x", untexted="x", wrong="x", broken="one\n\n{% if %}\n")
     (library / "prompts" / "linked.md").symlink_to("fine.md")
     problems = [
-        "twig.toml:2: prompt 'Bad Key' is skipped: its key may have A-Z, a-z, 0-9, _, . and - only",
-        "twig.toml:3: prompt untexted: description must be text of at most 10000 characters",
-        "twig.toml:6: prompt wrong is skipped: required of argument a must be true or false",
-        "twig.toml:11: prompt wrong is skipped: argument 3 has no name",
-        "twig.toml:13: prompt wrong is skipped: a template cannot name argument 'if': use letters, digits and _, no "
+        "twig.toml: prompt 'Bad Key' is skipped: its key may have A-Z, a-z, 0-9, _, . and - only",
+        "twig.toml: prompt untexted: description must be text of at most 10000 characters",
+        "twig.toml: prompt wrong is skipped: required of argument a must be true or false",
+        "twig.toml: prompt wrong is skipped: argument 3 has no name",
+        "twig.toml: prompt wrong is skipped: a template cannot name argument 'if': use letters, digits and _, no "
         "digit first, no word of Jinja2",
-        "twig.toml:15: prompt lost is skipped: prompts/lost.md does not exist",
-        "twig.toml:17: prompt linked is skipped: prompts/linked.md is a symbolic link, and links are not followed",
+        "twig.toml: prompt lost is skipped: prompts/lost.md does not exist",
+        "twig.toml: prompt linked is skipped: prompts/linked.md is a symbolic link, and links are not followed",
         "prompts/broken.md:3: Expected an expression, got 'end of statement block'",
     ]
     assert validate(tmp_path, library) == (1, problems)
     done = satchel(tmp_path, "validate", str(library), "--json")
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["libraries"], answer["prompts"], answer["warnings"]) == (1, 1, 3, [])
-    assert [f"{one['file']}:{one['line']}: {one['what']}" for one in answer["problems"]] == problems
+    assert [one["line"] for one in answer["problems"]] == [None] * 7 + [3]
+    assert [one["what"] for one in answer["problems"]] == [problem.partition(": ")[2] for problem in problems]
 
 
 def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
     manifest.write_text("#" * (256 * 1024 + 1))
     assert validate(tmp_path, library) == (1, ["twig.toml:1: is larger than 262144 bytes"])
     manifest.rename(tmp_path / "twig.toml")
-    assert validate(tmp_path, library) == (1, ["twig.toml:1: does not exist"])
+    assert validate(tmp_path, library) == (1, ["twig.toml: does not exist"])
     manifest.symlink_to(tmp_path / "twig.toml")
     assert validate(tmp_path, library) == (1, ["twig.toml:1: is a symbolic link, and links are not followed"])
     assert satchel(tmp_path, "validate", str(tmp_path / "nowhere")).returncode == 2
@@ -192,12 +193,12 @@ arguments = [{ name = "1" }]
     (library / "prompts" / ".gitkeep").touch()
     (library / "prompts" / "P.md").write_text("x")
     warnings = [
-        "twig.toml:4: warning: the text of prompt p does not use argument unused",
+        "twig.toml: warning: the text of prompt p does not use argument unused",
         "prompts/P.md: warning: twig.toml names no such prompt",
         "prompts/stray.md: warning: twig.toml names no such prompt",
     ]
     problem = (
-        "twig.toml:7: prompt skipped is skipped: a template cannot name argument '1': use letters, digits and _, no "
+        "twig.toml: prompt skipped is skipped: a template cannot name argument '1': use letters, digits and _, no "
         "digit first, no word of Jinja2"
     )
     assert validate(tmp_path, library) == (1, [problem, *warnings])
@@ -210,7 +211,7 @@ arguments = [{ name = "1" }]
         "prompts": 2,
         "problems": [],
         "warnings": [
-            {"file": "twig.toml", "line": 4, "what": "the text of prompt p does not use argument unused"},
+            {"file": "twig.toml", "line": None, "what": "the text of prompt p does not use argument unused"},
             {"file": "prompts/P.md", "line": None, "what": "twig.toml names no such prompt"},
             {"file": "prompts/stray.md", "line": None, "what": "twig.toml names no such prompt"},
         ],
@@ -236,17 +237,15 @@ def test_without_a_path_everything_that_would_be_served_is_checked(tmp_path: Pat
     write(root, ".git", "[prompts.p\n", p="x")
     (root / "assets").mkdir()
     (root / "linked").symlink_to(root / "good")
-    nowhere = tmp_path / "nowhere"
-    done = satchel(tmp_path, "validate", "--libraries", str(root), "-l", str(nowhere))
+    done = satchel(tmp_path, "validate", "--libraries", str(root))
     assert (done.returncode, done.stdout.splitlines()) == (
         1,
         [
             "linked: skipped, because it is a symbolic link",
             "a_b: skipped, because its name 'a_b' is that of the folder 'a-b' already",
             "broken/twig.toml:1: Expected ']' at the end of a table declaration",
-            f"folder {nowhere}: not there yet; served once it is",
             "a-b/prompts/p.md:1: x is always empty: prompt p has no argument of this name",
-            "assets: warning: there is no twig.toml in it, so it is no library",
+            "assets: warning: there is no twig.toml in it, so it is not a library",
         ],
     )
     for folder in ("a-b", "broken"):
@@ -258,6 +257,16 @@ def test_without_a_path_everything_that_would_be_served_is_checked(tmp_path: Pat
     assert (both.returncode, both.stderr) == (2, "satchel: give PATH or --libraries, not both.\n")
 
 
+def test_a_folder_of_libraries_need_not_exist_unless_it_is_named(tmp_path: Path) -> None:
+    done = satchel(tmp_path, "validate")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok: 0 libraries, 0 prompts\n", "")
+    listed = satchel(tmp_path, "list")
+    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "", "")
+    nowhere = tmp_path / "nowhere"
+    done = satchel(tmp_path, "validate", "--libraries", str(nowhere))
+    assert (done.returncode, done.stderr) == (2, f"satchel: there is no folder {nowhere}.\n")
+
+
 def test_names_of_folders_that_are_not_utf_8_are_printed(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path / "libraries") + b"/y\xff"
     os.makedirs(folder)
@@ -266,20 +275,34 @@ def test_names_of_folders_that_are_not_utf_8_are_printed(tmp_path: Path) -> None
     for words in (("validate",), ("validate", "--json"), ("list",), ("list", "--json"), ("show", "y", "--json")):
         done = satchel(tmp_path, *words)
         assert done.returncode == (words[0] == "validate") and "Traceback" not in done.stderr, done.stderr
-    assert satchel(tmp_path, "validate").stdout == (
-        "y?/twig.toml:1: prompt p is skipped: prompts/p.md does not exist\n"
-    )
+    assert satchel(tmp_path, "validate").stdout == ("y?/twig.toml: prompt p is skipped: prompts/p.md does not exist\n")
 
 
 # -- skills -----------------------------------------------------------------------------------------------------
 
 
+ORDINARY = """---
+name: good
+description: >
+  Use it when the user asks for a "release";
+  not for hotfixes.
+allowed-tools: [Bash, "Read"]
+disable-model-invocation: true
+metadata:
+  version: 1.10
+  tags:
+    - release
+---
+Do.
+"""
+
+
 def test_skills_that_would_be_skipped_are_problems(tmp_path: Path) -> None:
     library = tmp_path / "lib"
     for name, text in {
-        "good": "---\nname: good\ndescription: Fine\n---\nDo.\n",
+        "good": ORDINARY,
         "other": "---\nname: another\ndescription: Fine\n---\n",
-        "keys": "---\nname: keys\ndescription: Fine\nnope: 1\n---\n",
+        "keys": "---\nname: keys\ndescription: Fine\nname: other\n---\n",
         "Bad_Name": "---\nname: x\ndescription: y\n---\n",
     }.items():
         (library / "skills" / name).mkdir(parents=True)
@@ -292,8 +315,7 @@ def test_skills_that_would_be_skipped_are_problems(tmp_path: Path) -> None:
             "skills/link: skipped, because it is a symbolic link",
             "skills/Bad_Name: skipped, because the name of a skill has 1 to 64 of a-z, 0-9 and single hyphens",
             "skills/empty/SKILL.md:1: skill empty is skipped: it has no SKILL.md",
-            "skills/keys/SKILL.md:4: skill keys is skipped: "
-            "line 4 of SKILL.md: nope is not a key of a skill, or is there twice",
+            "skills/keys/SKILL.md:4: skill keys is skipped: the YAML has the key name twice, again in line 4",
             "skills/other/SKILL.md:1: skill other is skipped: its name in SKILL.md is not that of its folder",
         ],
     )

@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from satchel.clients import rules
-from satchel.clients.changes import find_entries, plan_install, plan_rule, plan_uninstall
+from satchel.clients.changes import (
+    RULE_LINES,
+    add_rule,
+    find_entries,
+    plan_install,
+    plan_rule,
+    plan_uninstall,
+    remove_rule,
+)
 from satchel.clients.entries import CannotInstall, Local, Remote, carry_variables, server_url
 from satchel.clients.files import MAX_BACKUPS, MAX_SIZE, UnusableFile
 from satchel.clients.jsonc import load
@@ -136,7 +143,7 @@ def test_what_is_no_file_too_large_or_not_utf8_is_refused_at_once(tmp_path: Path
     for path, message in (
         (pipe, "is not a file"),
         (folder, "is not a file|Is a directory"),
-        (huge, "16 MiB; Satchel changes files of at most 16 MiB"),
+        (huge, "more than 16 MiB"),
         (latin, "line 2 is not UTF-8"),
     ):
         refused: list[BaseException] = []
@@ -197,9 +204,9 @@ def test_a_broken_file_is_refused_with_its_place_and_stays_as_it_is(tmp_path: Pa
     path, toml = tmp_path / "mcp.json", tmp_path / "config.toml"
     path.write_text('{\n  "mcpServers": {\n    "a": }\n}')
     toml.write_text("[model\n")
-    for file, client, place in ((path, CURSOR, "line 3, column 10"), (toml, CODEX, "line 1, column 7")):
+    for file, client, place in ((path, CURSOR, "line 3, column 10"), (toml, CODEX, "at line 1, column 7")):
         before = file.read_text()
-        with pytest.raises(UnusableFile, match=rf"{file.name}: {place}: .*\. Nothing was changed"):
+        with pytest.raises(UnusableFile, match=rf"{file.name}: .*{place}.*\. Nothing was changed"):
             install(file, client=client)
         assert file.read_text() == before
     assert len(list(tmp_path.iterdir())) == 2
@@ -233,12 +240,13 @@ def test_entries_that_start_satchel_are_found_under_any_name(machine: Machine) -
         "satchel": {"url": "http://x"},
         "notes": {"command": "/usr/bin/satchel"},
         "module": {"command": "python3", "args": ["-m", "satchel", "serve"]},
+        "runner": {"command": "uvx", "args": ["satchel", "serve"]},
         "other": {"command": "npx", "args": ["satchel"]},
         "odd": 3,
     }
     path.write_text(json.dumps({"mcpServers": servers}))
     found = find_entries(CURSOR, machine, "user")
-    assert found == (str(path), {name: servers[name] for name in ("satchel", "notes", "module")})
+    assert found == (str(path), {name: servers[name] for name in ("satchel", "notes", "module", "runner")})
 
 
 def test_the_rule_is_written_once_and_goes_without_a_trace(tmp_path: Path) -> None:
@@ -250,10 +258,10 @@ def test_the_rule_is_written_once_and_goes_without_a_trace(tmp_path: Path) -> No
         assert added is not None
         added.make()
         written = path.read_bytes().decode()
-        assert [line for line in written.splitlines() if line in rules.LINES] == list(rules.LINES)
+        assert [line for line in written.splitlines() if line in RULE_LINES] == list(RULE_LINES)
         assert plan_rule(str(path), is_wanted=True) is None
         stale = written.replace("catch_up", "an_older_tool")
-        assert rules.add_rule(stale) == written
+        assert add_rule(stale) == written
         removed = plan_rule(str(path), is_wanted=False)
         assert removed is not None
         removed.make()
@@ -265,10 +273,10 @@ def test_the_rule_is_written_once_and_goes_without_a_trace(tmp_path: Path) -> No
 
 def test_text_around_the_rule_stays() -> None:
     text = "before\n\n<!-- satchel -->\nold\n<!-- /satchel -->\nafter\n"
-    assert rules.add_rule(text).startswith("before\n\n<!-- satchel -->\n" + rules.LINES[0])
-    assert rules.remove_rule(text) == "before\nafter\n"
+    assert add_rule(text).startswith("before\n\n<!-- satchel -->\n" + RULE_LINES[0])
+    assert remove_rule(text) == "before\nafter\n"
     unclosed = "<!-- satchel -->\nmine\n"
-    assert rules.remove_rule(unclosed) == unclosed
+    assert remove_rule(unclosed) == unclosed
 
 
 CONTRACTS = ["satchel", "todo"]

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.clients.json_edits import remove_member, set_member
-from satchel.clients.jsonc import WrongSyntax, load, parse
+from satchel.clients.jsonc import WrongSyntax, load, parse, remove_member, set_member
 from tests.clients.documents import KEYS, SCALARS, VALUES, json_texts
 
 ENTRY = {"command": "/opt/satchel", "args": ["serve"]}

@@ -13,7 +13,7 @@ from satchel.clients import jsonc
 from satchel.clients.changes import find_entries, plan_install, write_snippet
 from satchel.clients.entries import CannotInstall, Local, Remote, make_entry, read_entry
 from satchel.clients.places import Machine
-from satchel.clients.table import BY_NAME, CLIENTS, Client
+from satchel.clients.table import BY_NAME, CLIENTS, GENERIC, Client
 
 LOCAL = Local("/opt/satchel", ("serve", "--project", "web"), {"SATCHEL_HOME": "/data"})
 REMOTE = Remote("https://satchel.example/mcp", "SATCHEL_TOKEN")
@@ -72,8 +72,20 @@ ENTRIES: dict[str, tuple[Any, Any]] = {
             "autoApprove": [],
         },
     ),
+    "qwen-code": (
+        {"mcpServers": {"satchel": STDIO}},
+        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
+    ),
+    "kiro": (
+        {"mcpServers": {"satchel": {**STDIO, "disabled": False, "autoApprove": []}}},
+        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}, "disabled": False, "autoApprove": []},
+    ),
+    "amp": (
+        {"amp.mcpServers": {"satchel": STDIO}},
+        {"headers": {"Authorization": "Bearer ${SATCHEL_TOKEN}"}},
+    ),
 }
-URL_KEYS = {"gemini-cli": "httpUrl", "windsurf": "serverUrl"}  # all others: url
+URL_KEYS = {"gemini-cli": "httpUrl", "qwen-code": "httpUrl", "windsurf": "serverUrl"}  # all others: url
 
 
 def load(client: Client, text: str) -> Any:
@@ -108,37 +120,54 @@ def test_an_address_with_a_token_is_written_by_the_name_of_its_variable(client: 
 
 
 PLACES = {
-    "claude-code": ("~/.claude.json", "~/.claude.json", "~/.claude.json"),
+    "claude-code": ("~/.claude.json",) * 2,
     "claude-desktop": (
         "~/.config/Claude/claude_desktop_config.json",
         "~/Library/Application Support/Claude/claude_desktop_config.json",
-        "~/AppData/Roaming/Claude/claude_desktop_config.json",
     ),
-    "cursor": ("~/.cursor/mcp.json",) * 3,
-    "vscode": (
-        "~/.config/Code/User/mcp.json",
-        "~/Library/Application Support/Code/User/mcp.json",
-        "~/AppData/Roaming/Code/User/mcp.json",
-    ),
-    "codex": ("~/.codex/config.toml",) * 3,
-    "gemini-cli": ("~/.gemini/settings.json",) * 3,
-    "copilot-cli": ("~/.copilot/mcp-config.json",) * 3,
-    "opencode": ("~/.config/opencode/opencode.json",) * 3,
-    "windsurf": ("~/.codeium/windsurf/mcp_config.json",) * 3,
-    "zed": ("~/.config/zed/settings.json", "~/.config/zed/settings.json", "~/AppData/Roaming/Zed/settings.json"),
+    "cursor": ("~/.cursor/mcp.json",) * 2,
+    "vscode": ("~/.config/Code/User/mcp.json", "~/Library/Application Support/Code/User/mcp.json"),
+    "codex": ("~/.codex/config.toml",) * 2,
+    "gemini-cli": ("~/.gemini/settings.json",) * 2,
+    "copilot-cli": ("~/.copilot/mcp-config.json",) * 2,
+    "opencode": ("~/.config/opencode/opencode.json",) * 2,
+    "windsurf": ("~/.codeium/windsurf/mcp_config.json",) * 2,
+    "zed": ("~/.config/zed/settings.json",) * 2,
     "cline": tuple(
         f"~/{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
-        for config in (".config", "Library/Application Support", "AppData/Roaming")
+        for config in (".config", "Library/Application Support")
     ),
+    "qwen-code": ("~/.qwen/settings.json",) * 2,
+    "kiro": ("~/.kiro/settings/mcp.json",) * 2,
+    "amp": ("~/.config/amp/settings.json",) * 2,
 }
 
 
-@each_client
-def test_the_file_of_a_client_is_where_its_platform_has_it(client: Client) -> None:
-    variables = {"HOME": "/h", "USERPROFILE": "/h"}
-    machines = [Machine(platform=one, environment=variables, folder="/p") for one in ("linux", "darwin", "win32")]
-    found = tuple(machine.find_file(client, "user") for machine in machines)
-    assert found == tuple(path.replace("~", "/h") for path in PLACES[client.name])
+def test_the_file_of_a_client_is_where_its_platform_has_it() -> None:
+    machines = [Machine(platform=one, environment={"HOME": "/h"}, folder="/p") for one in ("linux", "darwin")]
+    for client in CLIENTS:
+        found = tuple(machine.find_file(client, "user") for machine in machines)
+        assert found == tuple(path.replace("~", "/h") for path in PLACES[client.name]), client.name
+
+
+PROJECT_FILES = {
+    "qwen-code": ".qwen/settings.json",
+    "kiro": ".kiro/settings/mcp.json",
+    "amp": ".amp/settings.json",
+}
+
+
+def test_a_client_with_files_for_projects_has_them_in_the_folder_of_the_project(machine: Machine) -> None:
+    for name, path in PROJECT_FILES.items():
+        assert machine.find_file(BY_NAME[name], "project") == f"{machine.folder}/{path}"
+
+
+def test_a_client_that_is_not_in_the_table_gets_the_shape_that_most_clients_read() -> None:
+    assert json.loads(write_snippet(GENERIC, "satchel", LOCAL)) == {"mcpServers": {"satchel": STDIO}}
+    headers = {"Authorization": "Bearer ${SATCHEL_TOKEN}"}
+    entry = {"type": "http", "url": REMOTE.url, "headers": headers}
+    assert json.loads(write_snippet(GENERIC, "satchel", REMOTE)) == {"mcpServers": {"satchel": entry}}
+    assert GENERIC.name not in BY_NAME
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
-"""Keys of one table of a TOML document are set or removed; all other lines stay as they are."""
+"""Keys of one table of a TOML document are set or removed; comments, order and spacing of the rest stay."""
 
 import tomllib
-from typing import Any
 
 import pytest
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from satchel.clients.jsonc import WrongSyntax
-from satchel.clients.toml import load, remove_table, set_keys, write
+from satchel.clients.toml import remove_table, set_keys
 from tests.clients.documents import toml_texts
 
 PATH = ("mcp_servers", "satchel")
@@ -63,39 +61,27 @@ def test_an_entry_is_changed_however_it_is_written(text: str) -> None:
     assert tomllib.loads(remove_table(text, PATH)) == {"mcp_servers": {"other": {"command": "x"}}}
 
 
-@given(
-    st.recursive(
-        st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
-        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
-        max_leaves=6,
-    )
-)
-def test_a_value_is_written_so_that_it_is_read_as_itself(value: Any) -> None:
-    assert tomllib.loads(f"key = {write(value)}") == {"key": value}
-
-
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ('a = 1\nb = "x\n', "line 2, column 7: "),
-        ("a = 1\na = 2\n", "line 2, column 6: "),
-        ("[a\n", "line 1, column 3: "),
-        ("a = [1,\n", "line 2, column 1: "),
-        (
-            'mcp_servers = { satchel = { command = "x" } }\n',
-            "line 1, column 1: mcp_servers should be a section in brackets here, not a value in one line",
-        ),
-        ('[[mcp_servers.satchel]]\na = "x"\n', "line 1, column 1: mcp_servers.satchel is a list of tables here"),
+        'mcp_servers = { satchel = { command = "x" } }\n',
+        '[[mcp_servers.satchel]]\na = "x"\n',
     ],
 )
-def test_a_document_that_cannot_be_changed_is_refused_with_line_and_column(text: str, message: str) -> None:
-    with pytest.raises(WrongSyntax) as refused:
+def test_a_document_whose_entries_are_not_sections_is_refused(text: str) -> None:
+    with pytest.raises(WrongSyntax):
         set_keys(text, PATH, ENTRY)
-    assert str(refused.value).startswith(message)  # what tomllib says, differs between versions of Python
+
+
+def test_comments_after_a_removed_or_changed_table_stay() -> None:
+    text = '[mcp_servers.satchel]\ncommand = "x" # where\n[mcp_servers.satchel.env]\nB = "1"\n\n# tail\n[x]\na = 1\n'
+    changed = set_keys(text, PATH, {"command": "y", "env": {"A": "2"}})
+    assert '"y" # where\n' in changed and "# tail\n" in changed
+    assert remove_table(text, PATH) == "# tail\n[x]\na = 1\n"
 
 
 def test_a_byte_order_mark_and_line_ends_are_kept() -> None:
     text = '\ufeffmodel = "x"\r\n'
     after = set_keys(text, PATH, {"command": "y"})
     assert after == '\ufeffmodel = "x"\r\n\r\n[mcp_servers.satchel]\r\ncommand = "y"\r\n'
-    assert load(after) == {"model": "x", "mcp_servers": {"satchel": {"command": "y"}}}
+    assert remove_table(after, PATH) == text

@@ -16,8 +16,7 @@ from satchel.contracts.satchel import tasks as task_tools
 from satchel.contracts.satchel.tools.prompts import ListPrompts
 from satchel.contracts.satchel.tools.resources import ListResources
 from satchel.contracts.satchel.tools.tasks import ListTasks
-from satchel.library.catalog import Catalog, Libraries
-from satchel.library.contents import Library
+from satchel.library.catalog import Catalog, Libraries, Library
 from satchel.library.manifest import LibraryPrompt
 from satchel.model import (
     PRIORITIES,
@@ -348,7 +347,7 @@ def shelve(libraries: Libraries, names: set[str]) -> None:
     found = []
     for library in sorted({name.partition(":")[0] for name in names}):
         keys = sorted((name.partition(":")[2] for name in names if name.startswith(f"{library}:")), reverse=True)
-        held = tuple(LibraryPrompt(key, "some words", (), 1) for key in keys)
+        held = tuple(LibraryPrompt(key, "some words", ()) for key in keys)
         found.append(Library(library, "/", library, held, held, (None,) * len(held), (), False))
     libraries._catalog = Catalog(tuple(found), (), ())
 

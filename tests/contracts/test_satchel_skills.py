@@ -9,7 +9,16 @@ import pytest
 from tests.conftest import Serve
 from tests.support.stdio import NEWEST, Client
 
-HEAD = "---\nname: deploy\ndescription: How we deploy.\nmetadata:\n  team: web\n---\n"
+HEAD = """---
+name: deploy
+description: >-
+  How we
+  deploy.
+allowed-tools: [Bash, Read]
+metadata:
+  team: web
+---
+"""
 
 
 @pytest.fixture
@@ -23,7 +32,7 @@ def libraries(tmp_path: Path) -> Path:
         "other-name": HEAD,
         "no-head": "text",
         "Bad": HEAD,
-        "list": HEAD.replace("How we deploy.", "[a]"),
+        "list": HEAD.replace(">-\n  How we\n  deploy.", "[a]"),
     }.items():
         (library / "skills" / name).mkdir()
         (library / "skills" / name / "SKILL.md").write_text(
@@ -53,7 +62,14 @@ def test_every_skill_is_listed_with_the_digests_of_the_bytes_that_are_read(clien
         "skill://project/default/write-notes/SKILL.md",
     ]
     deploy = skills["skill://library/ops/deploy/SKILL.md"]
-    assert deploy["frontmatter"] == {"name": "deploy", "description": "How we deploy.", "metadata": {"team": "web"}}
+    assert deploy["frontmatter"] == {
+        "name": "deploy",
+        "description": "How we deploy.",
+        "allowed-tools": ["Bash", "Read"],
+        "metadata": {"team": "web"},
+    }
+    notes = skills["skill://project/default/write-notes/SKILL.md"]
+    assert notes["frontmatter"] == {"name": "write-notes", "description": 'Says "how".'}
     assert [one["uri"] for one in deploy["resources"]] == [
         "skill://library/ops/deploy/SKILL.md",
         "skill://library/ops/deploy/scripts/run.sh",

@@ -310,8 +310,8 @@ def test_what_is_wrong_with_a_library_is_reported_and_the_rest_is_served(tmp_pat
     server.close()
     for said in (
         "broken/twig.toml:1: ",
-        "odd/twig.toml:1: prompts must be a table",
-        "half/twig.toml:2: prompt 'Bad Key' is skipped: ",
-        "half/twig.toml:3: prompt worse is skipped: arguments must be tables",
+        "odd/twig.toml: prompts must be a table",
+        "half/twig.toml: prompt 'Bad Key' is skipped: ",
+        "half/twig.toml: prompt worse is skipped: arguments must be tables",
     ):
         assert said in server.stderr, server.stderr

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from satchel import yaml_reader
 from satchel.exchange import front_matter
 from satchel.exchange.entries import PromptEntry
 from satchel.yaml_reader import WrongYaml, read_yaml
@@ -16,11 +15,11 @@ def test_a_yaml_bomb_is_refused_before_it_grows(tmp_path: Path) -> None:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     bomb = "\n".join(rows)
-    with pytest.raises(WrongYaml, match="more than"):
+    with pytest.raises(WrongYaml, match=r"alias \*a0 in line 2"):
         read_yaml(bomb)
     entries, problems = read(write_files(tmp_path, {"a.md": f"---\n{bomb}\n---\ntext\n", "b.md": "fine\n"}))
     assert [one.label for one in entries] == ["b"]
-    assert [one.what for one in problems] == [f"the YAML has more than {yaml_reader.MAX_NODES} values"]
+    assert [one.what for one in problems] == ["the YAML has the alias *a0 in line 2; write the value itself there"]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def test_deep_yaml_is_refused(deep: str) -> None:
 
 
 def test_yaml_that_refers_to_itself_or_runs_code_is_only_text() -> None:
-    with pytest.raises(WrongYaml, match="not defined before"):
+    with pytest.raises(WrongYaml, match="alias"):
         read_yaml("a: &a [*a]")
     assert read_yaml("a: !!python/object/apply:os.system ['true']") == {"a": ["true"]}
     assert read_yaml("a: !include /etc/passwd") == {"a": "/etc/passwd"}
@@ -51,7 +50,6 @@ def test_yaml_is_read_as_people_mean_it() -> None:
         "flag": True,
         "x": "y",
     }
-    assert read_yaml("base: &b {x: 1}\nmore:\n  <<: *b\n  y: 2") == {"base": {"x": 1}, "more": {"x": 1, "y": 2}}
 
 
 def test_front_matter_that_is_no_yaml_is_read_line_by_line() -> None:

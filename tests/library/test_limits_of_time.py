@@ -2,44 +2,56 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
 
-from satchel.library.render import Renderer, RenderFailed
-from satchel.library.worker_process import Limit, end, read, start
+from satchel.library.render import Renderer, RenderFailed, Worker
 
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the system does not tell the time of others")
+LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 
 
 def test_a_worker_that_was_not_given_the_processor_is_waited_for() -> None:
-    worker = start()
+    renderer = Renderer()
     try:
-        read(worker, Limit(worker, 10))
-        os.kill(worker.process.pid, signal.SIGSTOP)
-        limit = Limit(worker, 0.2)
-        time.sleep(0.4)
-        assert 0 < limit.left() <= 0.2
-        time.sleep(1.8)
-        assert limit.left() <= 0  # but not for ever
+        renderer.render("x", {})
+        worker = renderer._idle[-1].process.pid
+        os.kill(worker, signal.SIGSTOP)
+        threading.Timer(1.0, os.kill, (worker, signal.SIGCONT)).start()
+        assert renderer.render("Dear {{ x }}", {"x": "Ada"}) == "Dear Ada"
     finally:
-        end(worker)
+        renderer.close()
 
 
 def test_a_worker_that_computes_for_too_long_is_ended() -> None:
     renderer = Renderer()
-    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
     try:
         with pytest.raises(RenderFailed, match="it took longer than 500 ms"):
-            renderer.render(loop, {})
+            renderer.render(LOOP, {})
+    finally:
+        renderer.close()
+
+
+def test_a_worker_that_does_nothing_for_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.library.render._CLOCK_FACTOR", 0.1)
+    renderer = Renderer()
+    try:
+        renderer.warm_up()
+        worker = renderer._idle[-1]
+        worker.read(time.monotonic() + 60)
+        worker.is_ready = True
+        os.kill(worker.process.pid, signal.SIGSTOP)
+        with pytest.raises(RenderFailed, match="it took longer than 500 ms"):
+            renderer.render("x", {})
     finally:
         renderer.close()
 
 
 def test_workers_give_way_to_calls() -> None:
-    worker = start()
+    worker = Worker()
     try:
-        read(worker, Limit(worker, 10))
+        worker.read(time.monotonic() + 60)
         assert os.getpriority(os.PRIO_PROCESS, worker.process.pid) > os.getpriority(os.PRIO_PROCESS, 0)
     finally:
-        end(worker)
+        worker.end()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from satchel.library import filling, watch
+from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.library.render import RenderFailed
 from satchel.model import StoreChange
@@ -23,7 +23,7 @@ def fill(root: Path, name: str = "lib:p", **values: str) -> str:
     try:
         found = libraries.find(name)
         assert found is not None, libraries.catalog.problems
-        return filling.render(libraries, *found, values)
+        return libraries.render(*found, values)
     finally:
         libraries.renderer.close()
 
@@ -117,10 +117,10 @@ def test_an_error_in_a_part_says_where(tmp_path: Path) -> None:
 def test_the_number_and_size_of_parts_are_bounded(tmp_path: Path) -> None:
     many = "".join(f"{{% include 'n{number}.md' %}}" for number in range(70))
     library = write(tmp_path, "lib", MANIFEST, p=many)
-    assert fail(tmp_path) == ("it takes something from more than 64 files", None)
+    assert fail(tmp_path) == ("it includes more than 64 files", None)
     add(library, prompts__p="".join(f"{{% include 'n{number}.md' %}}" for number in range(10)))
     add(library, **{f"prompts__n{number}": "x" * 60_000 for number in range(10)})
-    assert fail(tmp_path) == ("the files that it takes something from have more than 524288 bytes", None)
+    assert fail(tmp_path) == ("the files that it includes have more than 524288 bytes", None)
 
 
 def test_validate_sees_the_variables_of_parts(tmp_path: Path) -> None:
@@ -140,13 +140,13 @@ def test_a_changed_part_is_rendered_and_announced_at_once(tmp_path: Path) -> Non
     add(library, parts__a="one")
     libraries = Libraries([str(tmp_path)], is_quiet=True)
     found = libraries.find("lib:p")
-    assert found is not None and filling.render(libraries, *found, {}) == "one"
+    assert found is not None and libraries.render(*found, {}) == "one"
     changes: list[StoreChange] = []
     stop = watch.start(lambda: libraries, changes.extend)
     try:
         assert eventually(lambda: libraries.rescan() == [])
         add(library, parts__a="two")
-        assert filling.render(libraries, *found, {}) == "two"
+        assert libraries.render(*found, {}) == "two"
         assert eventually(lambda: StoreChange("template", key="lib:p") in changes)
         assert StoreChange("libraries") not in changes
     finally:
@@ -241,7 +241,7 @@ def test_front_matter_declares_a_prompt_without_a_manifest(tmp_path: Path) -> No
         assert eventually(lambda: len(server.request("prompts/list")["result"]["prompts"]) == 3)
 
 
-def test_wrong_front_matter_is_told_with_its_line(tmp_path: Path) -> None:
+def test_wrong_front_matter_is_reported_with_its_file(tmp_path: Path) -> None:
     library = tmp_path / "letters"
     add(library, prompts__yaml="---\ndescription: a\n  b: [\n---\nx")
     add(
@@ -261,7 +261,7 @@ def test_wrong_front_matter_is_told_with_its_line(tmp_path: Path) -> None:
         1,
         sorted(
             [
-                *("prompts/args.md:5", "prompts/list.md:1", "prompts/no good.md:1", "prompts/yaml.md:3"),
+                *("prompts/args.md", "prompts/list.md:1", "prompts/no good.md", "prompts/yaml.md:3"),
                 *("prompts/broken.md:5", "prompts/late.md:12"),
             ]
         ),

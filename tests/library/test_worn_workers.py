@@ -55,7 +55,6 @@ def test_an_error_quotes_a_value_only_so_far(renderer: Renderer) -> None:
 def test_a_worker_ends_by_itself_when_its_caller_was_killed() -> None:
     code = f"""
 from satchel.library import render
-render.RENDER_TIMEOUT = 60
 renderer = render.Renderer()
 renderer.render("x", {{}})
 print(renderer._idle[-1].process.pid, flush=True)

@@ -16,7 +16,7 @@ from satchel.cli.client_options import (
     scope_option,
 )
 from satchel.clients.places import Machine, Scope
-from satchel.clients.table import Client
+from satchel.clients.table import GENERIC, Client
 from satchel.contracts import CONTRACTS
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Examples:
   satchel install cursor --scope project --project web
   satchel install vscode --url https://satchel.example/mcp --token-env SATCHEL_TOKEN
   satchel install zed --print             only print the lines for its settings
+  satchel install --print json            print the lines for a client that is not listed
 """
 
 
@@ -61,8 +62,8 @@ def cli(
 ) -> None:
     """Connect MCP clients to Satchel: writes the entry into their settings, shows the change and keeps a backup.
 
-    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, copilot-cli, opencode, windsurf, zed or
-    cline.
+    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, copilot-cli, opencode, windsurf, zed,
+    cline, qwen-code, kiro or amp. For any other client, --print json prints the lines that most clients read.
     """
     from satchel.clients import changes
     from satchel.clients.entries import CannotInstall, Local
@@ -74,9 +75,12 @@ def cli(
         target = _make_target(machine, scope, contract, project, (url, token_env), as_json=as_json)
     except CannotInstall as error:
         fail(str(error), 1, as_json=as_json)
-    chosen = choose_clients(
-        clients, takes_all=takes_all, verb="install", candidates=machine.find_clients, as_json=as_json
-    )
+    if prints and clients == (GENERIC.name,):
+        chosen = [GENERIC]
+    else:
+        chosen = choose_clients(
+            clients, takes_all=takes_all, verb="install", candidates=machine.find_clients, as_json=as_json
+        )
     report = Reporter(as_json=as_json)
     for client in chosen:
         try:

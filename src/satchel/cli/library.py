@@ -8,12 +8,10 @@ import click
 from satchel.cli.library_sources import add, describe_origin, find_roots, remove, roots_option, update
 from satchel.cli.printing import print_table, say, show_content, to_json
 from satchel.cli.store import end, json_option
-from satchel.library import filling
-from satchel.library.catalog import Libraries, library_name
-from satchel.library.contents import ContentMissing, Library
-from satchel.library.files import printable
+from satchel.files import printable
+from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
+from satchel.library.installing import Origin, read_origin
 from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
-from satchel.library.origins import Origin, read_origin
 from satchel.library.render import RenderFailed
 from satchel.library.validate import check_all, check_library
 from satchel.log import escape
@@ -94,6 +92,8 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
     """
     if path is not None and libraries:
         end("give PATH or --libraries, not both.", 2)
+    if absent := next((one for one in libraries if not os.path.isdir(one)), None):
+        end(f"there is no folder {absent}.", 2)
     report = check_all(find_roots(libraries)) if path is None else check_library(path)
     problems = [problem for problem in report.problems if not problem.is_warning]
     warnings = [problem for problem in report.problems if problem.is_warning]
@@ -158,7 +158,7 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
     if missing:
         end(f"prompt '{name}' needs {missing[0]}=…", 2)
     try:
-        text = filling.render(opened, library, prompt, given)
+        text = opened.render(library, prompt, given)
     except ContentMissing:
         end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", 3)
     except RenderFailed as failure:

@@ -7,14 +7,13 @@ import click
 from satchel.cli.printing import say, to_json
 from satchel.cli.store import end, json_option
 from satchel.config import SettingsError, load
+from satchel.files import printable
 from satchel.library.catalog import library_name
-from satchel.library.files import printable
-from satchel.library.installing import Installed, Invalid, Wish, list_added
+from satchel.library.installing import Installed, Invalid, Origin, Wish, list_added
 from satchel.library.installing import add as install
 from satchel.library.installing import remove as uninstall
 from satchel.library.installing import update as renew
-from satchel.library.origins import Origin
-from satchel.library.unpacking import SourceRefused
+from satchel.library.sources import SourceRefused
 from satchel.services.suggestions import closest_name
 from satchel.settings import BY_NAME
 

@@ -1,30 +1,36 @@
-"""The change of one file: planned from what the file says, shown, and then made."""
+"""Changes to the files of clients: each is planned from what the file says, shown as a diff, and then made.
 
+The files have keys and tokens of other servers in them. A diff shows the names of other lines, but no text of them.
+"""
+
+import difflib
 import json
 import os
+import re
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
 
-from satchel.clients import files, merging, rules
-from satchel.clients.diffs import make_diff
+from satchel.clients import files, merging
 from satchel.clients.entries import Local, Remote, list_words, make_entry
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import Client
 
-USER_MODE, PROJECT_MODE = 0o600, 0o644  # of a new file: that of a user may get secrets, that of a project is shared
+USER_MODE, PROJECT_MODE = 0o600, 0o644  # of a new file: a user's file may get secrets, a project's file is shared
+MAX_LINE = 300  # characters of a line in a diff
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What a file says, and what it is to say."""
+    """The text of a file before and after a change."""
 
     path: str
     before: str | None  # None: there is no such file
     after: str
     diff: str = ""
-    note: str = ""  # about the file, for its owner
+    note: str = ""  # a warning about the file
     mode: int = USER_MODE
-    is_rule: bool = False  # a file that has nothing but the rule goes with it
+    is_rule: bool = False  # a file that holds nothing but the rule is removed with it
 
     @property
     def is_needed(self) -> bool:
@@ -35,16 +41,17 @@ class Change(Struct, frozen=True, kw_only=True):
         """Write the file, and return the path of the backup.
 
         Raises:
-            UnusableFile: it cannot be written, or was changed in between.
+            UnusableFile: the file cannot be written, or was changed in between.
         """
         backup = files.replace(self.path, self.before, self.after, mode=self.mode)
         if self.is_rule and not self.after and not os.path.islink(self.path):
-            files.remove(self.path)
+            with suppress(OSError):
+                os.unlink(self.path)
         return backup
 
 
 def plan_install(client: Client, path: str, name: str, target: Local | Remote, scope: Scope) -> Change:
-    """The change that puts an entry into a client's file.
+    """Plan the change that sets an entry in a client's file.
 
     Raises:
         UnusableFile: the file cannot be read.
@@ -58,7 +65,7 @@ def plan_install(client: Client, path: str, name: str, target: Local | Remote, s
 
 
 def plan_uninstall(client: Client, path: str, name: str, scope: Scope) -> Change | None:
-    """The change that takes an entry out of a client's file; None where there is none.
+    """Plan the change that removes an entry from a client's file; None if it is not there.
 
     Raises:
         UnusableFile: the file cannot be read.
@@ -80,23 +87,8 @@ def _change(client: Client, path: str, before: str | None, after: str, shown: li
     return Change(path=path, before=before, after=after, diff=diff, note=note, mode=mode)
 
 
-def plan_rule(path: str, *, is_wanted: bool) -> Change | None:
-    """The change that adds the rule to a file with instructions for agents, or takes it away; None where it is so.
-
-    Raises:
-        UnusableFile: the file cannot be read.
-    """
-    before = files.read(path)
-    after = rules.add_rule(before) if is_wanted else rules.remove_rule(before or "")
-    if after == (before or ""):
-        return None
-    return Change(
-        path=path, before=before, after=after, diff=make_diff(path, before, after), mode=PROJECT_MODE, is_rule=True
-    )
-
-
 def write_snippet(client: Client, name: str, target: Local | Remote) -> str:
-    """The lines that an entry needs in an empty file of a client.
+    """Return the text of a client's file that holds only this entry.
 
     Raises:
         CannotInstall: the client cannot have such an entry.
@@ -111,7 +103,7 @@ def write_snippet(client: Client, name: str, target: Local | Remote) -> str:
 
 
 def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, dict[str, Any]]:
-    """The file of a client, and its entries that start Satchel or are called so.
+    """Return the path of a client's file, and its entries that start Satchel or are called satchel.
 
     Raises:
         UnusableFile: the file cannot be read.
@@ -125,5 +117,97 @@ def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, d
 
 def _starts_satchel(entry: Any) -> bool:
     words = list_words(entry)
-    file = words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe") if words else ""
-    return file == "satchel" or words[1:3] == ["-m", "satchel"]
+    program = os.path.basename(words[0]) if words else ""
+    return program == "satchel" or words[1:3] == ["-m", "satchel"] or (program in _RUNNERS and "satchel" in words)
+
+
+_RUNNERS = ("uv", "uvx", "pipx")
+
+
+# -- the rule for agents ----------------------------------------------------------------------------------------
+
+RULE_BEGIN, RULE_END = "<!-- satchel -->", "<!-- /satchel -->"
+RULE_LINES = (
+    "At the start of a session call `catch_up` of the MCP server `satchel`; before you write a prompt, a document or a "
+    "plan, `search` there: it may exist.",
+    "Keep prompts, documents and tasks that outlive the session in Satchel (`add_prompts`, `add_resources`, "
+    "`add_tasks`); claim a task before you work on it, and complete it when it is done.",
+)
+_RULE = re.compile(rf"(?:\r?\n)*{re.escape(RULE_BEGIN)}.*?{re.escape(RULE_END)}(?:\r?\n)?", re.S)
+
+
+def plan_rule(path: str, *, is_wanted: bool) -> Change | None:
+    """Plan the change that adds the rule to AGENTS.md or the like, or removes it; None if nothing changes.
+
+    Raises:
+        UnusableFile: the file cannot be read.
+    """
+    before = files.read(path)
+    after = add_rule(before or "") if is_wanted else remove_rule(before or "")
+    if after == (before or ""):
+        return None
+    diff = make_diff(path, before, after)
+    return Change(path=path, before=before, after=after, diff=diff, mode=PROJECT_MODE, is_rule=True)
+
+
+def add_rule(text: str) -> str:
+    """Add the rule at the end of a text, or replace an older version in its place."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = newline.join((RULE_BEGIN, *RULE_LINES, RULE_END)) + newline
+    found = _RULE.search(text)
+    if found is not None:
+        start = text.index(RULE_BEGIN, found.start())
+        return text[:start] + block + text[found.end() :]
+    rest = text.rstrip("\r\n")
+    return rest + newline * 2 + block if rest.strip("\ufeff \t") else text + block
+
+
+def remove_rule(text: str) -> str:
+    """Remove the rule from a text."""
+    found = _RULE.search(text)
+    if found is None:
+        return text
+    before, after = text[: found.start()], text[found.end() :]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return before + (newline if before.strip("\ufeff") else "") + after
+
+
+# -- diffs ------------------------------------------------------------------------------------------------------
+
+# A text in quotes, of JSON or TOML; the second group is the colon or equals sign that follows a name.
+_TEXT = re.compile(
+    r'("""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|'
+    r"'''.*?'''|(?<!\w)'[^'\n]*')(\s*[:=])?",
+    re.S,
+)
+
+
+def make_diff(path: str, before: str | None, after: str, entries: list[Any] | None = None) -> str:
+    """Return a unified diff; if there are `entries`, texts that none of them has are shown as "…"."""
+    old, new = before or "", after
+    if entries is not None:
+        shown = {json.dumps(text, ensure_ascii=False) for entry in entries for text in _list_texts(entry)}
+        old, new = _mask(old, shown), _mask(new, shown)
+    names = ("/dev/null" if before is None else path, path)
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, n=2, lineterm="")
+    return "\n".join(_shorten(line) for line in lines)
+
+
+def _list_texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [text for one in inside for text in _list_texts(one)]
+
+
+def _mask(text: str, shown: set[str]) -> str:
+    def mask(found: re.Match[str]) -> str:
+        is_shown = found.group(2) is not None or found.group(1) in shown
+        return found.group() if is_shown else '"…"'
+
+    return _TEXT.sub(mask, text)
+
+
+def _shorten(line: str) -> str:
+    line = "".join(character if character.isprintable() or character == "\t" else "?" for character in line)
+    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…"

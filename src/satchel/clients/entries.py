@@ -1,4 +1,4 @@
-"""What an entry says: the command that starts Satchel, or the address of a server, in the shape of a client."""
+"""Entries of clients: the command that starts Satchel, or the address of a server, in the shape of each client."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from satchel.clients.table import Client, Shape
 
 
 class CannotInstall(Exception):
-    """An entry cannot be made as it was asked for; the message says why and what to do."""
+    """An entry cannot be made as requested; the message says why and what to do."""
 
 
 class Local(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Remote(Struct, frozen=True):
 
 
 def make_entry(client: Client, target: Local | Remote) -> Shape:
-    """The entry of a target in the file of a client.
+    """Make the entry of a target in the shape of a client.
 
     Raises:
         CannotInstall: the client cannot have such an entry.
@@ -78,7 +78,7 @@ def _fill(shape: Shape, values: Mapping[str, Any]) -> Shape:
 
 
 def read_entry(client: Client, entry: Any) -> Local | Remote | None:
-    """What an entry in the file of a client says; None where it cannot be understood."""
+    """Read an entry of a client's file; None if it cannot be understood."""
     if not isinstance(entry, dict):
         return None
     url = next((entry[key] for key in ("url", "httpUrl", "serverUrl") if isinstance(entry.get(key), str)), None)
@@ -92,7 +92,7 @@ def read_entry(client: Client, entry: Any) -> Local | Remote | None:
 
 
 def list_words(entry: Any) -> list[str]:
-    """The command of an entry and its arguments; nothing where it has none that can be understood."""
+    """List the command of an entry and its arguments; empty if they cannot be understood."""
     command = entry.get("command") if isinstance(entry, dict) else None
     more = entry.get("args", []) if isinstance(entry, dict) else []
     words = command if isinstance(command, list) else [command, *more] if isinstance(more, list) else []
@@ -100,7 +100,7 @@ def list_words(entry: Any) -> list[str]:
 
 
 def _read_variable(client: Client, entry: Shape) -> str:
-    """The environment variable from which an entry with an address takes its token."""
+    """Return the environment variable that holds the token of an entry with an address."""
     if isinstance(name := entry.get("bearer_token_env_var"), str):
         return name
     headers = entry.get("headers")
@@ -114,13 +114,12 @@ def _read_variable(client: Client, entry: Shape) -> str:
 
 
 def own_command(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The command that starts this Satchel: a path that stays, and arguments.
+    """Return the command that starts this copy of Satchel: a path that stays, and arguments.
 
     Raises:
         CannotInstall: Satchel runs from a cache, which may be emptied at any time.
     """
-    suffix = ".exe" if os.name == "nt" else ""
-    script = os.path.join(sysconfig.get_path("scripts"), f"satchel{suffix}")
+    script = os.path.join(sysconfig.get_path("scripts"), "satchel")
     if not os.path.exists(script):
         return (sys.executable, "-m", "satchel")
     if _is_cached(script, environment):
@@ -142,7 +141,7 @@ def _is_cached(script: str, environment: Mapping[str, str]) -> bool:
 
 
 def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]:
-    """The variables that decide where data is: many clients start servers without those of the user.
+    """Return the variables that decide where the data is: many clients start servers without the user's variables.
 
     Raises:
         CannotInstall: one of them has a password in it.
@@ -156,7 +155,7 @@ def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]
     elif database:
         if urlsplit(database).password or "password" in dict(parse_qsl(urlsplit(database).query)):
             raise CannotInstall(
-                "SATCHEL_DATABASE has a password in it, which does not belong into the files of clients. Put the "
+                "SATCHEL_DATABASE has a password in it, which must not be written into files of clients. Put the "
                 f"address into {os.path.join(home, 'satchel.toml')} (database = …), or the password into ~/.pgpass."
             )
         carried["SATCHEL_DATABASE"] = database
@@ -168,16 +167,16 @@ def carry_variables(environment: Mapping[str, str], home: str) -> dict[str, str]
 
 
 def serve_arguments(contract: str | None, project: str | None) -> tuple[str, ...]:
-    """The arguments that serve a contract and a project over stdio."""
+    """Return the arguments that serve a contract and a project over stdio."""
     chosen = [("--contract", contract), ("--project", project)]
     return ("serve", *(word for flag, value in chosen if value is not None for word in (flag, value)))
 
 
 def server_url(url: str, contract: str | None, project: str | None, contracts: Sequence[str]) -> str:
-    """The address of a server's contract and project: `/mcp` is added to an address without a path.
+    """Return the address of a server's contract and project; an address without a path gets `/mcp`.
 
     Raises:
-        CannotInstall: it is no address of a server, or has a password in it.
+        CannotInstall: the address is not one of a server, or has a password in it.
     """
     try:
         parts = urlsplit(url)
@@ -199,7 +198,7 @@ def server_url(url: str, contract: str | None, project: str | None, contracts: S
 
 
 def is_private(url: str) -> bool:
-    """Whether nothing that is sent to an address can be read on the way: by https, or on this machine."""
+    """Tell whether traffic to an address is encrypted or stays on this machine."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return parts.scheme == "https" or host == "localhost" or host == "::1" or host.startswith("127.")

@@ -1,17 +1,15 @@
-"""Reads a client's file within bounds, keeps a backup of it, and replaces it atomically.
-
-Links are followed, and stay links; the mode of a file stays as it is.
-"""
+"""Reads the settings file of a client, and replaces it with a backup. Links are followed, and stay links."""
 
 import os
-import stat
 import time
 from contextlib import suppress
 
-MAX_SIZE = 16 * 2**20  # bytes of a file that we read; more than any client needs, and parsed within seconds
+from satchel import files
+
+MAX_SIZE = 16 * 2**20  # bytes; more than any client needs, and parsed within seconds
 MAX_BACKUPS = 5  # of one file; the oldest are removed
 
-_BACKUP = ".satchel-{time}.bak"
+_PREFIX, _SUFFIX = ".satchel-", ".bak"
 
 
 class UnusableFile(Exception):
@@ -19,121 +17,69 @@ class UnusableFile(Exception):
 
 
 def read(path: str) -> str | None:
-    """The text of a file, with its line ends as they are; None where there is no such file.
+    """Return the text of a file, with its line ends as they are; None if there is no such file.
 
     Raises:
-        UnusableFile: it is no regular file, too large, not UTF-8, or cannot be read.
+        UnusableFile: the path is not a regular file, too large, not UTF-8, or cannot be read.
     """
     try:
-        # Without waiting, or opening a named pipe would never end.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        content = files.read_file(path, MAX_SIZE, follows_links=True)
+        return content.decode("utf-8")
     except FileNotFoundError:
         return None
+    except files.TooLarge as error:
+        limit = f"{MAX_SIZE // 2**20} MiB"
+        raise UnusableFile(f"{path} has more than {limit}, and is not changed. Use --print instead.") from error
+    except files.NotAFile as error:
+        raise UnusableFile(f"{path} is not a file. Move it away, and try again.") from error
     except OSError as error:
         raise UnusableFile(f"cannot read {path}: {error.strerror}.") from error
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        raise UnusableFile(f"{path} is not a file. Move it away, and try again.")
-    with open(descriptor, "rb") as file:
-        if status.st_size > MAX_SIZE:
-            size = f"{status.st_size / 2**20:.0f} MiB"
-            limit = f"{MAX_SIZE // 2**20} MiB"
-            raise UnusableFile(f"{path} has {size}; Satchel changes files of at most {limit}. Use --print instead.")
-        try:
-            content = file.read(MAX_SIZE + 1)
-        except OSError as error:
-            raise UnusableFile(f"cannot read {path}: {error.strerror}.") from error
-    try:
-        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UnusableFile(f"{path}: line {line} is not UTF-8. Save it as UTF-8, and try again.") from error
 
 
 def replace(path: str, before: str | None, after: str, *, mode: int) -> str | None:
-    """Replace a file by a new text, and return the path of the backup; `mode` is for a file that does not exist yet.
+    """Replace a file by a new text, and return the path of the backup; a new file gets `mode`.
 
     Raises:
-        UnusableFile: it cannot be written, or is no longer what was read.
+        UnusableFile: the file cannot be written, or is no longer what was read.
     """
     target = os.path.realpath(path)
+    backups: list[str] = []
+
+    def check_and_back_up() -> None:
+        # As late as possible: clients write their own files at any time, and nothing of that may be lost.
+        if read(path) != before:
+            raise UnusableFile(f"{path} was changed by another program just now. Try again.")
+        if before is not None:
+            backups.append(_back_up(target, before))
+
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if before is not None:
-            mode = stat.S_IMODE(os.stat(target).st_mode)
-        temporary = f"{target}.satchel-{os.getpid()}.tmp"
-        with suppress(FileNotFoundError):
-            os.remove(temporary)  # of a process that was killed, and had our number
-        try:
-            _create(temporary, after, mode)
-            _keep_owner(target, temporary)
-            # As late as possible: clients write their own files at any time, and nothing of that may be lost.
-            if read(path) != before:
-                raise UnusableFile(f"{path} was changed by another program just now. Try again.")
-            backup = None if before is None else _back_up(target, before, mode)
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                os.remove(temporary)
-            raise
-        _sync_folder(os.path.dirname(target))
+        kept_mode = mode if before is None else None
+        files.write_file(target, after.encode(), mode=kept_mode, before=check_and_back_up)
     except OSError as error:
         raise UnusableFile(f"cannot write {path}: {error.strerror}.") from error
-    return backup
+    return backups[0] if backups else None
 
 
-def remove(path: str) -> None:
-    """Remove a file that is empty now."""
-    with suppress(OSError):
-        os.remove(path)
-
-
-def _back_up(target: str, text: str, mode: int) -> str:
+def _back_up(target: str, text: str) -> str:
+    mode = os.stat(target).st_mode & 0o7777
     folder, name = os.path.split(target)
-    prefix, suffix = _BACKUP.split("{time}")
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     for number in range(1000):
-        backup = f"{target}{prefix}{moment}{f'-{number}' if number else ''}{suffix}"
+        backup = f"{target}{_PREFIX}{moment}{f'-{number}' if number else ''}{_SUFFIX}"
         try:
-            _create(backup, text, mode)
+            files.create_file(backup, text.encode(), mode=mode)
         except FileExistsError:
             continue
         break
     else:
         raise UnusableFile(f"{folder} has too many backups of {name}. Remove some.")
-    others = [one for one in os.listdir(folder) if one.startswith(name + prefix) and one.endswith(suffix)]
+    others = [one for one in os.listdir(folder) if one.startswith(name + _PREFIX) and one.endswith(_SUFFIX)]
     by_age = sorted(others, key=lambda one: os.stat(os.path.join(folder, one)).st_mtime_ns)
     for old in by_age[:-MAX_BACKUPS]:
-        remove(os.path.join(folder, old))
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, old))
     return backup
-
-
-def _create(path: str, text: str, mode: int) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-    # Readable by others only once it has its mode: the file may have secrets in it.
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(text.encode("utf-8"))
-        file.flush()
-        if hasattr(os, "fchmod"):
-            os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
-
-
-def _keep_owner(target: str, temporary: str) -> None:
-    """Give a new file the owner of the old one, where root replaces the file of a user."""
-    if not hasattr(os, "chown"):
-        return
-    with suppress(OSError):
-        old, new = os.stat(target), os.stat(temporary)
-        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-            os.chown(temporary, old.st_uid, old.st_gid)
-
-
-def _sync_folder(folder: str) -> None:
-    with suppress(OSError):  # not on Windows
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,10 +1,12 @@
-"""Reads JSON with comments and trailing commas, and where each member of an object stands in the text.
+"""Reads JSON with comments and trailing commas, and changes single members by their position in the text.
 
-Anything else is refused with its line and column.
+Comments, trailing commas, indentation and line ends of the rest stay as they are. A text that is not such JSON is
+refused with line and column.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MAX_DEPTH = 200  # levels of objects and arrays
@@ -12,11 +14,13 @@ MAX_DEPTH = 200  # levels of objects and arrays
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.S)
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"')
+_SPACE = re.compile(r"[ \t]*")
+_REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\r\n]*?\*/)*(?://[^\r\n]*)?")
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 
 
 class WrongSyntax(Exception):
-    """A document cannot be read; `position` is where."""
+    """A document cannot be read at this position."""
 
     def __init__(self, text: str, position: int, what: str) -> None:
         line, column = find_line(text, position)
@@ -25,14 +29,14 @@ class WrongSyntax(Exception):
 
 
 def find_line(text: str, position: int) -> tuple[int, int]:
-    """Line and column of a position, both counted from 1; a byte order mark is in no column."""
+    """Return line and column of a position, counted from 1, without a byte order mark."""
     before = text[:position].replace("\r\n", "\n").replace("\r", "\n")
     line = before.rpartition("\n")[2]
     return before.count("\n") + 1, len(line.lstrip("\ufeff")) + 1
 
 
 class Node(NamedTuple):
-    """A value and where it stands; `members` are those of an object."""
+    """A value and its position in the text; an object has members."""
 
     start: int
     end: int
@@ -50,7 +54,7 @@ class Member(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A parsed text. `root` is None where there is nothing but white space and comments."""
+    """A parsed text; `root` is None if there is nothing but white space and comments."""
 
     text: str
     root: Node | None
@@ -61,7 +65,7 @@ def parse(text: str) -> Document:
     """Parse a text.
 
     Raises:
-        WrongSyntax: it is not JSON with comments.
+        WrongSyntax: the text is not JSON with comments.
     """
     parser = _Parser(text)
     start = parser.skip(1 if text.startswith("\ufeff") else 0)
@@ -75,10 +79,10 @@ def parse(text: str) -> Document:
 
 
 def load(text: str) -> Any:
-    """The value of a document; an empty one is an empty object.
+    """Return the value of a document; an empty document is an empty object.
 
     Raises:
-        WrongSyntax: it is not JSON with comments.
+        WrongSyntax: the text is not JSON with comments.
     """
     root = parse(text).root
     return {} if root is None else root.value
@@ -90,7 +94,7 @@ class _Parser:
         self.has_extras = False  # comments or trailing commas, which strict readers refuse
 
     def skip(self, position: int) -> int:
-        """The next position that is neither white space nor comment."""
+        """Return the next position that is neither white space nor comment."""
         while True:
             blank = _BLANK.match(self._text, position)
             assert blank is not None, "the pattern matches the empty text"
@@ -157,10 +161,179 @@ class _Parser:
         return Node(start, position + 1, items)
 
     def _next(self, after: int, comma: int, end: str) -> int:
-        """The position of the next member or of the end of its object or array."""
+        """Return the position of the next member, or of the end of its object or array."""
         position = after if comma < 0 else self.skip(comma + 1)
         is_end = self._text.startswith(end, position)
         if comma < 0 and not is_end:
             raise WrongSyntax(self._text, position, f"there should be a comma or {end}")
         self.has_extras = self.has_extras or (is_end and comma >= 0)
         return position
+
+
+# -- changing ---------------------------------------------------------------------------------------------------
+
+
+def set_member(text: str, path: Sequence[str], value: Any) -> str:
+    """Set a member of a document; missing objects on the path are made.
+
+    Raises:
+        WrongSyntax: the document cannot be read, or something on the path is not an object, or is there twice.
+    """
+    root = parse(text).root
+    style = _Style(text, root)
+    if root is None:
+        gap = "" if not text.lstrip("\ufeff") or text.endswith(("\n", "\r")) else style.newline
+        return text + gap + style.write(_nest(path, value), "") + style.newline
+    parent = _check_object(text, root, "the document")
+    for depth, key in enumerate(path):
+        member = _find(text, parent, key)
+        if member is None:
+            return _insert(text, parent, key, _nest(path[depth + 1 :], value), style)
+        if depth == len(path) - 1:
+            old = text[member.node.start : member.node.end]
+            is_flat = not style.is_block(parent) or (isinstance(value, list) and "\n" not in old)
+            written = style.write(value, style.indent_at(member.start), is_flat=is_flat)
+            return text[: member.node.start] + written + text[member.node.end :]
+        parent = _check_object(text, member.node, f'"{key}"')
+    raise AssertionError("a path has at least one key")
+
+
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Remove a member of a document; return the same text if it is not there.
+
+    Raises:
+        WrongSyntax: the document cannot be read, or something on the path is not an object, or is there twice.
+    """
+    parent = parse(text).root
+    for key in path[:-1]:
+        member = None if parent is None else _find(text, _check_object(text, parent, f"what holds {key!r}"), key)
+        if member is None:
+            return text
+        parent = member.node
+    if parent is None or _find(text, _check_object(text, parent, f"what holds {path[-1]!r}"), path[-1]) is None:
+        return text
+    position = next(number for number, member in enumerate(parent.members) if member.key == path[-1])
+    if len(parent.members) == 1:
+        inside = text[parent.start + 1 : parent.members[0].start] + text[_end(parent.members[0]) : parent.end - 1]
+        if not inside.strip():  # nothing else, not even a comment
+            return text[: parent.start] + "{}" + text[parent.end :]
+    return _remove(text, parent.members, position)
+
+
+def _check_object(text: str, node: Node, what: str) -> Node:
+    if not isinstance(node.value, dict):
+        raise WrongSyntax(text, node.start, f"{what} should be an object")
+    return node
+
+
+def _find(text: str, parent: Node, key: str) -> Member | None:
+    found = [member for member in parent.members if member.key == key]
+    if len(found) > 1:
+        line, _ = find_line(text, found[0].start)
+        raise WrongSyntax(text, found[1].start, f'"{key}" is there a second time, after line {line}')
+    return found[0] if found else None
+
+
+def _nest(path: Sequence[str], value: Any) -> Any:
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+class _Style:
+    """The indentation and the line ends of a document."""
+
+    def __init__(self, text: str, root: Node | None) -> None:
+        self._text = text
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        self.unit = "  "
+        if root is not None and root.members and self.is_block(root):
+            first = self.indent_at(root.members[0].start)
+            own = self.indent_at(root.start)
+            if first.startswith(own) and len(first) > len(own):
+                self.unit = first[len(own) :]
+        self.is_compact = root is not None and bool(root.members) and not self.is_block(root)
+
+    def is_block(self, node: Node) -> bool:
+        """Tell whether the members of an object are on lines of their own."""
+        if not node.members:
+            return False
+        return "\n" in self._text[node.start : node.members[0].start]
+
+    def indent_at(self, position: int) -> str:
+        """Return the white space at the beginning of the line of a position."""
+        begin = max(self._text.rfind("\n", 0, position), self._text.rfind("\r", 0, position)) + 1
+        line = self._text[begin:position].lstrip("\ufeff")
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def write(self, value: Any, indent: str, *, is_flat: bool = False) -> str:
+        """Write a value for a place with this indentation."""
+        if is_flat or self.is_compact:
+            return json.dumps(value, ensure_ascii=False)
+        lines = json.dumps(value, indent=self.unit, ensure_ascii=False).split("\n")
+        return (self.newline + indent).join(lines)
+
+
+def _insert(text: str, parent: Node, key: str, value: Any, style: _Style) -> str:
+    """Add a member at the end of an object."""
+    name = json.dumps(key, ensure_ascii=False)
+    if not parent.members:
+        return _fill(text, parent, name, value, style)
+    last = parent.members[-1]
+    end = _end(last)
+    comma = "," if last.comma < 0 else ""
+    if not style.is_block(parent):
+        added = f" {name}: {style.write(value, '', is_flat=True)}"
+        return text[:end] + comma + added + ("" if comma else ",") + text[end:]
+    indent = style.indent_at(parent.members[0].start)
+    # A comment after the last member, on its line, stays with it.
+    rest = _REST_OF_LINE.match(text, end)
+    assert rest is not None, "the pattern matches the empty text"
+    place = rest.end() if text[rest.end() : rest.end() + 1] in ("\n", "\r") else end
+    added = f"{style.newline}{indent}{name}: {style.write(value, indent)}" + ("" if comma else ",")
+    return text[:end] + comma + text[end:place] + added + text[place:]
+
+
+def _fill(text: str, parent: Node, name: str, value: Any, style: _Style) -> str:
+    """Put the first member into an empty object; comments in it stay before the member."""
+    inside = text[parent.start + 1 : parent.end - 1].rstrip(" \t\r\n")
+    if style.is_compact:
+        end_of_comment = style.newline if "//" in inside else ""
+        member = f"{name}: {style.write(value, '')}"
+        return text[: parent.start + 1] + inside + end_of_comment + member + text[parent.end - 1 :]
+    own = style.indent_at(parent.start)
+    indent = own + style.unit
+    member = f"{style.newline}{indent}{name}: {style.write(value, indent)}{style.newline}{own}"
+    return text[: parent.start + 1] + inside + member + text[parent.end - 1 :]
+
+
+def _end(member: Member) -> int:
+    """Return the position after a member and its comma."""
+    return member.node.end if member.comma < 0 else member.comma + 1
+
+
+def _remove(text: str, members: Sequence[Member], position: int) -> str:
+    member = members[position]
+    start, end = member.start, _end(member)
+    before = len(text[:start].rstrip(" \t"))
+    rest = _REST_OF_LINE.match(text, end)
+    assert rest is not None, "the pattern matches the empty text"
+    begins_line = before == 0 or text[before - 1] in "\r\n"
+    ends_line = rest.end() == len(text) or text[rest.end()] in "\r\n"
+    if begins_line and ends_line:
+        # The whole line, with the line break before it.
+        start, end = before, rest.end()
+        start -= 2 if text[:start].endswith("\r\n") else min(start, 1)
+    elif position == 0 or not begins_line:
+        # On a line with others: the space after it goes too, or the space before the last one.
+        space = _SPACE.match(text, end)
+        assert space is not None, "the pattern matches the empty text"
+        if position < len(members) - 1:
+            end = space.end()
+        elif position > 0:
+            start = before
+    text = text[:start] + text[end:]
+    previous = members[position - 1] if position else None
+    if previous is not None and position == len(members) - 1 and member.comma < 0:
+        text = text[: previous.comma] + text[previous.comma + 1 :]
+    return text

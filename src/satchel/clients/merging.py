@@ -1,29 +1,29 @@
-"""How an entry in a client's file becomes the one that is wanted.
+"""Reads, sets and removes one entry in the text of a client's file.
 
 Members of an entry that Satchel does not know, such as a list of approved tools, stay. The result is parsed again and
-compared with what it must be, before anything is written.
+compared with the expected value before anything is written.
 """
 
+import tomllib
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
-from satchel.clients import json_edits, jsonc, toml
+from satchel.clients import jsonc
 from satchel.clients.files import UnusableFile
 from satchel.clients.jsonc import WrongSyntax
 from satchel.clients.table import Client, Shape
 
-# What decides how the server is reached: a member of an entry that the wanted one lacks goes away.
+# Members that decide how the server is reached: those that the wanted entry lacks are removed.
 _REACHING = ("type", "source", "command", "args", "url", "httpUrl", "serverUrl", "headers", "bearer_token_env_var")
 _VARIABLES = ("env", "environment")
 _CARRIED = ("SATCHEL_HOME", "SATCHEL_DATABASE", "SATCHEL_LIBRARIES")
 
 
 def read_servers(client: Client, path: str, text: str | None) -> dict[str, Any]:
-    """The entries of a client's file.
+    """Return the entries of a client's file by name.
 
     Raises:
-        UnusableFile: it cannot be read; the message names line and column.
+        UnusableFile: the file cannot be parsed; the message names line and column.
     """
     found: Any = _load(client, path, text or "")
     for key in client.key:
@@ -32,12 +32,12 @@ def read_servers(client: Client, path: str, text: str | None) -> dict[str, Any]:
 
 
 def find_comments(client: Client, text: str) -> bool:
-    """Whether a file has comments or trailing commas, and the client reads plain JSON only."""
+    """Tell whether the file has comments or trailing commas although the client reads only plain JSON."""
     return client.format == "json" and jsonc.parse(text).has_comments
 
 
 def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Shape) -> str:
-    """The text of a client's file with an entry as it is wanted; the same text where it is so already.
+    """Return the text of a client's file with the wanted entry; the same text if the entry is there already.
 
     Raises:
         UnusableFile: the file cannot be read or changed.
@@ -54,14 +54,16 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
     try:
         after = before
         if client.format == "toml":
+            from satchel.clients import toml  # 20 ms for tomlkit
+
             after = toml.set_keys(before, where, changed, gone)
         elif not known:
-            after = json_edits.set_member(before, where, new)
+            after = jsonc.set_member(before, where, new)
         else:
             for key in gone:
-                after = json_edits.remove_member(after, (*where, key))
+                after = jsonc.remove_member(after, (*where, key))
             for key, value in changed.items():
-                after = json_edits.set_member(after, (*where, key), value)
+                after = jsonc.set_member(after, (*where, key), value)
     except WrongSyntax as error:
         raise UnusableFile(_explain(path, error)) from error
     _check(client, path, before, after, name, new)
@@ -69,7 +71,7 @@ def set_entry(client: Client, path: str, text: str | None, name: str, wanted: Sh
 
 
 def remove_entry(client: Client, path: str, text: str, name: str) -> str:
-    """The text of a client's file without an entry; the same text where there is none.
+    """Return the text of a client's file without an entry; the same text if there is none.
 
     Raises:
         UnusableFile: the file cannot be read or changed.
@@ -78,7 +80,12 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
         return text
     where = (*client.key, name)
     try:
-        after = toml.remove_table(text, where) if client.format == "toml" else json_edits.remove_member(text, where)
+        if client.format == "toml":
+            from satchel.clients import toml  # 20 ms for tomlkit
+
+            after = toml.remove_table(text, where)
+        else:
+            after = jsonc.remove_member(text, where)
     except WrongSyntax as error:
         raise UnusableFile(_explain(path, error)) from error
     _check(client, path, text, after, name, None)
@@ -86,7 +93,7 @@ def remove_entry(client: Client, path: str, text: str, name: str) -> str:
 
 
 def _merge(old: Mapping[str, Any], wanted: Shape) -> Shape:
-    """An entry with the members that are wanted, and those of the old one that do not decide how it is reached."""
+    """Return the wanted entry with those members of the old one that do not decide how the server is reached."""
     merged = {key: value for key, value in old.items() if key in wanted or key not in (*_REACHING, *_VARIABLES)}
     merged.update(wanted)
     for key in _VARIABLES:
@@ -101,21 +108,27 @@ def _merge(old: Mapping[str, Any], wanted: Shape) -> Shape:
 
 def _load(client: Client, path: str, text: str) -> dict[str, Any]:
     try:
-        value = toml.load(text) if client.format == "toml" else jsonc.load(text)
+        if client.format == "toml":
+            return tomllib.loads(text.removeprefix("\ufeff"))
+        value = jsonc.load(text)
         if not isinstance(value, dict):
             raise WrongSyntax(text, 0, "the document should be an object")
-    except WrongSyntax as error:
+    except (WrongSyntax, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UnusableFile(_explain(path, error)) from error
     return value
 
 
-def _explain(path: str, error: WrongSyntax) -> str:
-    return f"{path}: {error}. Nothing was changed; correct the file, and try again."
+def _explain(path: str, error: Exception) -> str:
+    return f"{path}: {str(error) or 'it is nested too deep'}. Nothing was changed; correct the file, and try again."
 
 
 def _check(client: Client, path: str, before: str, after: str, name: str, entry: Shape | None) -> None:
-    """Make sure that a change does what it should and nothing else."""
-    expected = deepcopy(_load(client, path, before))
+    """Check that a change does what it should and nothing else.
+
+    Raises:
+        UnusableFile: it does something else.
+    """
+    expected, found = _load(client, path, before), _load(client, path, after)
     inside = expected
     for key in client.key:
         inside = inside.setdefault(key, {})
@@ -123,18 +136,12 @@ def _check(client: Client, path: str, before: str, after: str, name: str, entry:
         inside.pop(name, None)
     else:
         inside[name] = entry
-    found = _load(client, path, after)
-    if client.format == "toml" and entry is None and not inside:
-        # A table of TOML without keys and without a header of its own is not there.
-        _prune(expected, client.key)
-        _prune(found, client.key)
+    if client.format == "toml" and not inside:
+        for one in (expected, found):  # TOML has no table without a key or a header
+            if one.get(client.key[0]) == {}:
+                del one[client.key[0]]
     if found != expected:
         raise UnusableFile(
             f"{path} is written in a way that Satchel cannot change safely. Nothing was changed; see --print for the "
             "lines to add by hand."
         )
-
-
-def _prune(value: dict[str, Any], key: tuple[str, ...]) -> None:
-    if key and value.get(key[0]) == {}:
-        del value[key[0]]

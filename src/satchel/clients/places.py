@@ -1,4 +1,4 @@
-"""Where the files of clients are on this machine, and which clients are on it."""
+"""The paths of clients' files on this machine, and which clients are installed on it."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ Scope = Literal["user", "project"]
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """What decides where files are."""
+    """The platform, environment and working directory, which decide where files are."""
 
     platform: str  # as sys.platform has it
     environment: Mapping[str, str]
@@ -22,26 +22,23 @@ class Machine(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def current(cls) -> "Machine":
-        """This machine, and the working directory."""
+        """Return this machine with the working directory."""
         return cls(platform=sys.platform, environment=dict(os.environ), folder=os.getcwd())
 
     @property
     def home(self) -> str:
         """The home folder."""
-        name = "USERPROFILE" if self.platform == "win32" else "HOME"
-        return self.environment.get(name) or os.path.expanduser("~")
+        return self.environment.get("HOME") or os.path.expanduser("~")
 
     @property
     def config(self) -> str:
-        """Where applications keep their settings."""
+        """The folder where applications keep their settings."""
         if self.platform == "darwin":
             return os.path.join(self.home, "Library", "Application Support")
-        if self.platform == "win32":
-            return self.environment.get("APPDATA") or os.path.join(self.home, "AppData", "Roaming")
         return self.environment.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
 
     def expand(self, paths: Sequence[str]) -> list[str]:
-        """Paths of the table as paths of this machine."""
+        """Expand paths of the table: those with a variable that is set, else those without one."""
         moved = [path for path in paths if path.startswith("$") and self._variable(path)]
         usual = [path for path in paths if not path.startswith("$")]
         return [self._expand(path) for path in moved or usual]
@@ -52,28 +49,28 @@ class Machine(Struct, frozen=True, kw_only=True):
     def _expand(self, path: str) -> str:
         first, slash, rest = path.partition("/")
         base = {"~": self.home, "%config%": self.config}.get(first) or self._variable(path)
-        return os.path.join(base, *rest.split("/")) if slash else base
+        return os.path.join(base, rest) if slash else base
 
     def choose(self, paths: Sequence[str]) -> str | None:
-        """Of paths of the table the first that exists, else the first."""
+        """Return the first of some paths of the table that exists, else the first."""
         found = self.expand(paths)
         return next((path for path in found if os.path.lexists(path)), found[0] if found else None)
 
     def find_file(self, client: Client, scope: Scope) -> str | None:
-        """The settings file of a client; None where it has none in this scope."""
+        """Return the path of a client's settings file; None if it has none in this scope."""
         if scope == "project":
-            paths = [os.path.join(self.folder, *path.split("/")) for path in client.project_files]
+            paths = [os.path.join(self.folder, path) for path in client.project_files]
             return next((path for path in paths if os.path.lexists(path)), paths[0] if paths else None)
-        return self.choose(client.user_files.get(self.platform) or client.user_files[""])
+        return self.choose(client.user_files.get(self.platform) or client.user_files.get("", ()))
 
     def find_rule(self, client: Client, scope: Scope) -> str | None:
-        """The file with instructions for the agents of a client; that of the project where the user has none."""
+        """Return the path of the instructions for a client's agents; the project's if the user has none."""
         if scope == "user" and client.user_rule:
             return self.choose(client.user_rule)
         return os.path.join(self.folder, client.project_rule) if client.project_rule else None
 
     def has(self, client: Client) -> bool:
-        """Whether a client is on this machine."""
+        """Tell whether a client is installed on this machine."""
         path = self.environment.get("PATH")
         if any(shutil.which(command, path=path) for command in client.commands):
             return True
@@ -82,5 +79,5 @@ class Machine(Struct, frozen=True, kw_only=True):
         return any(os.path.exists(place) for place in places)
 
     def find_clients(self) -> list[Client]:
-        """The clients on this machine, in the order of the table."""
+        """List the clients on this machine, in the order of the table."""
         return [client for client in CLIENTS if self.has(client)]

@@ -1,4 +1,4 @@
-"""Starts an entry as a client would, or calls its address, and speaks MCP with it."""
+"""Starts the server of an entry as a client would, or calls its address, and asks for its name and tools."""
 
 import json
 import os
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from satchel.clients.entries import Local, Remote
 
 TIMEOUT = 20.0  # seconds for a server to start and to answer; a cold start takes well below one
-_MAX_ANSWER = 4 * 2**20  # bytes of an answer that we read
-_MOST_LINES = 100  # that wait to be read
+_MAX_ANSWER = 4 * 2**20  # bytes that are read of an answer
+_MOST_LINES = 100  # lines that wait to be read
 _REVISION = "2025-06-18"
 _HELLO = {
     "protocolVersion": _REVISION,
@@ -23,22 +23,22 @@ _HELLO = {
 
 
 class Answer(NamedTuple):
-    """What a server said of itself."""
+    """The name, version and number of tools of a server."""
 
     server: str
     version: str
-    tools: int | None  # how many; None where it has none
+    tools: int | None  # None if the server offers no tools
 
 
 class NoAnswer(Exception):
-    """A server cannot be started or reached, or does not speak MCP; the message says which."""
+    """A server cannot be started or reached, or does not speak MCP; the message says why."""
 
 
 def call(target: Local | Remote, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Answer:
-    """Start the server of an entry, or reach it, and ask who it is and how many tools it has.
+    """Start the server of an entry, or reach it, and ask for its name and its tools.
 
     Raises:
-        NoAnswer: it did not answer.
+        NoAnswer: the server did not answer.
     """
     if isinstance(target, Local):
         return _start(target, environment, timeout)
@@ -52,7 +52,7 @@ def _messages() -> Iterator[dict[str, Any]]:
 
 
 def _read_hello(message: Any) -> tuple[Answer, bool]:
-    """Who a server is, and whether it has tools."""
+    """Read the answer to initialize: the server's name, and whether it offers tools."""
     result = message.get("result") if isinstance(message, dict) else None
     info = result.get("serverInfo") if isinstance(result, dict) else None
     if not isinstance(info, dict):
@@ -115,7 +115,7 @@ def _converse(process: "subprocess.Popen[bytes]", lines: "queue.Queue[bytes]", t
 
 
 def _receive(lines: "queue.Queue[bytes]", id: int, deadline: float) -> Any:
-    """The answer with an id; notifications in between are left out."""
+    """Return the answer with an id, and skip notifications before it."""
     while True:
         try:
             line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -136,7 +136,7 @@ def _read_lines(stream: Any, lines: "queue.Queue[bytes]") -> None:
         while line := stream.readline(_MAX_ANSWER):
             lines.put(line)
     except (OSError, ValueError):
-        pass  # closed, because the conversation is over
+        pass  # the conversation is over, and the stream closed
     lines.put(b"")
 
 
@@ -150,7 +150,7 @@ def _keep_end(stream: Any, complaint: list[bytes]) -> None:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Close the streams of a server, which ends it, and kill it where it does not end."""
+    """Close the input of a server, which ends it, and kill it if it does not end."""
     try:
         if process.stdin is not None:
             process.stdin.close()
@@ -176,7 +176,7 @@ def _reach(target: Remote, environment: Mapping[str, str], timeout: float) -> An
 
 
 def _post(url: str, message: dict[str, Any], headers: Mapping[str, str], timeout: float) -> Any:
-    import http.client  # with the modules for mail that it needs, 20 ms
+    import http.client  # 20 ms
     from urllib.parse import urlsplit
 
     parts = urlsplit(url)
@@ -199,7 +199,7 @@ def _post(url: str, message: dict[str, Any], headers: Mapping[str, str], timeout
 
 
 def _read_body(body: bytes, kind: str) -> Any:
-    """The message in the body of a response, which may be a stream of events."""
+    """Read the message in the body of a response, which may be a stream of events."""
     text = body.decode("utf-8", "replace")
     if kind.startswith("text/event-stream"):
         data = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]

@@ -1,8 +1,8 @@
 """The clients that Satchel can be installed into, as one literal table.
 
-A path may begin with `~`, the home folder; with `%config%`, where the applications of a platform keep their settings;
-or with `$NAME`, an environment variable that moves the client's files: where it is set, only such paths count. Of
-several paths the first that exists counts, else the first.
+A path may begin with `~`, the home folder; with `%config%`, where applications of the platform keep their settings;
+or with `$NAME`, an environment variable that moves the client's files: if it is set, only such paths are used. Of
+several paths, the first that exists is used, else the first.
 
 In the shape of an entry, a text like COMMAND stands for a value; a member whose value is empty is left out.
 """
@@ -22,7 +22,7 @@ _STDIO: Shape = {"command": COMMAND, "args": ARGUMENTS, "env": VARIABLES}
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """One client: its files, the shape of an entry in them, and how it is recognised on a machine."""
+    """One client: its files, the shape of an entry in them, and how to recognise it on a machine."""
 
     name: str  # on the command line
     other_names: tuple[str, ...] = ()
@@ -33,10 +33,10 @@ class Client(Struct, frozen=True, kw_only=True):
     format: Literal["json", "jsonc", "toml"]  # json: the client itself reads no comments
     local: Shape  # of an entry with a command
     remote: Shape | None = None  # of an entry with an address
-    variable: str = "${{{}}}"  # how a value in the file names an environment variable; empty where it cannot
+    variable: str = "${{{}}}"  # how a value in the file names an environment variable; empty if it cannot
     defaults: Shape = {}  # members of a new entry that the user may change later
-    commands: tuple[str, ...] = ()  # one of these on the PATH, or
-    folders: Paths = ()  # one of these folders, and the client is on this machine
+    commands: tuple[str, ...] = ()  # the client is on this machine if one of these is on the PATH
+    folders: Paths = ()  # or one of these folders exists
     user_rule: Paths = ()  # the file with the user's instructions for agents
     project_rule: str = ""  # the same, of a project
     next_step: str = "Restart it."
@@ -193,7 +193,6 @@ CLIENTS = (
         user_files={
             "": ("%config%/zed/settings.json",),
             "darwin": ("~/.config/zed/settings.json",),
-            "win32": ("%config%/Zed/settings.json",),
         },
         project_files=(".zed/settings.json",),
         key=("context_servers",),
@@ -202,7 +201,7 @@ CLIENTS = (
         remote={"url": URL, "headers": _BEARER},
         variable="",  # Zed sends a header as it stands
         commands=("zed", "zeditor"),
-        folders=("%config%/zed", "~/.config/zed", "%config%/Zed"),
+        folders=("%config%/zed", "~/.config/zed"),
         project_rule="AGENTS.md",
         next_step="The agent panel's settings show a green dot.",
     ),
@@ -227,5 +226,61 @@ CLIENTS = (
         project_rule="AGENTS.md",
         next_step="Its MCP Servers panel shows the connection.",
     ),
+    Client(
+        name="qwen-code",
+        other_names=("qwen",),
+        title="Qwen Code",
+        user_files={"": ("~/.qwen/settings.json",)},
+        project_files=(".qwen/settings.json",),
+        key=("mcpServers",),
+        format="jsonc",
+        local=_STDIO,
+        remote={"httpUrl": URL, "headers": _BEARER},  # `url` is the older transport
+        commands=("qwen",),
+        folders=("~/.qwen",),
+        user_rule=("~/.qwen/QWEN.md",),
+        project_rule="QWEN.md",
+        next_step="Start a new session; /mcp shows the connection.",
+    ),
+    Client(
+        name="kiro",
+        title="Kiro",
+        user_files={"": ("~/.kiro/settings/mcp.json",)},
+        project_files=(".kiro/settings/mcp.json",),
+        key=("mcpServers",),
+        format="json",
+        local=_STDIO,
+        remote={"url": URL, "headers": _BEARER},
+        defaults={"disabled": False, "autoApprove": []},
+        commands=("kiro", "kiro-cli"),
+        folders=("~/.kiro",),
+        project_rule="AGENTS.md",
+        next_step="Its MCP Servers panel, or /mcp in its command line, shows the connection.",
+    ),
+    Client(
+        name="amp",
+        title="Amp",
+        user_files={"": ("~/.config/amp/settings.json", "~/.config/amp/settings.jsonc")},
+        project_files=(".amp/settings.json", ".amp/settings.jsonc"),
+        key=("amp.mcpServers",),
+        format="jsonc",
+        local=_STDIO,
+        remote={"url": URL, "headers": _BEARER},
+        commands=("amp",),
+        folders=("~/.config/amp",),
+        user_rule=("~/.config/amp/AGENTS.md",),
+        project_rule="AGENTS.md",
+        next_step="Start it again; 'amp mcp doctor' shows the connection.",
+    ),
+)
+# The shape that most clients read, for those that are not in the table: it can be printed, but has no file.
+GENERIC = Client(
+    name="json",
+    title="another client",
+    user_files={},
+    key=("mcpServers",),
+    format="json",
+    local=_STDIO,
+    remote={"type": "http", "url": URL, "headers": _BEARER},
 )
 BY_NAME = {name: client for client in CLIENTS for name in (client.name, *client.other_names)}

@@ -7,8 +7,7 @@ from msgspec import Raw
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Contract, Result
 from satchel.errors import AnswerTooLarge
-from satchel.library import filling
-from satchel.library.contents import ContentMissing, Library
+from satchel.library.catalog import ContentMissing, Library
 from satchel.library.manifest import PROMPTS, LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.protocol import METHOD_NOT_FOUND, ClientChange, ProtocolError, invalid_params
@@ -46,9 +45,8 @@ def select_arguments(prompt: LibraryPrompt, arguments: dict[str, str]) -> dict[s
 
 
 def render(context: Context, library: Library, prompt: LibraryPrompt, values: dict[str, str]) -> str:
-    libraries = context.libraries
     try:
-        return filling.render(libraries, library, prompt, values, context.work)
+        return context.libraries.render(library, prompt, values, context.work)
     except ContentMissing:
         file = f"{library.folder}/{PROMPTS}/{prompt.file}"
         raise invalid_params(f"Prompt content file not found: {file}") from None

@@ -1,41 +1,89 @@
-"""An immutable snapshot of all libraries on disk, replaced as a whole when the disk changes."""
+"""All libraries on disk: an immutable snapshot, replaced as a whole when the disk changes, and their texts."""
 
 import os
 import threading
 import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Raw, Struct
 
-from satchel.library import files
-from satchel.library.contents import Library, PartsOfPrompts, Source, find_contents, list_folders, read_source
-from satchel.library.heads import Heads
-from satchel.library.manifest import MAX_MANIFEST, NAME, PROMPTS, LibraryPrompt, Manifest, Problem, parse
-from satchel.library.render import Renderer
-from satchel.library.skills import has_skills
+from satchel import files
+from satchel.library.manifest import (
+    MAX_MANIFEST,
+    NAME,
+    PROMPTS,
+    DeclaredPrompts,
+    LibraryPrompt,
+    Manifest,
+    Problem,
+    parse,
+)
+from satchel.library.render import MAX_TEMPLATE, NeedsParts, Parts, Renderer, RenderFailed, TemplateNames
+from satchel.library.roles import Message
+from satchel.library.skills import FOLDER, has_skills
 from satchel.log import log
 from satchel.model import Argument, StoreChange
+from satchel.work import Work
+from satchel.yaml_reader import split_front_matter
 
 _RETRY_AFTER = 25.0  # seconds; less than the 30 between full scans, so that each of them retries
 _MAX_LOGGED = 20  # problems of one library; `satchel library validate` shows all
+_MAX_WATCHED = 32  # folders of a library, beside its own
+_MAX_DEPTH = 4  # levels of folders that are watched
+_MAX_PARTS = 64  # files that one prompt includes
+_MAX_PART_BYTES = 512 * 1024  # of all of them
+
+Result = TypeVar("Result")
+_Signature = tuple[int, ...]
+_State = tuple[str | None, tuple[Argument, ...], _Signature | None]
+
+
+class ContentMissing(Exception):
+    """The file of a prompt does not exist, or is not a regular file in its library."""
+
+
+class Unreadable(RenderFailed):
+    """The file of a prompt is too large, or not UTF-8."""
+
+
+class Source(Struct, frozen=True):
+    """The template of a prompt."""
+
+    text: str
+    offset: int = 0  # lines of its file before it
+
+
+class Library(Struct, frozen=True):
+    """One folder with a manifest, or with texts that declare themselves."""
+
+    name: str
+    root: str
+    folder: str
+    prompts: tuple[LibraryPrompt, ...]
+    available: tuple[LibraryPrompt, ...]  # the prompts whose file exists
+    signatures: tuple[_Signature | None, ...]  # of the files of those
+    problems: tuple[Problem, ...]
+    is_broken: bool  # its manifest cannot be parsed; the prompts are those of its last good version
+    skipped: frozenset[str] = frozenset()  # the keys of prompts with mistakes in their declaration
+    has_manifest: bool = True  # otherwise each text has front matter
 
 
 class Catalog(Struct, frozen=True):
     """Every library at one moment, sorted by name."""
 
     libraries: tuple[Library, ...]
-    problems: tuple[Problem, ...]  # of folders that are no usable library
+    problems: tuple[Problem, ...]  # of folders that are not usable libraries
     folders: tuple[str, ...]  # to watch for changes
 
     @property
     def view(self) -> list[tuple[str, LibraryPrompt]]:
-        """The prompts that clients see in lists, each with its full name."""
+        """The prompts that clients list, each with its full name."""
         return [(f"{library.name}:{prompt.key}", prompt) for library in self.libraries for prompt in library.available]
 
     def since(self, before: "Catalog") -> list[StoreChange]:
-        """The differences from an earlier snapshot: of the list, and of each prompt."""
+        """Return the changes since an earlier snapshot: of the list, and of each prompt."""
         was, now = before._prompt_states(), self._prompt_states()
         changes = [StoreChange("libraries")] if _list_entries(was) != _list_entries(now) else []
         both = {**was, **now}
@@ -43,13 +91,32 @@ class Catalog(Struct, frozen=True):
             StoreChange("template", key=name) for name in both if not _is_same(was.get(name), now.get(name))
         ]
 
-    def _prompt_states(self) -> "dict[str, _State]":
-        """By full name: the description and arguments in lists, and the signature of the text."""
+    def _prompt_states(self) -> dict[str, _State]:
+        """Return description, arguments and signature of each prompt by its full name."""
         return {
             f"{library.name}:{prompt.key}": (prompt.description, prompt.arguments, signature)
             for library in self.libraries
             for prompt, signature in zip(library.available, library.signatures, strict=True)
         }
+
+
+def _is_same(was: _State | None, now: _State | None) -> bool:
+    """Tell whether a prompt has not changed. Included files that a render has found meanwhile are not a change."""
+    if was is None or now is None or was[:2] != now[:2] or was[2] is None or now[2] is None:
+        return was == now
+    return all(before == after for before, after in zip(was[2], now[2], strict=False))
+
+
+def _list_entries(states: Mapping[str, _State]) -> list[tuple[Any, ...]]:
+    return [(name, description, arguments) for name, (description, arguments, _) in states.items()]
+
+
+def library_name(folder: str) -> str:
+    """Return the name of a library: its folder in lower case, with `_` for all but letters and digits."""
+    plain = unicodedata.normalize("NFC", folder).lower()
+    return "".join(
+        character if character == "_" or character.isalpha() or character.isdigit() else "_" for character in plain
+    ).strip("_")
 
 
 class Libraries:
@@ -62,12 +129,14 @@ class Libraries:
         self._scanning = threading.RLock()
         self._catalog: Catalog | None = None
         # By root and folder: the signature of the manifest, its content, and when to parse it again even if unchanged.
-        self._parsed: dict[tuple[str, str], tuple[tuple[int, ...], Manifest, float]] = {}
+        self._parsed: dict[tuple[str, str], tuple[_Signature, Manifest, float]] = {}
         self._last_good: dict[tuple[str, str], Manifest] = {}
         self._logged: frozenset[str] = frozenset()
         self._entries: tuple[Catalog, list[Raw]] | None = None
-        self._heads = Heads()
-        self.parts = PartsOfPrompts()
+        self._declared = DeclaredPrompts()
+        self._parts: dict[tuple[str, str, str], tuple[str, ...]] = {}  # included files by root, folder and file
+
+    # -- the snapshot -------------------------------------------------------------------------------------------
 
     @property
     def catalog(self) -> Catalog:
@@ -80,15 +149,8 @@ class Libraries:
         assert self._catalog is not None
         return self._catalog
 
-    def list_names(self) -> list[str] | None:
-        """The full names of all prompts that manifests declare; None where a folder of libraries cannot be read."""
-        catalog = self.catalog
-        if any(root not in catalog.folders for root in self.roots):
-            return None
-        return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
-
     def rescan(self) -> list[StoreChange]:
-        """Scan the disk again; the differences from the last scan."""
+        """Scan the disk again, and return the changes since the last scan."""
         with self._scanning:
             before = self._catalog
             after = self._scan()
@@ -96,40 +158,34 @@ class Libraries:
             self._log_problems(after)
             return after.since(before) if before is not None else []
 
+    def list_names(self) -> list[str] | None:
+        """List the full names of all declared prompts; None if a root folder cannot be read."""
+        catalog = self.catalog
+        if any(root not in catalog.folders for root in self.roots):
+            return None
+        return [f"{library.name}:{prompt.key}" for library in catalog.libraries for prompt in library.prompts]
+
     def entries(self, make_entry: Callable[[str, LibraryPrompt], Raw]) -> list[Raw]:
-        """The entries of the prompt list, made once for each snapshot."""
+        """Return the entries of the prompt list, which are made once for each snapshot."""
         catalog = self.catalog
         if self._entries is None or self._entries[0] is not catalog:
             self._entries = (catalog, [make_entry(name, prompt) for name, prompt in catalog.view])
         return self._entries[1]
 
     def find(self, name: str) -> tuple[Library, LibraryPrompt] | None:
-        """The prompt of a full name, `library:prompt`."""
+        """Find the prompt of a full name, `library:prompt`."""
         library_name, _, key = name.partition(":")
         for library in self.catalog.libraries:
             if library.name == library_name:
                 return next(((library, prompt) for prompt in library.prompts if prompt.key == key), None)
         return None
 
-    def read(self, library: Library, prompt: LibraryPrompt) -> Source:
-        """Read the text of a prompt from disk.
-
-        Raises:
-            ContentMissing: there is no such file.
-            RenderFailed: the file is too large, or not UTF-8.
-        """
-        return read_source(library, prompt)
-
-    def template(self, library: Library, prompt: LibraryPrompt) -> str:
-        """The text of a prompt, as `read` gives it."""
-        return read_source(library, prompt).text
-
     def read_one(self, folder: str) -> Catalog:
-        """Read a single library of the first root folder, without the others."""
+        """Read a single library of the first root folder."""
         return self._scan(folder)
 
-    def reads(self, folder: str) -> bool:
-        """Whether a folder of the first root is a library, whatever its name is."""
+    def is_library(self, folder: str) -> bool:
+        """Tell whether a folder of the first root is a library, whatever its name."""
         with files.open_folder(self.roots[0], folder) as opened:
             return self._read_manifest(self.roots[0], folder, opened) is not None
 
@@ -140,11 +196,11 @@ class Libraries:
         for root in self.roots:
             try:
                 with files.open_folder(root) as opened:
-                    names, links = files.folders_in(opened)
+                    names, links = files.list_folders(opened)
+            except FileNotFoundError:
+                continue  # it need not exist, and the next scan looks again
             except OSError as error:
-                is_absent = isinstance(error, FileNotFoundError)
-                why = "not there yet; served once it is" if is_absent else error.strerror or str(error)
-                problems.append(Problem(f"folder {root}", None, why))  # the next scan tries again
+                problems.append(Problem(f"folder {root}", None, f"cannot be read: {error.strerror}"))
                 continue
             folders.append(root)
             problems += [
@@ -162,24 +218,24 @@ class Libraries:
         seen = set(folders)
         self._parsed = {key: known for key, known in self._parsed.items() if os.path.join(*key) in seen}
         self._last_good = {key: known for key, known in self._last_good.items() if key in self._parsed}
-        self._heads.forget({(root, folder) for root, folder in map(os.path.split, folders)})
+        self._declared.forget({(root, folder) for root, folder in map(os.path.split, folders)})
         ordered = tuple(found[name] for name in sorted(found))
         return Catalog(ordered, tuple(problems), tuple(folders))
 
     def _load(self, root: str, folder: str, folders: list[str], problems: list[Problem]) -> Library | None:
-        """Read a library; None where a folder is not one, or cannot be served."""
+        """Read a library; None if the folder is not one, or cannot be served."""
         try:
             with files.open_folder(root, folder) as opened:
                 folders.append(os.path.join(root, folder))
                 manifest = self._read_manifest(root, folder, opened)
-                has_manifest = files.signature(opened, NAME) is not None
+                has_manifest = files.sign(opened, NAME) is not None
         except FileNotFoundError:
             return None  # deleted during the scan
         except OSError as error:
             problems.append(Problem(folder, None, f"skipped, because it cannot be read: {error.strerror}"))
             return None
         if manifest is None:
-            folders += list_folders(root, folder, only=PROMPTS)  # a text with front matter makes it a library
+            folders += _list_watched(root, folder, only=PROMPTS)  # a text with front matter makes it a library
             return None
         name = library_name(folder)
         if manifest.is_broken and not manifest.prompts:
@@ -188,15 +244,15 @@ class Libraries:
         if not name:
             problems.append(Problem(folder, None, "skipped, because its name has no letter or digit"))
             return None
-        available, signatures, missing = find_contents(root, folder, manifest.prompts, self.parts)
-        folders += list_folders(root, folder)
+        signatures, missing = self._find_texts(root, folder, manifest.prompts)
+        folders += _list_watched(root, folder)
         return Library(
             name=name,
             root=root,
             folder=folder,
             prompts=manifest.prompts,
-            available=available,
-            signatures=signatures,
+            available=tuple(prompt for prompt in manifest.prompts if prompt.key in signatures),
+            signatures=tuple(signatures.values()),
             problems=(*manifest.problems, *missing),
             is_broken=manifest.is_broken,
             skipped=manifest.skipped,
@@ -204,14 +260,14 @@ class Libraries:
         )
 
     def _read_manifest(self, root: str, folder: str, opened: int) -> Manifest | None:
-        """The manifest of a library; where it is broken, the prompts of its last good version."""
+        """Return the manifest of a library; if it is broken, with the prompts of its last good version."""
         key = (root, folder)
-        signature = files.signature(opened, NAME)
+        signature = files.sign(opened, NAME)
         if signature is None:
             obstacle = files.find_obstacle(opened, NAME)
             if obstacle is None:
                 self._last_good.pop(key, None)
-                found = self._heads.read(root, folder)
+                found = self._declared.read(root, folder)
                 return Manifest((), ()) if found is None and has_skills(root, folder) else found
             manifest = _broken(obstacle)
         else:
@@ -230,11 +286,41 @@ class Libraries:
 
     def _parse_manifest(self, opened: int) -> Manifest:
         try:
-            return parse(files.read(opened, NAME, MAX_MANIFEST), self.renderer)
+            return parse(files.read_file(NAME, MAX_MANIFEST, folder=opened, is_single=True), self.renderer)
         except files.TooLarge:
             return _broken(f"is larger than {MAX_MANIFEST} bytes")
         except PermissionError as error:
             return _broken(f"cannot be read: {error.strerror}")
+
+    def _find_texts(
+        self, root: str, folder: str, prompts: tuple[LibraryPrompt, ...]
+    ) -> tuple[dict[str, _Signature | None], list[Problem]]:
+        """Return the signatures of texts by the keys of their prompts, and the problems of prompts without a text."""
+
+        def skip(prompt: LibraryPrompt, why: str) -> Problem:
+            what = f"prompt {prompt.key} is skipped: {PROMPTS}/{prompt.file} {why}"
+            return Problem(prompt.declared_in, None, what)
+
+        try:
+            with files.open_folder(root, folder, PROMPTS) as opened:
+                present = files.list_files(opened)
+                signatures = {
+                    one.key: _sign_all(root, folder, opened, one.file, self._parts.get((root, folder, one.file), ()))
+                    for one in prompts
+                    if one.file in present
+                }
+                return signatures, [
+                    skip(one, files.find_obstacle(opened, one.file) or "does not exist")
+                    for one in prompts
+                    if one.file not in present
+                ]
+        except FileNotFoundError:
+            why = "does not exist"
+        except NotADirectoryError:
+            why = f"is not read, because {PROMPTS} is a symbolic link or not a folder"
+        except OSError as error:
+            why = f"is not read, because {PROMPTS} cannot be opened: {error.strerror}"
+        return {}, [skip(prompt, why) for prompt in prompts]
 
     def _log_problems(self, catalog: Catalog) -> None:
         """Log each problem once, not again at every scan."""
@@ -248,28 +334,153 @@ class Libraries:
                 log(f"library {line}")
         self._logged = frozenset(lines)
 
+    # -- texts --------------------------------------------------------------------------------------------------
 
-_State = tuple[str | None, tuple[Argument, ...], tuple[int, ...] | None]
+    def read(self, library: Library, prompt: LibraryPrompt) -> Source:
+        """Read the text of a prompt from disk, without front matter that declares it.
 
+        Raises:
+            ContentMissing: there is no such file.
+            Unreadable: the file is too large, or not UTF-8.
+        """
+        try:
+            with files.open_folder(library.root, library.folder, PROMPTS) as folder:
+                text = files.decode(files.read_file(prompt.file, MAX_TEMPLATE, folder=folder, is_single=True))
+        except OSError:
+            raise ContentMissing from None
+        except files.TooLarge:
+            raise Unreadable(f"it is larger than {MAX_TEMPLATE} bytes") from None
+        except UnicodeDecodeError:
+            raise Unreadable("it is not UTF-8") from None
+        return Source(text) if prompt.declared_in == NAME else _drop_front_matter(text)
 
-def _is_same(was: _State | None, now: _State | None) -> bool:
-    """Whether a prompt has not changed. That a render found files which it includes is no change."""
-    if was is None or now is None or was[:2] != now[:2] or was[2] is None or now[2] is None:
-        return was == now
-    return all(before == after for before, after in zip(was[2], now[2], strict=False))
+    def template(self, library: Library, prompt: LibraryPrompt) -> str:
+        """Return the text of a prompt, as `read` does."""
+        return self.read(library, prompt).text
 
+    def render(self, library: Library, prompt: LibraryPrompt, values: dict[str, str], work: Work | None = None) -> str:
+        """Fill in a prompt as one text.
 
-def _list_entries(states: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return [(name, description, arguments) for name, (description, arguments, _) in states.items()]
+        Raises:
+            ContentMissing: its file does not exist.
+            RenderFailed: the template is wrong, or exceeds a limit.
+            Abandoned: the work was cancelled.
+        """
+        return self._ask(library, prompt, lambda text, parts: self.renderer.render(text, values, work, parts))
+
+    def render_messages(
+        self, library: Library, prompt: LibraryPrompt, values: dict[str, str], work: Work | None = None
+    ) -> list[Message]:
+        """Fill in a prompt as the messages of its sections. Raises as `render`."""
+        return self._ask(library, prompt, lambda text, parts: self.renderer.render_messages(text, values, work, parts))
+
+    def check(self, library: Library, prompt: LibraryPrompt) -> TemplateNames:
+        """Return the names that a prompt and its included files use without setting them first.
+
+        Raises:
+            ContentMissing: its file does not exist.
+            RenderFailed: the template is wrong, or exceeds a limit.
+        """
+        offset = self.read(library, prompt).offset
+        names = self._ask(library, prompt, lambda text, parts: self.renderer.check(text, None, parts))
+        return names.shift(offset) if offset else names
+
+    def list_included(self, library: Library) -> frozenset[str]:
+        """List the files of a library that its prompts were found to include."""
+        place = (library.root, library.folder)
+        return frozenset(path for key, paths in self._parts.items() if key[:2] == place for path in paths)
+
+    def _ask(self, library: Library, prompt: LibraryPrompt, job: Callable[[str, Parts], Result]) -> Result:
+        """Send a job to a worker, and again with each file that the template turns out to need."""
+        source = self.read(library, prompt)
+        path, place = f"{PROMPTS}/{prompt.file}", (library.root, library.folder, prompt.file)
+        found = {one: _read_part(library, one) for one in self._parts.get(place, ())}
+        try:
+            while True:
+                try:
+                    return job(source.text, Parts(path, found))
+                except NeedsParts as more:
+                    fresh = [one for one in more.paths if one not in found]
+                    if not fresh:
+                        raise RenderFailed("the files that it names cannot be found") from None
+                    found |= {one: _read_part(library, one) for one in fresh}
+                    _check_bounds(found)
+        except RenderFailed as failure:
+            line = None if failure.line is None else failure.line + source.offset
+            raise RenderFailed(failure.what, line, is_exhausted=failure.is_exhausted) from None
+        finally:
+            if found:
+                self._parts[place] = tuple(found)
+            else:
+                self._parts.pop(place, None)
 
 
 def _broken(what: str) -> Manifest:
     return Manifest((), (Problem(NAME, 1, what),), is_broken=True)
 
 
-def library_name(folder: str) -> str:
-    """The name of a library: that of its folder in lower case, with `_` for all but letters and digits."""
-    plain = unicodedata.normalize("NFC", folder).lower()
-    return "".join(
-        character if character == "_" or character.isalpha() or character.isdigit() else "_" for character in plain
-    ).strip("_")
+def _drop_front_matter(text: str) -> Source:
+    parts = split_front_matter(text)
+    return Source(text) if parts is None else Source(parts[1], text.count("\n") - parts[1].count("\n"))
+
+
+def _read_part(library: Library, path: str) -> str | None:
+    """Read a file that a template names, by its path in the library; None if there is none.
+
+    The worker checks paths too; but it runs templates, so its word is not trusted.
+
+    Raises:
+        RenderFailed: the file is too large, or not UTF-8.
+    """
+    *folders, name = path.split("/")
+    if any(not one or one.startswith(".") or "\0" in one for one in (*folders, name)):
+        return None
+    try:
+        with files.open_folder(library.root, library.folder, *folders) as opened:
+            text = files.decode(files.read_file(name, MAX_TEMPLATE, folder=opened, is_single=True))
+    except OSError:
+        return None
+    except UnicodeDecodeError:
+        raise RenderFailed(f"{path} is not UTF-8") from None
+    except files.TooLarge:
+        raise RenderFailed(f"{path} is larger than {MAX_TEMPLATE} bytes") from None
+    return text if library.has_manifest else _drop_front_matter(text).text
+
+
+def _check_bounds(found: dict[str, str | None]) -> None:
+    if len(found) > _MAX_PARTS:
+        raise RenderFailed(f"it includes more than {_MAX_PARTS} files")
+    if sum(len(text.encode()) for text in found.values() if text) > _MAX_PART_BYTES:
+        raise RenderFailed(f"the files that it includes have more than {_MAX_PART_BYTES} bytes")
+
+
+def _sign_all(root: str, folder: str, opened: int, file: str, paths: tuple[str, ...]) -> _Signature | None:
+    """Return the signature of a text and of the files that it includes: a change of those changes the prompt."""
+    found = files.sign(opened, file)
+    for path in paths:
+        *folders, name = path.split("/")
+        try:
+            with files.open_folder(root, folder, *folders) as beside:
+                part = files.sign(beside, name)
+        except OSError:
+            part = None
+        found = None if found is None else (*found, *(part or (0,)))
+    return found
+
+
+def _list_watched(root: str, folder: str, only: str | None = None) -> list[str]:
+    """List the folders in a library that may hold texts, or `only` one of them. Skills are read on request."""
+    found: list[tuple[str, ...]] = []
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting and len(found) < _MAX_WATCHED:
+        path = waiting.pop(0)
+        try:
+            with files.open_folder(root, folder, *path) as opened:
+                names, _ = files.list_folders(opened)
+        except OSError:
+            continue
+        if path:
+            found.append(path)
+        if len(path) < _MAX_DEPTH:
+            waiting += [(*path, name) for name in names if path or (name == only if only else name != FOLDER)]
+    return [os.path.join(root, folder, *path) for path in found]

@@ -1,7 +1,7 @@
 """Adds, updates and removes libraries from elsewhere.
 
-A library is unpacked into a hidden folder beside the others, checked there, and put into its place by one rename: who
-reads meanwhile, or after an interruption, finds the old state or the new one.
+A library is unpacked into a hidden folder beside the others, checked there, and renamed into its place. After an
+interruption, readers find the old state or the new one.
 """
 
 import fcntl
@@ -10,24 +10,25 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
+import msgspec
 from msgspec import Struct, structs
 
-from satchel import clock
-from satchel.library import archives, git, origins
+from satchel import clock, files
+from satchel.library import sources
 from satchel.library.catalog import Libraries, library_name
 from satchel.library.manifest import NAME, Problem
-from satchel.library.origins import Origin
-from satchel.library.swapping import swap
-from satchel.library.unpacking import SourceRefused, Unpacking, copy_folder, digest_folder
+from satchel.library.sources import SourceRefused, Unpacking, digest_folder
 from satchel.library.validate import Report, check_library
 
-_LOCK, _WORK = ".lock", ".adding-"
+_LOCK, _WORK, _OLD = ".lock", ".adding-", ".old-"
+_ORIGIN = ".satchel-origin.json"  # in the folder of a library, so that it is replaced together with it
+_MOST_ORIGIN = 64 * 1024  # bytes
 
 
 class Invalid(SourceRefused):
-    """A library has problems, so that it was not taken."""
+    """A library was not taken because it has problems."""
 
     def __init__(self, what: str, problems: tuple[Problem, ...]) -> None:
         super().__init__(what)
@@ -35,30 +36,47 @@ class Invalid(SourceRefused):
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """What is to be added."""
+    """A library to add."""
 
     source: str
     ref: str | None = None
     path: str = ""  # the folder of the library in the source
-    name: str | None = None  # of the folder that it gets; made from the source where it is None
+    name: str | None = None  # of the folder that it gets; None: made from the source
     takes_problems: bool = False  # add it even if it has problems
 
 
+class Origin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The source of a library, and the version that is installed."""
+
+    kind: str  # git, folder or archive
+    source: str  # an address or a path
+    version: str  # the commit, or a digest of the archive or folder
+    ref: str | None = None  # the requested branch, tag or commit
+    path: str = ""  # the folder of the library in the source
+    digest: str  # of the files as they were added
+    added: str  # when
+
+    @property
+    def short_version(self) -> str:
+        """The version as people compare it."""
+        return self.version.removeprefix("sha256:")[:12]
+
+
 class Installed(Struct, frozen=True):
-    """A library after an add or an update."""
+    """A library after it was added or updated."""
 
     folder: str
     origin: Origin
     report: Report
-    was: str = ""  # the version before, where it is another one
+    was: str = ""  # the version before an update
 
 
 def add(root: str, wish: Wish) -> Installed:
     """Add a library to a folder of libraries.
 
     Raises:
-        SourceRefused: it cannot be had or used, or its name is taken; nothing was changed.
-        Invalid: it has problems.
+        SourceRefused: the source cannot be read or used, or the name is taken; nothing was changed.
+        Invalid: the library has problems.
     """
     folder = wish.name or _make_name(wish.source)
     if "/" in folder or folder.startswith(".") or not library_name(folder):
@@ -72,22 +90,22 @@ def add(root: str, wish: Wish) -> Installed:
 
 
 def update(root: str, folder: str, *, takes_problems: bool = False) -> Installed | None:
-    """Bring a library to the newest version of its source; None where it has that already.
+    """Bring a library to the newest version of its source; None if it has that already.
 
     Raises:
-        SourceRefused: the source cannot be had or used, or files were changed here; the old version stays.
+        SourceRefused: the source cannot be read or used, or files were changed here; the old version stays.
         Invalid: the new version has problems; the old one stays.
     """
     with _working(root) as work:
         origin = _get_origin(root, folder)
-        if origins.is_changed(root, folder, origin) and not takes_problems:
+        if _is_changed(root, folder, origin) and not takes_problems:
             raise SourceRefused(f"files of {folder} were changed here. Keep a copy, then update with --anyway.")
         wish = Wish(source=origin.source, ref=origin.ref, path=origin.path, takes_problems=takes_problems)
         found = _unpack(work, wish)
-        if found.version == origin.version and not origins.is_changed(root, folder, origin):
+        if found.version == origin.version and not _is_changed(root, folder, origin):
             return None
         installed = _prepare(work, folder, found, wish)
-        swap(os.path.join(work, folder), os.path.join(root, folder))
+        _swap(os.path.join(work, folder), root, folder)
         return structs.replace(installed, was=origin.version)
 
 
@@ -99,20 +117,30 @@ def remove(root: str, folder: str, *, is_forced: bool = False) -> Origin:
     """
     with _working(root) as work:
         origin = _get_origin(root, folder)
-        if origins.is_changed(root, folder, origin) and not is_forced:
+        if _is_changed(root, folder, origin) and not is_forced:
             raise SourceRefused(f"files of {folder} were changed here. Keep a copy, then remove it with --anyway.")
         os.rename(os.path.join(root, folder), os.path.join(work, folder))
         return origin
 
 
 def list_added(root: str) -> dict[str, Origin]:
-    """The folders of libraries that were added, and where from."""
+    """List the folders of libraries that were added, with their origins."""
     try:
         names = sorted(name for name in os.listdir(root) if not name.startswith("."))
     except OSError:
         return {}
-    found = {name: origins.read_origin(root, name) for name in names}
+    found = {name: read_origin(root, name) for name in names}
     return {name: origin for name, origin in found.items() if origin is not None}
+
+
+def read_origin(root: str, folder: str) -> Origin | None:
+    """Return the origin of a library; None if it was not added."""
+    try:
+        with files.open_folder(root, folder) as opened:
+            content = files.read_file(_ORIGIN, _MOST_ORIGIN, folder=opened, is_single=True)
+            return msgspec.json.decode(content, type=Origin)
+    except (OSError, files.TooLarge, msgspec.DecodeError):
+        return None
 
 
 # -- steps ------------------------------------------------------------------------------------------------------
@@ -132,23 +160,22 @@ def _unpack(work: str, wish: Wish) -> _Unpacked:
     whole = os.path.join(work, ".all")
     os.mkdir(whole, 0o755)
     into = Unpacking(whole)
-    protocol = git.find_protocol(wish.source)
+    protocol = sources.find_protocol(wish.source)
     source = wish.source if protocol else os.path.abspath(os.path.expanduser(wish.source))
     if wish.ref is not None:
-        git.check_ref(wish.ref)
-    if protocol or git.is_repository(source):
+        sources.check_ref(wish.ref)
+    if protocol or sources.is_repository(source):
         repository = os.path.join(work, ".git")
         os.mkdir(repository)
-        opened = git.Repository(repository, protocol or "file")
-        kind, version = "git", opened.fetch(source, wish.ref)
-        opened.unpack(version, into)
+        kind = "git"
+        version = sources.unpack_repository(source, protocol or "file", wish.ref, repository, into)
     elif wish.ref is not None:
-        raise SourceRefused(f"{source} is no git repository, so that it has no '{wish.ref}'.", 2)
+        raise SourceRefused(f"{source} is not a git repository, so it has no '{wish.ref}'.", 2)
     elif os.path.isdir(source):
-        copy_folder(source, into)
+        sources.copy_folder(source, into)
         kind, version = "folder", digest_folder(whole)
     elif os.path.isfile(source):
-        kind, version = "archive", archives.unpack(source, into)
+        kind, version = "archive", sources.unpack_archive(source, into)
     else:
         raise SourceRefused(f"there is no {source}: give the address of a git repository, a folder or an archive.", 3)
     path = _find_library(whole, wish.path)
@@ -156,7 +183,7 @@ def _unpack(work: str, wish: Wish) -> _Unpacked:
 
 
 def _find_library(whole: str, path: str) -> str:
-    """The folder of the library in a source: that which was asked for, the whole, or the only one in it."""
+    """Return the folder of the library in a source: the requested one, the whole, or the only one in it."""
     if path:
         plain = os.path.normpath(path)
         if plain.startswith((os.pardir, os.sep)) or not os.path.isdir(os.path.join(whole, plain)):
@@ -186,7 +213,7 @@ def _is_library(path: str) -> bool:
     root, folder = os.path.split(path)
     libraries = Libraries([root], is_quiet=True)
     try:
-        return libraries.reads(folder)
+        return libraries.is_library(folder)
     finally:
         libraries.renderer.close()
 
@@ -198,7 +225,7 @@ def _prepare(work: str, folder: str, found: _Unpacked, wish: Wish) -> Installed:
     report = check_library(path)
     problems = tuple(problem for problem in report.problems if not problem.is_warning)
     if problems and not wish.takes_problems:
-        raise Invalid("the library has problems, so that nothing was changed. --anyway takes it as it is.", problems)
+        raise Invalid("the library has problems, so nothing was changed. --anyway takes it as it is.", problems)
     origin = Origin(
         kind=found.kind,
         source=found.source,
@@ -208,8 +235,39 @@ def _prepare(work: str, folder: str, found: _Unpacked, wish: Wish) -> Installed:
         digest=digest_folder(path),
         added=clock.now(),
     )
-    origins.write_origin(path, origin)
+    with open(os.path.join(path, _ORIGIN), "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(origin)) + b"\n")
     return Installed(folder, origin, report)
+
+
+def _swap(new: str, root: str, folder: str) -> None:
+    """Replace a library by two renames; `_clear_up` undoes the first if the process is killed between them."""
+    old, aside = os.path.join(root, folder), os.path.join(root, _OLD + folder)
+    os.rename(old, aside)
+    try:
+        os.rename(new, old)
+    except BaseException:
+        os.rename(aside, old)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _clear_up(root: str) -> None:
+    """Clear up after a command that was killed."""
+    for name in os.listdir(root):
+        path, place = os.path.join(root, name), os.path.join(root, name.removeprefix(_OLD))
+        if name.startswith(_OLD) and not os.path.lexists(place):
+            os.rename(path, place)
+        elif name.startswith((_OLD, _WORK)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_changed(root: str, folder: str, origin: Origin) -> bool:
+    """Tell whether files of a library were changed since they were added."""
+    try:
+        return digest_folder(os.path.join(root, folder)) != origin.digest
+    except SourceRefused:
+        return True
 
 
 def _check_free(root: str, folder: str) -> None:
@@ -220,16 +278,16 @@ def _check_free(root: str, folder: str) -> None:
 
 
 def _get_origin(root: str, folder: str) -> Origin:
-    origin = origins.read_origin(root, folder)
+    origin = read_origin(root, folder)
     if origin is None:
         raise SourceRefused(f"{folder} was not added from elsewhere: its folder is yours to change or delete.", 2)
     return origin
 
 
 def _make_name(source: str) -> str:
-    """The name of a library: the last part of its address, without its ending."""
+    """Return the name of a library: the last part of its address, without its ending."""
     last = re.split(r"[/:]", source.rstrip("/"))[-1]
-    for ending in (".git", *archives.ENDINGS):
+    for ending in (".git", *sources.ENDINGS):
         if last.lower().endswith(ending):
             return last[: -len(ending)]
     return last if last not in ("", ".", "..") else os.path.basename(os.path.abspath(source))
@@ -237,7 +295,7 @@ def _make_name(source: str) -> str:
 
 @contextmanager
 def _working(root: str) -> Iterator[str]:
-    """A hidden folder beside the libraries, deleted at the end; one process at a time has one.
+    """Make a hidden folder beside the libraries and delete it at the end; one process at a time has one.
 
     Raises:
         SourceRefused: another process has one, or the folder of libraries cannot be written.
@@ -254,16 +312,11 @@ def _working(root: str) -> Iterator[str]:
             raise SourceRefused(
                 f"another command changes the libraries in {root}. Try again when it is done."
             ) from None
-        for name in os.listdir(root):
-            if name.startswith(_WORK):  # of a command that was killed
-                shutil.rmtree(os.path.join(root, name), ignore_errors=True)
-        work = tempfile.mkdtemp(prefix=_WORK, dir=root)
         try:
-            yield work
+            _clear_up(root)
+            with tempfile.TemporaryDirectory(prefix=_WORK, dir=root, ignore_cleanup_errors=True) as work:
+                yield work
         except OSError as error:
             raise SourceRefused(f"{root} cannot be written: {error.strerror or error}.") from None
-        finally:
-            with suppress(OSError):
-                shutil.rmtree(work, ignore_errors=True)
     finally:
         os.close(lock)

@@ -1,14 +1,15 @@
-"""Parses twig.toml: its prompts, and every problem with file and line."""
+"""The prompts that a library declares: in twig.toml, or in the front matter of each text."""
 
 import re
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
-import msgspec
 from msgspec import Struct, structs
 
-from satchel.library import files
+from satchel import files
 from satchel.library.render import Renderer, RenderFailed
 from satchel.model import MAX_DESCRIPTION, Argument, can_be_argument
+from satchel.yaml_reader import WrongYaml, read_front_matter, split_front_matter
 
 MAX_MANIFEST = 256 * 1024
 MAX_PROMPTS = 2000
@@ -17,26 +18,28 @@ MAX_PROBLEMS = 500
 # A manifest up to this size is parsed in this process, a larger one in a worker: a hostile key of 10,000 parts takes
 # tomllib five seconds.
 _MAX_PARSED_HERE = 2 * 1024
+_MAX_HEAD = 16 * 1024  # bytes of the front matter of one text
 
 NAME = "twig.toml"
 PROMPTS = "prompts"  # the folder of the texts
-_KEY = "[A-Za-z0-9_.-]+"  # names a file in the folder of prompts, so it has no slash
+_ENDING = ".md"
+_KEY = "[A-Za-z0-9_.-]+"  # the name of a file in the folder of prompts, so it has no slash
 
 
 class Problem(Struct, frozen=True):
-    """A mistake in a library: file or folder, line (None for a folder) and description."""
+    """A mistake in a library: its file or folder, its line if known, and a description."""
 
     file: str
     line: int | None
     what: str
-    is_warning: bool = False  # it has no effect, but was hardly meant so
+    is_warning: bool = False  # it has no effect, but is probably a mistake
 
     def below(self, folder: str) -> "Problem":
-        """The same problem, with the file named from further up."""
+        """Return the problem with the path of its file extended by a folder."""
         return structs.replace(self, file=f"{folder}/{self.file}")
 
     def within(self, folder: str) -> "Problem":
-        """The same problem, with the file named from inside a folder."""
+        """Return the problem with the path of its file relative to a folder."""
         return structs.replace(self, file=self.file.removeprefix(f"{folder}/"))
 
     def __str__(self) -> str:
@@ -45,23 +48,21 @@ class Problem(Struct, frozen=True):
 
 
 class LibraryPrompt(Struct, frozen=True):
-    """A prompt as its manifest declares it."""
+    """A prompt as its library declares it."""
 
     key: str
     description: str | None
     arguments: tuple[Argument, ...]
-    line: int
-    argument_lines: tuple[int, ...] = ()
-    declared_in: str = NAME  # the file that the lines are of: the manifest, or its own text
+    declared_in: str = NAME  # the manifest, or its own text
 
     @property
     def file(self) -> str:
-        """The name of its file, in the folder of prompts."""
-        return f"{self.key}.md"
+        """The name of its file in the folder of prompts."""
+        return f"{self.key}{_ENDING}"
 
 
 class Manifest(Struct, frozen=True):
-    """The valid prompts of a manifest, and its problems."""
+    """The valid prompts of a library, and the problems of its declarations."""
 
     prompts: tuple[LibraryPrompt, ...]
     problems: tuple[Problem, ...]
@@ -70,8 +71,11 @@ class Manifest(Struct, frozen=True):
     skipped: frozenset[str] = frozenset()  # the keys of prompts that are not valid
 
 
+# -- twig.toml --------------------------------------------------------------------------------------------------
+
+
 def parse(content: bytes, renderer: Renderer) -> Manifest:
-    """Parse a manifest; what is wrong with it is part of the result, not an error."""
+    """Parse a manifest; its mistakes are part of the result."""
     try:
         text = files.decode(content)
         import tomllib  # 2.5 ms of a start, and only a folder with libraries needs it
@@ -84,8 +88,8 @@ def parse(content: bytes, renderer: Renderer) -> Manifest:
         is_exhausted = isinstance(error, RenderFailed) and error.is_exhausted
         problem = _syntax_problem(str(error) or "nested too deep")
         return Manifest((), (problem,), is_broken=True, should_retry=is_exhausted)
-    reader = Reader(_Lines(text))
     table = document.get("prompts", {})
+    reader = _Reader(NAME)
     prompts = reader.read_prompts(table)
     skipped = frozenset(table if isinstance(table, dict) else ()) - {prompt.key for prompt in prompts}
     return Manifest(tuple(prompts), tuple(reader.problems), skipped=skipped)
@@ -97,80 +101,66 @@ def _syntax_problem(message: str) -> Problem:
     return Problem(NAME, line, message[: position.start()] if position else message)
 
 
-class Lines(Protocol):
-    """Where prompts and their arguments are declared."""
-
-    def of_prompt(self, key: str) -> int: ...
-
-    def of_argument(self, key: str, position: int) -> int: ...
-
-
-class Reader:
+class _Reader:
     """Reads parsed declarations and collects their problems. A prompt with a wrong key or argument is skipped."""
 
-    def __init__(self, lines: Lines, file: str = NAME) -> None:
+    def __init__(self, file: str) -> None:
         self.problems: list[Problem] = []
-        self._lines = lines
         self._file = file
 
     def read_prompts(self, table: Any) -> list[LibraryPrompt]:
         if not isinstance(table, dict):
-            self._report(1, "prompts must be a table, as in [prompts.NAME]")
+            self._report("prompts must be a table, as in [prompts.NAME]")
             return []
         if len(table) > MAX_PROMPTS:
-            self._report(1, f"a library has at most {MAX_PROMPTS} prompts; those beyond are skipped")
+            self._report(f"a library has at most {MAX_PROMPTS} prompts; those beyond are skipped")
         found = [self.read_prompt(key, entry) for key, entry in list(table.items())[:MAX_PROMPTS]]
         return [prompt for prompt in found if prompt is not None]
 
     def read_prompt(self, key: str, entry: Any) -> LibraryPrompt | None:
-        """The prompt that an entry declares; None where it is wrong."""
-        line = self._lines.of_prompt(key)
+        """Return the prompt that an entry declares; None if it is wrong."""
         if not re.fullmatch(_KEY, key):
-            self._report(line, f"prompt {key!r} is skipped: its key may have A-Z, a-z, 0-9, _, . and - only")
+            self._report(f"prompt {key!r} is skipped: its key may have A-Z, a-z, 0-9, _, . and - only")
             return None
         if not isinstance(entry, dict):
-            self._report(line, f"prompt {key} is skipped: it must be a table, as in [prompts.{key}]")
+            self._report(f"prompt {key} is skipped: it must be a table, as in [prompts.{key}]")
             return None
         description = entry.get("description")
         if not _is_description(description):
-            self._report(line, f"prompt {key}: description must be text of at most {MAX_DESCRIPTION} characters")
+            self._report(f"prompt {key}: description must be text of at most {MAX_DESCRIPTION} characters")
             description = None
-        arguments = self._read_arguments(key, entry.get("arguments", []), line)
-        if arguments is None:
-            return None
-        lines = tuple(self._lines.of_argument(key, position) for position in range(len(arguments)))
-        return LibraryPrompt(key, description, arguments, line, lines, self._file)
+        arguments = self._read_arguments(key, entry.get("arguments", []))
+        return None if arguments is None else LibraryPrompt(key, description, arguments, self._file)
 
-    def _read_arguments(self, key: str, entries: Any, line: int) -> tuple[Argument, ...] | None:
-        """The arguments of a prompt; None if one of them is wrong."""
+    def _read_arguments(self, key: str, entries: Any) -> tuple[Argument, ...] | None:
+        """Return the arguments of a prompt; None if one of them is wrong."""
         if not isinstance(entries, list):
-            what = f"prompt {key} is skipped: arguments must be tables, as in [[prompts.{key}.arguments]]"
-            self._report(line, what)
+            self._report(f"prompt {key} is skipped: arguments must be tables, as in [[prompts.{key}.arguments]]")
             return None
         if len(entries) > MAX_ARGUMENTS:
-            self._report(line, f"prompt {key} is skipped: it has more than {MAX_ARGUMENTS} arguments")
+            self._report(f"prompt {key} is skipped: it has more than {MAX_ARGUMENTS} arguments")
             return None
         found: dict[str, Argument] = {}
         is_wrong = False
-        for position, entry in enumerate(entries):
-            wrong = _find_mistake(entry, position + 1, found)
-            if wrong is not None:
-                self._report(self._lines.of_argument(key, position), f"prompt {key} is skipped: {wrong}")
+        for number, entry in enumerate(entries, 1):
+            mistake = _find_mistake(entry, number, found)
+            if mistake is not None:
+                self._report(f"prompt {key} is skipped: {mistake}")
                 is_wrong = True
             else:
                 name = entry["name"]
                 found[name] = Argument(name, entry.get("description"), entry.get("required", False))
         return None if is_wrong else tuple(found.values())
 
-    def _report(self, line: int, what: str) -> None:
+    def _report(self, what: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(self._file, line, what))
+            self.problems.append(Problem(self._file, None, what))
         elif len(self.problems) == MAX_PROBLEMS:
-            self.problems.append(Problem(self._file, line, f"more than {MAX_PROBLEMS} problems; mend these first"))
+            self.problems.append(Problem(self._file, None, f"more than {MAX_PROBLEMS} problems; correct these first"))
 
 
 def _find_mistake(entry: Any, number: int, before: dict[str, Argument]) -> str | None:
-    """What is wrong with an argument; None if nothing is."""
+    """Explain the mistake in an argument; None if there is none."""
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str):
         return f"argument {number} has no name"
@@ -189,81 +179,102 @@ def _is_description(value: Any) -> bool:
     return value is None or (isinstance(value, str) and "\0" not in value and len(value) <= MAX_DESCRIPTION)
 
 
-# -- lines, which tomllib does not report -------------------------------------------------------------------------
-
-_MAX_LINE = 1000  # characters of a line that are looked at; bounds the work that a hostile line can cause
-_MAX_PARTS = 4  # of a key: one more than the longest of interest, prompts.KEY.arguments
-_KEY_PART = r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)[ \t]*"""
-_Path = tuple[str, ...]
+# -- front matter, in libraries without twig.toml ---------------------------------------------------------------
 
 
-class _Lines:
-    """The lines of a manifest where prompts and their arguments begin, found without parsing all of TOML."""
+class _Declared(Struct, frozen=True):
+    """The declaration in one file: none, a prompt, or one with problems."""
 
-    def __init__(self, text: str) -> None:
-        self._prompts: dict[str, int] = {}
-        self._arguments: dict[str, list[int]] = {}
-        self._table: _Path = ()
-        self._array: str | None = None  # the prompt whose arguments are being listed in `arguments = [...]`
-        closing = ""  # the quotes that end a text of several lines
-        for number, raw in enumerate(text.split("\n"), 1):
-            line = raw.strip()
-            if closing:
-                closing = "" if closing in line else closing
-            elif line.startswith(("[", "{")) or ("=" in line and not line.startswith("#")):
-                closing = next((quotes for quotes in ('"""', "'''") if line.count(quotes) % 2), "")
-                self._read(number, line[:_MAX_LINE])
-
-    def of_prompt(self, key: str) -> int:
-        return self._prompts.get(key, 1)
-
-    def of_argument(self, key: str, position: int) -> int:
-        lines = self._arguments.get(key)
-        return lines[min(position, len(lines) - 1)] if lines else self.of_prompt(key)
-
-    def _read(self, number: int, line: str) -> None:
-        if self._array is not None and line.startswith("{"):
-            self._arguments[self._array].append(number)
-            return
-        path, rest = _parse_key(line.lstrip("["))
-        is_long = len(path) == _MAX_PARTS
-        is_header = line.startswith("[") and rest.startswith("]") and rest.lstrip("] \t")[:1] in ("", "#")
-        if is_header or (line.startswith("[") and is_long):
-            self._table = path
-        elif rest.startswith("=") or is_long:
-            path = self._table + path
-        else:
-            return
-        self._array = None
-        if path[:1] != ("prompts",) or len(path) < 2:
-            return
-        key = path[1]
-        self._prompts.setdefault(key, number)
-        if path[2:] != ("arguments",):
-            return
-        if is_header:
-            self._arguments.setdefault(key, []).append(number)
-        else:
-            self._array = key
-            self._arguments[key] = [number] if rest.lstrip("= \t[").startswith("{") else []
+    signature: tuple[int, ...]
+    size: int = 0  # of its front matter, in characters; 0 if it has none
+    prompt: LibraryPrompt | None = None
+    problems: tuple[Problem, ...] = ()
 
 
-def _parse_key(line: str) -> tuple[_Path, str]:
-    """The first parts of the dotted key at the start of a line, and what follows them."""
-    parts: list[str] = []
-    while len(parts) < _MAX_PARTS and (part := re.match(_KEY_PART, line)):
-        parts.append(_unquote(part.group(1)))
-        line = line[part.end() :]
-        if not line.startswith("."):
-            break
-        line = line[1:]
-    return tuple(parts), line
+class DeclaredPrompts:
+    """Reads the front matter of all texts of a library, and again that of each text that has changed."""
 
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], dict[str, _Declared]] = {}  # by root and folder, then by file
 
-def _unquote(part: str) -> str:
-    if part.startswith('"'):
+    def read(self, root: str, folder: str) -> Manifest | None:
+        """Return the prompts of a library without manifest; None if no text has front matter.
+
+        A prompt whose front matter becomes wrong stays as it was.
+        """
+        before = self._known.get((root, folder), {})
         try:
-            return msgspec.json.decode(part, type=str)  # nearly the escapes of TOML
-        except msgspec.DecodeError:
-            return part[1:-1]
-    return part.strip("'")
+            with files.open_folder(root, folder, PROMPTS) as opened:
+                names = sorted(one for one in files.list_files(opened) if one.endswith(_ENDING))
+                found = {name: _read_declared(opened, name, before.get(name)) for name in names[:MAX_PROMPTS]}
+        except OSError:
+            found = {}
+        self._known[root, folder] = found
+        if not any(one.size for one in found.values()):
+            return None
+        problems = [problem for one in found.values() for problem in one.problems]
+        if len(names) > MAX_PROMPTS:
+            problems.append(Problem(PROMPTS, None, f"a library has at most {MAX_PROMPTS} prompts; others are skipped"))
+        prompts, size = [], 0
+        for one in found.values():
+            size += one.size
+            if one.prompt is not None and size <= MAX_MANIFEST:
+                prompts.append(one.prompt)
+        if size > MAX_MANIFEST:
+            what = f"front matter beyond {MAX_MANIFEST} characters of a library is skipped"
+            problems.append(Problem(PROMPTS, None, what))
+        declared = {name.removesuffix(_ENDING) for name, one in found.items() if one.size}
+        skipped = frozenset(declared - {one.key for one in prompts})
+        return Manifest(tuple(prompts), tuple(problems), skipped=skipped)
+
+    def forget(self, keep: set[tuple[str, str]]) -> None:
+        """Forget libraries that were deleted."""
+        self._known = {key: known for key, known in self._known.items() if key in keep}
+
+
+def _read_declared(opened: int, name: str, before: _Declared | None) -> _Declared:
+    signature = files.sign(opened, name)
+    if signature is None:
+        return _Declared(())  # deleted meanwhile
+    if before is not None and before.signature == signature:
+        return before
+    file = f"{PROMPTS}/{name}"
+    try:
+        start = files.read_start(name, _MAX_HEAD, folder=opened)
+    except OSError as error:
+        return _Declared(signature, problems=(Problem(file, 1, f"cannot be read: {error.strerror}"),))
+    text = start.decode(errors="ignore").removeprefix("\ufeff")
+    parts = split_front_matter(text)
+    if parts is None:
+        is_open = text.startswith("---") and len(start) == _MAX_HEAD
+        what = f"its front matter does not end within {_MAX_HEAD} bytes"
+        return _Declared(signature, problems=(Problem(file, 1, what),) if is_open else ())
+    prompt, problems = _declare(name.removesuffix(_ENDING), file, text)
+    if prompt is None and before is not None:
+        prompt = before.prompt
+    return _Declared(signature, len(parts[0]), prompt, problems)
+
+
+def _declare(key: str, file: str, text: str) -> tuple[LibraryPrompt | None, tuple[Problem, ...]]:
+    try:
+        fields, _ = read_front_matter(text)
+    except WrongYaml as wrong:
+        return None, (Problem(file, wrong.line or 1, f"prompt {key} is skipped: {wrong}"),)
+    if fields is None:
+        return None, (Problem(file, 1, f"prompt {key} is skipped: front matter must be fields, as in description: …"),)
+    reader = _Reader(file)
+    prompt = reader.read_prompt(key, _normalise(fields))
+    return prompt, tuple(reader.problems)
+
+
+def _normalise(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments as a manifest has them; front matter may also list names, or map names to descriptions."""
+    arguments = fields.get("arguments")
+    if isinstance(arguments, Mapping):
+        arguments = [
+            {**about, "name": name} if isinstance(about, Mapping) else {"name": name, "description": about}
+            for name, about in arguments.items()
+        ]
+    elif isinstance(arguments, list):
+        arguments = [{"name": one} if isinstance(one, str) else one for one in arguments]
+    return {**fields, "arguments": [] if arguments is None else arguments}

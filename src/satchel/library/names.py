@@ -1,26 +1,27 @@
-"""Finds the names that a template uses without setting them first. Only the worker imports this."""
+"""Finds the names that a template uses without setting them first. Only the worker imports this module."""
 
 from collections.abc import Iterator, Sequence
 
 from jinja2 import meta, nodes
 
-from satchel.library.conditions import find_guarded
 from satchel.library.parts import Part
 from satchel.library.sandbox import FUNCTIONS, MARK, Sandbox
 
 Names = dict[str, dict[str, int]]
 
+_FALLBACKS = ("default", "d")
+_QUESTIONS = ("defined", "undefined", "none")
 _HIDDEN = {"comment_begin": "{# #}", "raw_begin": "{% raw %}"}  # by the name of the token
 
-# A `set` inside of these has no effect behind them.
+# A `set` inside these has no effect after them.
 _SCOPES = (nodes.For, nodes.With, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.Block)
 
 
 def find_names(sandbox: Sandbox, source: str) -> Names:
-    """The names that a template uses without setting them first, each with its line: variables, unknown functions.
+    """Return the names that a template uses without setting them first, each with its line.
 
-    Of the variables, `empty` are those that are not even set under a condition, and `optional` those that are only
-    read where the template asks whether they have a value. `unusual` is what texts for other programs have, too.
+    `variables` and unknown `functions`; of the variables, `empty` are not even set under a condition, and `optional`
+    are only read where the template asks whether they have a value. `unusual` is what texts for other programs have.
     """
     tree = sandbox.parse(source)
     return {**_find_in(tree), "unusual": {**_find_parts(tree, _list_reads(tree)), **_find_hidden(sandbox, source)}}
@@ -29,9 +30,9 @@ def find_names(sandbox: Sandbox, source: str) -> Names:
 def add_names_of_parts(
     sandbox: Sandbox, source: str, names: Names, texts: Sequence[tuple[Part, str]]
 ) -> dict[str, str]:
-    """Add the names that the parts of a template use; the result says in which file, by name.
+    """Add the names that the included files of a template use; return the file of each.
 
-    What any of the files sets counts as set: a part sees the variables of the loops around it.
+    A name that any of the files sets counts as set: an included file sees the variables of the loops around it.
     """
     trees = [sandbox.parse(source), *(sandbox.parse(text) for _, text in texts)]
     known = {name for tree in trees for name in _find_stored(tree)}
@@ -57,7 +58,7 @@ def add_names_of_parts(
 def _find_in(tree: nodes.Template) -> Names:
     called = {id(call.node) for call in tree.find_all(nodes.Call)}
     free, assigned = meta.find_undeclared_variables(tree), set(_find_assigned(tree))
-    guarded, renewed = set(find_guarded(tree)), set(_find_renewed(tree))
+    guarded, renewed = set(_find_guarded(tree)), set(_find_renewed(tree))
     variables: dict[str, int] = {}
     functions: dict[str, int] = {}
     needed: set[str] = set()
@@ -82,7 +83,7 @@ def _list_reads(tree: nodes.Template) -> set[int]:
 
 
 def _find_hidden(sandbox: Sandbox, source: str) -> dict[str, int]:
-    """What a render leaves out or does not read, with its first line."""
+    """Return what a render leaves out or does not read, with its first line."""
     found: dict[str, int] = {}
     for line, kind, _ in sandbox.lex(source):
         if kind in _HIDDEN:
@@ -91,7 +92,7 @@ def _find_hidden(sandbox: Sandbox, source: str) -> dict[str, int]:
 
 
 def _find_stored(tree: nodes.Template) -> Iterator[str]:
-    """Every name that something in a template sets, wherever it is valid."""
+    """Yield every name that something in a template sets, wherever it is valid."""
     for one in tree.find_all(nodes.Name):
         if one.ctx != "load":
             yield one.name
@@ -104,7 +105,7 @@ def _find_stored(tree: nodes.Template) -> Iterator[str]:
 
 
 def _list_blocks(tree: nodes.Template) -> set[str]:
-    """The blocks of a template that replace those of its parent."""
+    """Return the blocks of a template that replace those of its parent."""
     return {
         block.name
         for block in tree.find_all(nodes.Block)
@@ -121,7 +122,7 @@ def _empty_blocks(tree: nodes.Template, replaced: set[str]) -> None:
 
 
 def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]:
-    """The names that a node reads, except those that a loop, a macro or the like around them has bound."""
+    """Yield the names that a node reads, except those that a loop, a macro or the like around them binds."""
     if isinstance(node, nodes.Name) and node.ctx == "load" and node.name not in bound:
         yield node
     outside: Sequence[nodes.Node] = ()
@@ -139,7 +140,7 @@ def _find_reads(node: nodes.Node, bound: frozenset[str]) -> Iterator[nodes.Name]
 
 
 def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
-    """The attributes, entries and calls of names that are read, each with its first line."""
+    """Return the attributes, entries and calls of names that are read, each with its first line."""
     found: dict[str, int] = {}
     for one in tree.find_all(nodes.Expr):
         inner = one.node if isinstance(one, nodes.Getattr | nodes.Getitem | nodes.Call) else None
@@ -154,7 +155,7 @@ def _find_parts(tree: nodes.Template, reads: set[int]) -> dict[str, int]:
 
 
 def _find_assigned(node: nodes.Node) -> Iterator[str]:
-    """The names that a `set` assigns to the end of the template, perhaps only under a condition."""
+    """Yield the names that a `set` assigns until the end of the template, perhaps only under a condition."""
     for child in node.iter_child_nodes():
         if isinstance(child, nodes.Assign | nodes.AssignBlock):
             yield from _names_of(child.target)
@@ -163,11 +164,42 @@ def _find_assigned(node: nodes.Node) -> Iterator[str]:
 
 
 def _find_renewed(tree: nodes.Template) -> Iterator[str]:
-    """The names that a `set` assigns from their own value, as in `set tone = tone or "warm"`."""
+    """Yield the names that a `set` assigns from their own value, as in `set tone = tone or "warm"`."""
     for one in tree.find_all(nodes.Assign):
         yield from _names_of(one.target) & _names_of(one.node)
 
 
 def _names_of(target: nodes.Node) -> set[str]:
-    """The names in an expression, or in a target of an assignment, which may be a tuple."""
+    """Return the names in an expression, or in a target of an assignment, which may be a tuple."""
     return {one.name for one in (target, *target.find_all(nodes.Name)) if isinstance(one, nodes.Name)}
+
+
+def _find_guarded(node: nodes.Node, asked: frozenset[str] = frozenset()) -> Iterator[int]:
+    """Yield the ids of names that are read with a fallback, in a condition, or under one that asks for them."""
+    if isinstance(node, nodes.Name) and node.name in asked:
+        yield id(node)
+    is_question = (isinstance(node, nodes.Filter) and node.name in _FALLBACKS) or (
+        isinstance(node, nodes.Test) and node.name in _QUESTIONS
+    )
+    if is_question and isinstance(node, nodes.Filter | nodes.Test):
+        yield from map(id, _names_in(node.node))
+    condition = _condition_of(node)
+    if condition is not None:
+        names = list(_names_in(condition))
+        yield from map(id, names)
+        asked = asked | {one.name for one in names}
+    for child in node.iter_child_nodes():
+        yield from _find_guarded(child, asked)
+
+
+def _condition_of(node: nodes.Node) -> nodes.Node | None:
+    if isinstance(node, nodes.If | nodes.CondExpr):
+        return node.test
+    return node.left if isinstance(node, nodes.Or | nodes.And) else None
+
+
+def _names_in(node: nodes.Node | None) -> Iterator[nodes.Name]:
+    if isinstance(node, nodes.Name):
+        yield node
+    elif node is not None:
+        yield from node.find_all(nodes.Name)

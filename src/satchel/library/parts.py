@@ -1,6 +1,6 @@
-"""What a template takes from other files of its library: `include`, `extends`, `import`. Only the worker imports this.
+"""Files that a template takes from its library by `include`, `extends` or `import`. Only the worker imports it.
 
-The worker opens no file. It says which files a template names, and the caller sends the job again with their texts.
+The worker opens no file. It tells which files a template names, and the caller sends the job again with their texts.
 """
 
 import posixpath
@@ -15,12 +15,12 @@ _STATEMENTS = ("include", "extends", "import")
 _STATEMENT = re.compile(rf"\b(?:{'|'.join(_STATEMENTS)})\b")
 _NAMING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 
-Files = Mapping[str, str | None]  # texts by their path in the library; None where there is no such file
+Files = Mapping[str, str | None]  # texts by their path in the library; None if there is no such file
 Parse = Callable[[str, str], nodes.Template]  # a text and its path
 
 
 class NeedsFiles(Exception):
-    """A template names files whose texts the worker does not have."""
+    """A template names files that the worker does not have."""
 
     def __init__(self, paths: list[str]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class NeedsFiles(Exception):
 
 
 class WrongParts(Exception):
-    """A file that is named is wrong, or files include each other in a circle or too deep; `line` is of the first."""
+    """A named file is wrong, or files include each other in a circle or too deep; `line` is of the first file."""
 
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
@@ -37,24 +37,24 @@ class WrongParts(Exception):
 
 
 class Part(NamedTuple):
-    """A file that a template takes something from."""
+    """A file that a template includes."""
 
     path: str
-    line: int  # of the template that was asked for
-    sees_values: bool  # it can read the values that the template was given
+    line: int  # of the requested template
+    sees_values: bool  # it can read the values of the template
     is_parent: bool  # by `extends`
 
 
 def has_parts(source: str) -> bool:
-    """Whether a template may name other files; quick, so that most templates are not parsed for it."""
+    """Tell quickly whether a template may name other files, so that most templates are not parsed for it."""
     # A search for each word takes 1 µs a kilobyte, and the pattern 40 µs.
     return any(word in source for word in _STATEMENTS) and _STATEMENT.search(source) is not None
 
 
 def find_candidates(path: str, name: str) -> tuple[str, ...]:
-    """The paths in the library that a name in the file `path` may mean, in the order in which they are looked for.
+    """Return the paths that a name in the file `path` may mean, in the order of the search.
 
-    It is relative to that file; one with a folder is also looked for from the library's own folder.
+    A name is relative to that file; one with a folder is then searched from the library's own folder.
     """
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
     paths = (beside, posixpath.normpath(name)) if "/" in name else (beside,)
@@ -62,22 +62,22 @@ def find_candidates(path: str, name: str) -> tuple[str, ...]:
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path stays in the library, and names nothing hidden."""
+    """Tell whether a path stays in the library, and names nothing hidden."""
     parts = path.split("/")
     is_plain = all(part and not part.startswith(".") and part.isprintable() for part in parts)
     return is_plain and "\\" not in path
 
 
 def resolve(path: str, name: str, files: Files) -> str | None:
-    """The path of the file that a name means; None where there is none."""
+    """Return the path of the file that a name means; None if there is none."""
     return next((one for one in find_candidates(path, name) if files.get(one) is not None), None)
 
 
 def gather(source: str, path: str, files: Files, parse: Parse) -> list[Part]:
-    """Every file that a template takes something from, directly or through others.
+    """Return every file that a template includes, directly or through others.
 
     Raises:
-        NeedsFiles: the texts of some of them are not known.
+        NeedsFiles: some of the files were not given.
         WrongParts: they include each other in a circle, or too deep.
     """
     gathering = _Gathering(files, parse)
@@ -110,7 +110,7 @@ class _Gathering:
             self.needed.update(dict.fromkeys(unknown))
             path = resolve(chain[-1], name, self._files)
             if path is None:
-                continue  # rendering tells, unless it may be missing, or another one of a list is there
+                continue  # rendering fails, unless the name may be missing or is one of several
             line = node.lineno if outer is None else outer.line
             _check_chain((*chain, path), line)
             sees_values = (outer is None or outer.sees_values) and getattr(node, "with_context", True)
@@ -131,7 +131,7 @@ def _check_chain(chain: tuple[str, ...], line: int) -> None:
 
 
 def _find_names(tree: nodes.Template) -> Iterator[tuple[nodes.Node, str]]:
-    """The statements that name files, each with a name; those that are computed are not known before rendering."""
+    """Yield the statements that name files, each with a name; computed names are unknown before rendering."""
     for node in tree.find_all(_NAMING):
         template: nodes.Expr = getattr(node, "template")  # noqa: B009  # mypy only knows that it is a statement
         items = template.items if isinstance(template, nodes.Tuple | nodes.List) else [template]

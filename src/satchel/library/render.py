@@ -1,10 +1,17 @@
-"""Runs worker processes: as many as there are cores, started when they are needed.
+"""Renders templates in worker processes: as many as there are cores, started when they are needed.
 
-A worker that misses its deadline or dies is replaced at once; its caller gets an error. Half of the workers are the
-most that one user has at once, so that another's render never waits for all of theirs.
+A worker that misses its deadline or dies is replaced at once; its caller gets an error. One user has at most half of
+the workers at once, so that the renders of others never wait for all of them.
+
+Messages are JSON, preceded by their length in four bytes.
 """
 
+import json
 import os
+import select
+import signal
+import subprocess  # nosec B404
+import sys
 import threading
 import time
 from collections import Counter
@@ -16,20 +23,32 @@ import msgspec
 from msgspec import Struct
 
 from satchel.library.roles import Message
-from satchel.library.worker_process import Limit, Worker, end, read, start, write
 from satchel.work import LOCAL, Work
 
-RENDER_TIMEOUT = 0.5  # seconds of the processor
+RENDER_TIMEOUT = 0.5  # seconds of the processor, after which the system ends the worker
 TOML_TIMEOUT = 0.3
 MAX_TEMPLATE = 64 * 1024
-_START_TIMEOUT = 10.0  # long, because a busy machine is not the fault of a template
+_START_TIMEOUT = 60.0  # seconds by the clock; long, because a busy machine is not the fault of a template
+_CLOCK_FACTOR = 10  # a job may take this much longer by the clock than on the processor
+_MAX_ANSWER = 8 * 1024 * 1024  # bytes
 _MOST_WORKERS = 4  # that render at once, however many cores there are; each has about 15 MB
-_KEPT = 1  # workers that stay when nothing is rendered; each has some 20 MB
+_KEPT = 1  # workers that stay when nothing is rendered
 _IDLE_SECONDS = 10.0  # after which the others end
+
+# Satchel itself is imported from the folder of this copy, everything else from where Python finds it.
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import satchel.library
+del sys.path[0]
+from satchel.library.worker import main
+main()
+"""
 
 
 class RenderFailed(Exception):
-    """A template could not be rendered, or a manifest could not be parsed; the line is None where it is unknown."""
+    """A template cannot be rendered, or a manifest cannot be parsed; `line` is None if it is unknown."""
 
     def __init__(self, what: str, line: int | None = None, *, is_exhausted: bool = False) -> None:
         super().__init__(what)
@@ -39,7 +58,7 @@ class RenderFailed(Exception):
 
 
 class TemplateNames(Struct, frozen=True):
-    """The names that a template uses without setting them first, each with the line where it is read first."""
+    """The names that a template uses without setting them first, each with the line of its first use."""
 
     variables: dict[str, int]
     empty: dict[str, int]  # the variables that are not even set under a condition
@@ -47,10 +66,10 @@ class TemplateNames(Struct, frozen=True):
     optional: dict[str, int] = {}  # the variables that are only read where the template asks whether they have a value
     # What texts for other programs have, too: parts and calls of variables, comments, raw blocks.
     unusual: dict[str, int] = {}
-    files: dict[str, str] = {}  # of the names that are read in another file of the library, the path of this file
+    files: dict[str, str] = {}  # the file of each name that another file of the library uses
 
     def shift(self, offset: int) -> "TemplateNames":
-        """The same, for a template that begins further down in its file."""
+        """Return the same names for a template that begins further down in its file."""
 
         def add(lines: dict[str, int]) -> dict[str, int]:
             return {name: line if name in self.files else line + offset for name, line in lines.items()}
@@ -66,21 +85,95 @@ class TemplateNames(Struct, frozen=True):
 
 
 class Parts(Struct, frozen=True):
-    """Where a template is in its library, and the texts of files that it takes something from; None where missing."""
+    """The path of a template in its library, and the texts of files that it includes; None if there is no file."""
 
     path: str = ""
     files: dict[str, str | None] = {}
 
 
-NO_PARTS = Parts()  # of a template that is in no library
+NO_PARTS = Parts()  # of a template outside a library
 
 
 class NeedsParts(Exception):
-    """A template takes something from files of its library; `paths` are those that the worker does not have."""
+    """A template includes files of its library; `paths` are those that the worker does not have."""
 
     def __init__(self, paths: list[str]) -> None:
         super().__init__()
         self.paths = paths
+
+
+# -- one worker -------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A worker process."""
+
+    def __init__(self) -> None:
+        # -I and an empty environment: a template must not see secrets, nor import from the working directory.
+        command = [sys.executable, "-I", "-c", _PROGRAM, _ROOT]
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        self.process = subprocess.Popen(  # noqa: S603  # nosec B603
+            command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env={"LANG": "C.UTF-8"}
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self._stdin, self._stdout = self.process.stdin, self.process.stdout
+        os.set_blocking(self._stdin.fileno(), False)
+        self.is_ready = False  # the first message that it sends says so
+        self.idle_since = 0.0
+
+    def write(self, message: bytes, deadline: float) -> None:
+        """Send a message.
+
+        Raises:
+            TimeoutError: the worker did not read it in time.
+            OSError: the worker has ended.
+        """
+        file = self._stdin.fileno()
+        rest = memoryview(message)
+        while rest:
+            try:
+                rest = rest[os.write(file, rest) :]
+            except BlockingIOError:
+                _wait_for(file, select.POLLOUT, deadline)
+
+    def read(self, deadline: float) -> dict[str, Any]:
+        """Receive the next message.
+
+        Raises:
+            TimeoutError: there was none in time.
+            EOFError: the worker has ended, or its message is too long.
+        """
+        file = self._stdout.fileno()
+        content, size = bytearray(), 4
+        while len(content) < size:
+            _wait_for(file, select.POLLIN, deadline)
+            chunk = os.read(file, 65536)  # not more than one message: the next is sent for the next job
+            if not chunk:
+                raise EOFError
+            content += chunk
+            if size == 4 and len(content) >= 4:
+                size += int.from_bytes(content[:4], "big")
+            if size > _MAX_ANSWER or len(content) > size:
+                raise EOFError
+        answer: dict[str, Any] = json.loads(content[4:])  # msgspec rejects the infinities that TOML may contain
+        return answer
+
+    def end(self) -> None:
+        """Kill the process and release its streams."""
+        self.process.kill()
+        self.process.wait()
+        self._stdin.close()
+        self._stdout.close()
+
+
+def _wait_for(file: int, event: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(file, event)
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError
+
+
+# -- all workers ------------------------------------------------------------------------------------------------
 
 
 class _Turn(Struct, eq=False):
@@ -90,7 +183,7 @@ class _Turn(Struct, eq=False):
 
 
 class Renderer:
-    """Sends each job to a free worker; where there is none, users take turns."""
+    """Sends each job to a free worker; if there is none, users take turns."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or min(_MOST_WORKERS, max(2, os.cpu_count() or 1))
@@ -107,7 +200,7 @@ class Renderer:
 
         Raises:
             RenderFailed: the template is wrong, or exceeds a limit.
-            NeedsParts: it takes something from files that are not there.
+            NeedsParts: it includes files that were not given.
             Abandoned: the work was cancelled.
         """
         job = {**_describe("render", template, files), "values": values, "in_messages": False}
@@ -117,37 +210,25 @@ class Renderer:
     def render_messages(
         self, template: str, values: dict[str, str], work: Work | None = None, files: Parts = NO_PARTS
     ) -> list[Message]:
-        """Render a template that may have sections of several roles.
-
-        Raises:
-            RenderFailed: the template is wrong, or exceeds a limit.
-            NeedsParts: it takes something from files that are not there.
-            Abandoned: the work was cancelled.
-        """
+        """Render a template that may have sections of several roles. Raises as `render`."""
         job = {**_describe("render", template, files), "values": values, "in_messages": True}
         return [(role, text) for role, text in self._ask(job, RENDER_TIMEOUT, work)["messages"]]
 
     def check(self, template: str, work: Work | None = None, files: Parts = NO_PARTS) -> TemplateNames:
-        """The names that a template uses without setting them first.
-
-        Raises:
-            RenderFailed: the template is wrong, or exceeds a limit.
-            NeedsParts: it takes something from files that are not there.
-            Abandoned: the work was cancelled.
-        """
+        """Return the names that a template uses without setting them first. Raises as `render`."""
         return TemplateNames(**self._ask(_describe("check", template, files), RENDER_TIMEOUT, work)["names"])
 
     def parse_toml(self, text: str) -> dict[str, Any]:
         """Parse a manifest.
 
         Raises:
-            RenderFailed: it is not TOML, or exceeds a limit.
+            RenderFailed: the text is not TOML, or exceeds a limit.
         """
         parsed: dict[str, Any] = self._ask({"job": "toml", "text": text}, TOML_TIMEOUT)["toml"]
         return parsed
 
     def warm_up(self) -> None:
-        """Start a worker where none is idle, so that the next job waits for less of its start."""
+        """Start a worker if none is idle, so that the next job need not wait for its start."""
         with self._changed:
             is_needed = not self._idle and len(self._alive) < self._most and not self._is_closed
         if is_needed:
@@ -157,18 +238,18 @@ class Renderer:
                 self._idle.insert(0, worker)
 
     def close(self) -> None:
-        """End the workers; what is asked from now on fails, so that no worker is started again."""
+        """End the workers; later jobs fail, so that no worker is started again."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
             idle, self._idle = self._idle, []
             for worker in self._alive.difference(idle):
-                worker.process.kill()  # the thread that waits for its answer does the rest
+                worker.process.kill()  # the thread that waits for its answer discards it
         for worker in idle:
             self._discard(worker)
 
     def _ask(self, job: dict[str, Any], timeout: float, work: Work | None = None) -> dict[str, Any]:
-        body = msgspec.json.encode(job)
+        body = msgspec.json.encode({**job, "seconds": timeout})
         work = work or Work()
         with self._wait_for_turn(work):
             worker = self._get_worker()
@@ -177,9 +258,9 @@ class Renderer:
             failure: Exception | None = None
             work.add_stop(stop)
             try:
-                limit = Limit(worker, timeout)
-                write(worker, len(body).to_bytes(4, "big") + body, limit)
-                answer = read(worker, limit)
+                deadline = time.monotonic() + timeout * _CLOCK_FACTOR
+                worker.write(len(body).to_bytes(4, "big") + body, deadline)
+                answer = worker.read(deadline)
             except (EOFError, OSError) as error:  # a TimeoutError is one
                 failure = error
             finally:
@@ -190,7 +271,7 @@ class Renderer:
             else:
                 self._put_back(worker)
         work.check()
-        if isinstance(failure, TimeoutError):
+        if isinstance(failure, TimeoutError) or worker.process.returncode == -signal.SIGPROF:
             raise RenderFailed(f"it took longer than {timeout * 1000:.0f} ms", is_exhausted=True)
         if failure is not None:
             raise RenderFailed("it took too much memory, or broke the engine", is_exhausted=True)
@@ -202,7 +283,7 @@ class Renderer:
 
     @contextmanager
     def _wait_for_turn(self, work: Work) -> Iterator[None]:
-        """Hold one of the places for jobs that run at once."""
+        """Wait for one of the places for jobs that run at once, and hold it."""
         turn = _Turn(work.user)
         with self._changed:
             self._waiting.append(turn)
@@ -230,19 +311,19 @@ class Renderer:
             self._changed.notify_all()
 
     def _find_next(self) -> _Turn | None:
-        """Of those who wait, the first of the user with the fewest jobs that run."""
+        """Choose the first waiting job of the user with the fewest running jobs."""
         if self._rendering.total() >= self._most:
             return None
         free = [turn for turn in self._waiting if turn.user == LOCAL or self._rendering[turn.user] < self._share]
         return min(free, key=lambda turn: self._rendering[turn.user], default=None)
 
     def _get_worker(self) -> Worker:
-        """A worker that is ready: one that is idle, or a new one."""
+        """Return a worker that is ready: an idle one, or a new one."""
         for _ in range(3):
             worker = self._take_idle() or self._start_worker()
             try:
                 if not worker.is_ready:
-                    read(worker, Limit(worker, _START_TIMEOUT))
+                    worker.read(time.monotonic() + _START_TIMEOUT)
                     worker.is_ready = True
                 if worker.process.poll() is None:
                     return worker
@@ -256,16 +337,16 @@ class Renderer:
             return self._idle.pop() if self._idle else None
 
     def _start_worker(self) -> Worker:
-        worker = start()
+        worker = Worker()
         with self._changed:
             if not self._is_closed:
                 self._alive.add(worker)
                 return worker
-        end(worker)
+        worker.end()
         raise RenderFailed("the server is stopping", is_exhausted=True)
 
     def _put_back(self, worker: Worker) -> None:
-        """Keep a worker for the next job; end those that have not been needed for a while."""
+        """Keep a worker for the next job, and end those that have been idle for a while."""
         worker.idle_since = time.monotonic()
         with self._changed:
             self._idle.append(worker)
@@ -278,7 +359,7 @@ class Renderer:
     def _discard(self, worker: Worker) -> None:
         with self._changed:
             self._alive.discard(worker)
-        end(worker)
+        worker.end()
 
 
 def _describe(job: str, template: str, parts: Parts) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Prompts of several messages: a text that begins with a line `user:`, `assistant:` or `system:` has such sections."""
+"""Prompts of several messages: sections that begin with a line `user:`, `assistant:` or `system:`."""
 
 import re
 from collections.abc import Iterable
 
 _ROLES = ("user", "assistant", "system")
 
-# As Prompty writes them; `role: user` is read, too.
+# The form of Prompty; `role: user` is read, too.
 _LINE = re.compile(r"^(?:role:[ \t]*({0})|({0}):)[ \t]*\r?$".format("|".join(_ROLES)), re.M)
 _FIRST = re.compile(r"\s*(?:role:[ \t]*(?:{0})|(?:{0}):)[ \t]*\r?(?:\n|\Z)".format("|".join(_ROLES)))
 
@@ -13,20 +13,20 @@ Message = tuple[str, str]  # a role of MCP, `user` or `assistant`, and a text
 
 
 def has_sections(source: str) -> bool:
-    """Whether a text is one of several messages."""
+    """Tell whether a text begins with the line of a section."""
     return _FIRST.match(source) is not None
 
 
 def mark(source: str, token: str) -> str:
-    """A text with a mark instead of each line that begins a section; its lines keep their numbers.
+    """Replace each line that begins a section by a mark; the lines keep their numbers.
 
-    The lines are marked before a template is rendered, so that a value cannot begin a message.
+    This happens before a template is rendered, so that a value cannot begin a message.
     """
     return _LINE.sub(lambda found: f"\0{token}{_ROLES.index(found[1] or found[2])}\0", source)
 
 
 def split_marked(text: str, token: str) -> list[Message]:
-    """The messages of a text with marks.
+    """Split a text with marks into messages.
 
     Raises:
         ValueError: something changed a mark.
@@ -38,7 +38,7 @@ def split_marked(text: str, token: str) -> list[Message]:
 
 
 def split_text(text: str) -> list[Message]:
-    """The messages of a text that is no template."""
+    """Split a text that is not a template into messages."""
     if not has_sections(text):
         return [("user", text)]
     found = list(_LINE.finditer(text))
@@ -47,6 +47,6 @@ def split_text(text: str) -> list[Message]:
 
 
 def _make_messages(sections: Iterable[tuple[str, str]]) -> list[Message]:
-    """The sections that have a text. MCP knows no role `system`: such a section is sent as the user's."""
+    """Return the sections that have a text. MCP has no role `system`: such a section is sent as the user's."""
     plain = [("assistant" if role == "assistant" else "user", part.strip("\r\n")) for role, part in sections]
     return [one for one in plain if one[1].strip()] or [("user", "")]

@@ -1,7 +1,7 @@
-"""What a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
+"""The values a template can reach: its arguments, plain values, and the filters, tests and functions of Jinja2.
 
 Jinja2's own sandbox refuses what it knows to be dangerous; this one allows only what it knows to be harmless. It also
-decides what a name means that no argument has, and that nothing of the engine or of Python is printed.
+defines names that no argument has, and prints nothing of the engine or of Python.
 """
 
 import operator
@@ -18,8 +18,8 @@ from jinja2.utils import Cycler, Joiner, Namespace, generate_lorem_ipsum, missin
 
 from satchel.library.parts import Files, resolve
 
-# `self` is the blocks of a template. In one without blocks it is a name like any other, which Jinja2 does not know, so
-# it gets a name there that no argument can have.
+# `self` holds the blocks of a template. In a template without blocks it is an ordinary name, which Jinja2 does not
+# support, so there it gets a name that no argument can have.
 MARK = "·"
 SELF = f"self{MARK}"
 
@@ -41,7 +41,7 @@ _ENGINE = (*_CALLABLE, Cycler, Namespace, TemplateModule, TemplateReference)
 
 
 class NotGiven(ChainableUndefined):
-    """A name without a value: undefined where it is printed or tested, and an empty text for everything else.
+    """A name without a value: undefined when it is printed or tested, and an empty text for everything else.
 
     The functions of Jinja2 are such names too: `range` is undefined, and `range(3)` can be called.
     """
@@ -63,7 +63,7 @@ class NotGiven(ChainableUndefined):
             return FUNCTIONS[name](*args, **kwargs)
         if isinstance(self._undefined_obj, NotGiven) and name in _TEXT_METHODS:
             return Method(getattr("", str(name)))(*args, **kwargs)
-        # Never "x is undefined": an argument that was not given is no error, only what is done with it.
+        # Never "x is undefined": a missing argument is not an error, only its use here is.
         if self._undefined_obj is missing:
             raise TemplateRuntimeError(f"there is no function {name}")
         if isinstance(self._undefined_obj, NotGiven):
@@ -82,7 +82,7 @@ class NotGiven(ChainableUndefined):
         return repr("")
 
 
-NotGiven.__name__ = "undefined"  # as errors of Python name it
+NotGiven.__name__ = "undefined"  # for error messages of Python
 
 
 def _act_as_text(name: str) -> None:
@@ -97,7 +97,7 @@ for _operator in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt"
 
 
 class Method:
-    """A method of a value. It can be called, and nothing is printed of it."""
+    """A method of a value, which can be called but not printed."""
 
     __slots__ = ("_function",)
 
@@ -166,7 +166,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[..., Any]:
-    """Let a filter take a name without a value as an empty text, and give a list where an iterator would be printed."""
+    """Let a filter take a name without a value as an empty text, and return a list instead of an iterator."""
 
     @wraps(function)
     def adapted(*args: Any, **kwargs: Any) -> Any:
@@ -179,7 +179,7 @@ def _adapt(function: Callable[..., Any], *, takes_undefined: bool) -> Callable[.
 
 
 def _fill_undefined(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, with an empty text for each that has no value."""
+    """Return the arguments of a call, with an empty text for each that has no value."""
     return (
         tuple("" if isinstance(one, NotGiven) else one for one in args),
         {name: "" if isinstance(one, NotGiven) else one for name, one in kwargs.items()},
@@ -191,7 +191,7 @@ def _hide_method(value: Any) -> Any:
 
 
 def _encode(value: object) -> str:
-    """What `tojson` makes of a value that JSON does not know."""
+    """Encode a value that JSON does not know, for `tojson`."""
     if isinstance(value, NotGiven):
         return ""
     raise TypeError(f"{type(value).__name__} is not JSON serializable")

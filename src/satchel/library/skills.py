@@ -3,27 +3,29 @@
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from satchel.library import files
-from satchel.library.contents import Library
+from satchel import files
 from satchel.library.manifest import Problem
+from satchel.yaml_reader import WrongYaml, read_front_matter
+
+if TYPE_CHECKING:
+    from satchel.library.catalog import Library  # which imports this module
 
 SKILL = "SKILL.md"
+FOLDER = "skills"  # of a library
 
-_FOLDER = "skills"
 _NAME = re.compile(r"(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)")
 _MOST_FILES = 512  # of a skill, as the extension bounds it
 _MOST_BYTES = 16 * 1024 * 1024
-_MOST_DEPTH = 8  # folders below that of a skill
+_MOST_DEPTH = 8  # levels of folders in a skill
 _MOST_SKILLS = 200  # of a library
-_KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-_SCALAR = re.compile(r"""([A-Za-z][A-Za-z-]*):(?:[ \t]+(.*))?""")
 
 
 class SkillRefused(Exception):
-    """A folder is no skill that can be served; the message says why. `line` is of SKILL.md, where it is known."""
+    """A folder is not a skill that can be served; the message says why. `line` is of SKILL.md, if known."""
 
     def __init__(self, what: str, line: int | None = None) -> None:
         super().__init__(what)
@@ -38,57 +40,59 @@ class SkillFile(Struct, frozen=True):
 
 
 class Skill(Struct, frozen=True):
-    """A skill: the head of its SKILL.md, and all its files, SKILL.md first."""
+    """A skill: the front matter of its SKILL.md, and all its files, SKILL.md first."""
 
-    frontmatter: dict[str, str | dict[str, str]]
+    frontmatter: dict[str, Any]
     files: tuple[SkillFile, ...]
 
 
 def is_skill_name(name: str) -> bool:
-    """Whether a skill can be called so."""
+    """Tell whether a name is allowed for a skill."""
     return _NAME.fullmatch(name) is not None
 
 
 def has_skills(root: str, folder: str) -> bool:
-    """Whether a folder has skills in it, which make it a library even without prompts."""
+    """Tell whether a folder has skills in it, which make it a library even without prompts."""
     try:
-        with files.open_folder(root, folder, _FOLDER) as opened:
-            names, _ = files.folders_in(opened)
+        names, _ = _list_folders(root, folder)
         return any(is_skill_name(name) and _has_main(root, folder, name) for name in names[:_MOST_SKILLS])
     except OSError:
         return False
 
 
+def _list_folders(root: str, folder: str) -> tuple[list[str], list[str]]:
+    with files.open_folder(root, folder, FOLDER) as opened:
+        return files.list_folders(opened)
+
+
 def _has_main(root: str, folder: str, name: str) -> bool:
-    with files.open_folder(root, folder, _FOLDER, name) as opened:
-        return files.signature(opened, SKILL) is not None
+    with files.open_folder(root, folder, FOLDER, name) as opened:
+        return files.sign(opened, SKILL) is not None
 
 
-def list_names(library: Library) -> list[str]:
-    """The names of the folders of a library's skills, sorted."""
+def list_names(library: "Library") -> list[str]:
+    """List the names of the folders of a library's skills, sorted."""
     try:
-        with files.open_folder(library.root, library.folder, _FOLDER) as opened:
-            names, _ = files.folders_in(opened)
+        names, _ = _list_folders(library.root, library.folder)
     except OSError:
         return []
     return [name for name in names if is_skill_name(name)][:_MOST_SKILLS]
 
 
-def find_problems(library: Library) -> tuple[int, list[Problem]]:
-    """How many skills of a library are served, and why the others are not."""
+def find_problems(library: "Library") -> tuple[int, list[Problem]]:
+    """Count the skills of a library that are served, and list the problems of the others."""
     try:
-        with files.open_folder(library.root, library.folder, _FOLDER) as opened:
-            names, links = files.folders_in(opened)
+        names, links = _list_folders(library.root, library.folder)
     except OSError:
         return 0, []
-    problems = [Problem(f"{_FOLDER}/{link}", None, "skipped, because it is a symbolic link") for link in links]
+    problems = [Problem(f"{FOLDER}/{link}", None, "skipped, because it is a symbolic link") for link in links]
     usable = [name for name in names if is_skill_name(name)]
     for name in names:
         if name not in usable:
             what = "skipped, because the name of a skill has 1 to 64 of a-z, 0-9 and single hyphens"
-            problems.append(Problem(f"{_FOLDER}/{name}", None, what))
+            problems.append(Problem(f"{FOLDER}/{name}", None, what))
     for name in usable[_MOST_SKILLS:]:
-        problems.append(Problem(f"{_FOLDER}/{name}", None, f"skipped, because a library has {_MOST_SKILLS} skills"))
+        problems.append(Problem(f"{FOLDER}/{name}", None, f"skipped, because a library has {_MOST_SKILLS} skills"))
     count = 0
     for name in usable[:_MOST_SKILLS]:
         try:
@@ -96,18 +100,18 @@ def find_problems(library: Library) -> tuple[int, list[Problem]]:
             count += 1
         except SkillRefused as refused:
             what = f"skill {name} is skipped: {refused}"
-            problems.append(Problem(f"{_FOLDER}/{name}/{SKILL}", refused.line or 1, what))
+            problems.append(Problem(f"{FOLDER}/{name}/{SKILL}", refused.line or 1, what))
     return count, problems
 
 
-def read_skill(library: Library, name: str) -> Skill:
-    """A skill with all its files.
+def read_skill(library: "Library", name: str) -> Skill:
+    """Read a skill with all its files.
 
     Raises:
         SkillRefused: there is none, or it breaks a rule of Agent Skills.
     """
     if not is_skill_name(name):
-        raise SkillRefused(f"{name!r} is no name of a skill")
+        raise SkillRefused(f"{name!r} is not the name of a skill")
     try:
         found = tuple(_read_all(library, name))
     except OSError as error:
@@ -123,82 +127,46 @@ def read_skill(library: Library, name: str) -> Skill:
     return Skill(frontmatter, (main, *(file for file in found if file is not main)))
 
 
-def parse_head(content: bytes) -> dict[str, str | dict[str, str]]:
-    """The head of a SKILL.md: the known keys with plain or quoted values, and one flat map.
-
-    Other YAML is refused, so that what we say about a skill cannot differ from what a host reads in it.
+def parse_head(content: bytes) -> dict[str, Any]:
+    """Return the front matter of a SKILL.md.
 
     Raises:
-        SkillRefused: it has no head, a key or value that is not understood, or breaks a rule.
+        SkillRefused: it has none, or one that breaks a rule of Agent Skills.
     """
     try:
-        lines = content.decode().split("\n")
+        fields, _ = read_front_matter(content.decode())
     except UnicodeDecodeError:
         raise SkillRefused(f"{SKILL} is not UTF-8") from None
-    lines = [line.removesuffix("\r") for line in lines]
-    if not lines or lines[0] != "---" or "---" not in lines[1:]:
-        raise SkillRefused(f"{SKILL} must begin with a head between two lines of ---")
-    head: dict[str, str | dict[str, str]] = {}
-    inner: dict[str, str] | None = None
-    for number, line in enumerate(lines[1 : lines.index("---", 1)], 2):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        is_inner = line[0] in " \t"
-        matched = _SCALAR.fullmatch(line.strip() if is_inner else line)
-        if matched is None or (is_inner and inner is None):
-            raise SkillRefused(f"line {number} of {SKILL} is not understood", number)
-        key, value = matched[1], (matched[2] or "").strip()
-        if is_inner and inner is not None:
-            inner[key] = _read_scalar(value, number)
-            continue
-        if key not in _KNOWN or key in head:
-            raise SkillRefused(f"line {number} of {SKILL}: {key} is not a key of a skill, or is there twice", number)
-        inner = {} if key == "metadata" else None
-        head[key] = inner if inner is not None else _read_scalar(value, number)
-    _check(head)
-    return head
-
-
-def _read_scalar(value: str, number: int) -> str:
-    for quote in ('"', "'"):
-        if value.startswith(quote):
-            body = value[1:-1]
-            if len(value) < 2 or not value.endswith(quote) or quote in body or "\\" in body:
-                raise SkillRefused(f"line {number} of {SKILL}: write the value without escapes", number)
-            return body
-    if not value or value[0] in "[]{}>|&*!%@`#,?:-" or ": " in value or " #" in value:
-        raise SkillRefused(f"line {number} of {SKILL}: put the value in quotes", number)
-    if value.lower() in ("true", "false", "null", "yes", "no", "on", "off", "~") or re.fullmatch(
-        r"[-+.0-9eExX_:]+", value
-    ):
-        raise SkillRefused(f"line {number} of {SKILL}: put the value in quotes, so that it is a text", number)
-    return value
-
-
-def _check(head: dict[str, str | dict[str, str]]) -> None:
-    name, about = head.get("name"), head.get("description")
+    except WrongYaml as wrong:
+        raise SkillRefused(str(wrong), wrong.line) from None
+    if fields is None:
+        raise SkillRefused(f"{SKILL} must begin with front matter between two lines of ---")
+    name, about = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or not is_skill_name(name):
         raise SkillRefused(f"the name in {SKILL} must have 1 to 64 of a-z, 0-9 and single hyphens")
     if not isinstance(about, str) or not 1 <= len(about) <= 1024:
-        raise SkillRefused(f"the description in {SKILL} must have 1 to 1,024 characters")
-    if len(str(head.get("compatibility", ""))) > 500:
+        raise SkillRefused(f"the description in {SKILL} must be a text of 1 to 1,024 characters")
+    if len(str(fields.get("compatibility") or "")) > 500:
         raise SkillRefused(f"compatibility in {SKILL} has at most 500 characters")
+    if not isinstance(fields.get("metadata", {}), dict):
+        raise SkillRefused(f"metadata in {SKILL} must be fields, as in author: Ann")
+    return fields
 
 
-def _read_all(library: Library, name: str) -> Iterator[SkillFile]:
-    """Every regular file below the folder of a skill, sorted by path; links are not followed."""
+def _read_all(library: "Library", name: str) -> Iterator[SkillFile]:
+    """Yield every regular file in the folder of a skill, sorted by path; links are not followed."""
     left, count = _MOST_BYTES, 0
     waiting: list[tuple[str, ...]] = [()]
     while waiting:
         folder = waiting.pop(0)
-        with files.open_folder(library.root, library.folder, _FOLDER, name, *folder) as opened:
-            folders, _ = files.folders_in(opened)
+        with files.open_folder(library.root, library.folder, FOLDER, name, *folder) as opened:
+            folders, _ = files.list_folders(opened)
             if len(folder) < _MOST_DEPTH:
                 waiting += [(*folder, one) for one in folders]
-            for file in sorted(files.files_in(opened)):
+            for file in sorted(files.list_files(opened)):
                 count += 1
                 if count > _MOST_FILES:
                     raise SkillRefused(f"it has more than {_MOST_FILES} files")
-                content = files.read(opened, file, left)
+                content = files.read_file(file, left, folder=opened, is_single=True)
                 left -= len(content)
                 yield SkillFile(os.path.join(*folder, file) if folder else file, content)

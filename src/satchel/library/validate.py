@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from satchel.library import files, filling
-from satchel.library.catalog import Libraries
-from satchel.library.contents import ContentMissing, Library
+from satchel import files
+from satchel.library.catalog import ContentMissing, Libraries, Library
 from satchel.library.manifest import NAME, PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
 from satchel.library.skills import find_problems
@@ -16,7 +15,7 @@ _SAMPLE = "1"  # a value that is a word and a number
 
 
 class Report(Struct, frozen=True):
-    """What is wrong with libraries, and how much of them is served."""
+    """The problems of libraries, and how much of them is served."""
 
     problems: tuple[Problem, ...]
     libraries: int
@@ -25,7 +24,7 @@ class Report(Struct, frozen=True):
 
 
 def check_library(path: str) -> Report:
-    """Check the library in a folder; its files are named from there."""
+    """Check the library in a folder; paths of files are relative to it."""
     root, folder = os.path.split(os.path.abspath(path))
     libraries = Libraries([root], is_quiet=True)
     try:
@@ -38,12 +37,12 @@ def check_library(path: str) -> Report:
     if folder.startswith("."):
         problems.append(Problem(folder, None, "skipped, because its name begins with a dot"))
     elif not found.libraries and not problems:
-        problems.append(Problem(NAME, 1, "does not exist"))
+        problems.append(Problem(NAME, None, "does not exist"))
     return _report(problems, found.libraries, is_below=False)
 
 
 def check_all(roots: Sequence[str]) -> Report:
-    """Check all libraries below some root folders; their files are named from the root folders."""
+    """Check all libraries below some root folders; paths of files are relative to the root folders."""
     libraries = Libraries(roots, is_quiet=True)
     try:
         found = libraries.catalog
@@ -73,17 +72,17 @@ def _check(libraries: Libraries, library: Library) -> Iterator[Problem]:
         except RenderFailed as failure:
             yield Problem(file, failure.line or 1, failure.what)
         except ContentMissing:
-            yield Problem(file, 1, "cannot be read")
-    yield from _find_other_files(library, libraries.parts.of_library(library.root, library.folder))
+            yield Problem(file, None, "cannot be read")
+    yield from _find_other_files(library, libraries.list_included(library))
 
 
 def _check_template(libraries: Libraries, library: Library, prompt: LibraryPrompt) -> Iterator[Problem]:
-    """The problems of a template that can be parsed.
+    """Yield the problems of a template that can be parsed.
 
     Raises:
-        RenderFailed: it cannot be parsed, or fails when it is tried out.
+        RenderFailed: it cannot be parsed, or fails when it is rendered with samples.
     """
-    names, file = filling.check(libraries, library, prompt), f"{PROMPTS}/{prompt.file}"
+    names, file = libraries.check(library, prompt), f"{PROMPTS}/{prompt.file}"
     declared = [argument.name for argument in prompt.arguments]
     wrong = [
         Problem(
@@ -99,35 +98,35 @@ def _check_template(libraries: Libraries, library: Library, prompt: LibraryPromp
         for name, line in names.functions.items()
     ]
     yield from wrong
-    for name, line in zip(declared, prompt.argument_lines, strict=True):
+    for name in declared:
         if name not in names.variables:
             what = f"the text of prompt {prompt.key} does not use argument {name}"
-            yield Problem(prompt.declared_in, line, what, is_warning=True)
+            yield Problem(prompt.declared_in, None, what, is_warning=True)
     if not wrong:
         # Only rendering shows a filter that cannot take its value.
         required = [argument.name for argument in prompt.arguments if argument.is_required]
         for given in (declared, required):
-            filling.render_messages(libraries, library, prompt, dict.fromkeys(given, _SAMPLE))
+            libraries.render_messages(library, prompt, dict.fromkeys(given, _SAMPLE))
 
 
-def _find_other_files(library: Library, parts: frozenset[str]) -> Iterator[Problem]:
-    """Files in the folder of prompts that are no prompt, nor included by one."""
+def _find_other_files(library: Library, included: frozenset[str]) -> Iterator[Problem]:
+    """Yield files in the folder of prompts that no prompt declares or includes."""
     named = {prompt.file for prompt in library.prompts} | {f"{key}.md" for key in library.skipped}
     try:
         with files.open_folder(library.root, library.folder, PROMPTS) as opened:
-            others = sorted(files.files_in(opened) - named)
+            others = sorted(files.list_files(opened) - named)
     except OSError:
         return  # reported with each prompt
-    what = f"{NAME} names no such prompt" if library.has_manifest else "it has no front matter, so it is no prompt"
+    what = f"{NAME} names no such prompt" if library.has_manifest else "it has no front matter, so it is not a prompt"
     for file in others:
-        if not file.startswith(".") and f"{PROMPTS}/{file}" not in parts:
+        if not file.startswith(".") and f"{PROMPTS}/{file}" not in included:
             yield Problem(f"{PROMPTS}/{file}", None, what, is_warning=True)
 
 
 def _find_other_folders(libraries: Libraries) -> Iterator[Problem]:
-    """Folders beside libraries that have no manifest, and nothing instead of one."""
+    """Yield folders beside libraries that have neither a manifest nor another sign of a library."""
     known = {os.path.join(one.root, one.folder) for one in libraries.catalog.libraries}
     for folder in libraries.catalog.folders:
         root, name = os.path.split(folder)
         if root in libraries.roots and folder not in known and not os.path.lexists(os.path.join(folder, NAME)):
-            yield Problem(name, None, f"there is no {NAME} in it, so it is no library", is_warning=True)
+            yield Problem(name, None, f"there is no {NAME} in it, so it is not a library", is_warning=True)

@@ -1,4 +1,4 @@
-"""Watches library folders. An event causes a full scan; every half minute there is one without an event."""
+"""Watches library folders. Every event causes a full scan, and so do 30 seconds without one."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ from satchel.model import StoreChange
 if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms, in the thread that watches
 
-_STEP, _DEBOUNCE = 150, 1200  # milliseconds: the quiet time that ends a burst of events, and the longest burst
+_STEP, _DEBOUNCE = 150, 1200  # milliseconds: the pause that ends a burst of events, and the longest burst
 _FOLDER_CHECK = 500  # milliseconds between checks that the folders are still the same
 SCAN_INTERVAL = 30.0  # seconds between scans, for changes without an event (network file systems)
 
@@ -30,7 +30,7 @@ def start(
 
 
 def sees_changes(folder: str, timeout: float = 10.0) -> bool:
-    """Whether the system reports a file that is written to a folder, within some seconds."""
+    """Tell whether the system reports a file that is written to a folder, within some seconds."""
     from watchfiles import watch
 
     deadline = time.monotonic() + timeout
@@ -39,7 +39,7 @@ def sees_changes(folder: str, timeout: float = 10.0) -> bool:
     ):
         if events or time.monotonic() > deadline:
             return bool(events)
-        with open(os.path.join(folder, "touched"), "a") as file:  # only now: the first pass ends once it watches
+        with open(os.path.join(folder, "touched"), "a") as file:  # only now, because the first pass arms the watch
             file.write(".")
     return False
 
@@ -52,7 +52,7 @@ def _run(
         try:
             _watch(libraries, on_change, scan_interval, stop)
         except Exception as error:
-            # A folder was deleted before the watch was set up, or the system is out of inotify watches. Scan at
+            # A folder was deleted before the watch was armed, or the system is out of inotify watches. Scan at
             # intervals until watching works again.
             if str(error) != last_error and not isinstance(error, FileNotFoundError):
                 last_error = str(error)
@@ -68,7 +68,7 @@ def _scan(libraries: "Libraries", on_change: OnChange) -> None:
 
 
 def _watch(libraries: "Libraries", on_change: OnChange, scan_interval: float, stop: threading.Event) -> None:
-    """Watch the current folders, until there are others."""
+    """Watch the current folders until they change."""
     folders = libraries.catalog.folders
     identities = _identities(libraries.roots, folders)
     if not folders:
@@ -77,7 +77,7 @@ def _watch(libraries: "Libraries", on_change: OnChange, scan_interval: float, st
         return
     from watchfiles import watch  # 18 ms, and most servers have no libraries
 
-    scanned_at = 0.0  # so that the first pass scans: files may have changed before the watch was set up
+    scanned_at = 0.0  # so that the first pass scans: files may have changed before the watch was armed
     # Not recursive: a link inside a library must not make us watch the whole disk.
     for events in watch(
         *folders,
@@ -100,7 +100,7 @@ def _watch(libraries: "Libraries", on_change: OnChange, scan_interval: float, st
 
 
 def _identities(roots: tuple[str, ...], folders: tuple[str, ...]) -> list[tuple[int, int] | None]:
-    """Device and inode of each folder: a folder that was deleted and created again has another."""
+    """Return device and inode of each folder, which differ for a folder that was deleted and created again."""
     found: list[tuple[int, int] | None] = []
     for folder in (*roots, *folders):
         try:

@@ -1,30 +1,213 @@
-"""The worker process: parses TOML and renders templates, so that a crash or a limit ends only this process.
+"""The worker process: renders templates and parses TOML, so that a crash or a limit ends only this process.
 
-It imports nothing of Satchel but `templates` and what that needs. Messages on stdin and stdout are JSON, preceded by
-their length in four bytes; the first message it sends says that it is ready.
+It imports nothing of Satchel but what templates need. Messages on stdin and stdout are JSON, preceded by their length
+in four bytes; the first message it sends says that it is ready.
 """
 
 import json
 import os
+import re
 import resource
 import signal
 import tomllib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, NoReturn
 
-from satchel.library.parts import NeedsFiles
-from satchel.library.templates import TemplateFailed, Templates
+import jinja2.lexer
+from jinja2 import Template, TemplateNotFound, TemplateRuntimeError, TemplateSyntaxError, nodes
+
+from satchel.library import parts, roles
+from satchel.library.names import Names, add_names_of_parts, find_names
+from satchel.library.sandbox import SELF, Sandbox
 
 MEMORY = 256 * 1024 * 1024
-_WORN = 96 * 1024 * 1024  # bytes that a worker may keep: what one template leaves behind must not fail the next
-_LONGEST_JOB = 10.0  # seconds by the clock; the caller ends a worker earlier, unless it was killed itself
+MAX_OUTPUT = 1024 * 1024  # bytes
+_WORN = 96 * 1024 * 1024  # bytes that a worker may keep: the leftovers of one template must not fail the next
 _NICENESS = 10
 _MAX_ERROR = 1000  # characters of an error, which may quote a value
+# Compiled templates are kept up to this many characters, at some 30 bytes of memory each; a short one counts more.
+_MAX_CACHE = 1024 * 1024
+_MIN_WEIGHT = 4096
+# Jinja2 and Python import these when a template first needs them, and by then the worker can open no file.
+_LATE_IMPORTS = (
+    *("encodings.unicode_escape", "unicodedata", "html", "pprint", "textwrap"),
+    *("jinja2.constants", "jinja2.debug"),
+)
+_NO_FILES: parts.Files = {}
+
+
+class TemplateFailed(Exception):
+    """A template is wrong, or its result too large; `line` is None if it is unknown."""
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.line = line
+
+
+class Templates:
+    """Renders templates, and keeps them compiled.
+
+    `path` is the path of a template in its library, and `files` has the texts of files that it includes.
+    """
+
+    def __init__(self) -> None:
+        jinja2.lexer.newline_re = re.compile("(\n)")  # Jinja2 would turn every other line end into this one
+        for module in _LATE_IMPORTS:
+            import_module(module)
+        self._token = str(int.from_bytes(os.urandom(12), "big"))  # digits: most filters leave them as they are
+        self._compiled: dict[tuple[str, str], Template] = {}
+        self._trees: dict[tuple[str, str], nodes.Template] = {}
+        self._sandbox = Sandbox(self._compile)
+
+    def render(self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES) -> str:
+        """Render a template.
+
+        Raises:
+            TemplateFailed: the template is wrong, or its result too large.
+            NeedsFiles: it includes files that were not given.
+        """
+        self._gather(source, path, files)
+        template = self._compile(source, path)
+        if "self" in values:
+            values = {**values, SELF: values["self"]}
+        self._sandbox.files = files
+        try:
+            return _collect(template.root_render_func(template.new_context(values)))
+        except (MemoryError, TemplateFailed):
+            raise
+        except Exception as error:
+            _fail(error, path)
+
+    def render_messages(
+        self, source: str, values: dict[str, str], path: str = "", files: parts.Files = _NO_FILES
+    ) -> list[roles.Message]:
+        """Render a template that may have sections of several roles. Raises as `render`."""
+        if not roles.has_sections(source):
+            return [("user", self.render(source, values, path, files))]
+        marked = {name: text and roles.mark(text, self._token) for name, text in files.items()}
+        text = self.render(roles.mark(source, self._token), values, path, marked)
+        try:
+            return roles.split_marked(text, self._token)
+        except ValueError as error:
+            raise TemplateFailed(str(error)) from None
+
+    def find_names(self, source: str, path: str = "", files: parts.Files = _NO_FILES) -> tuple[Names, dict[str, str]]:
+        """Return the names that a template uses without setting them first, and the files of those used elsewhere.
+
+        Raises as `render`.
+        """
+        found = self._gather(source, path, files)
+        self._compile(source, path)
+        names = find_names(self._sandbox, source)
+        texts = [(one, files[one.path] or "") for one in found]
+        return names, add_names_of_parts(self._sandbox, source, names, texts) if texts else {}
+
+    def _gather(self, source: str, path: str, files: parts.Files) -> list[parts.Part]:
+        if not path:
+            return []  # it is not in a library
+        try:
+            found = parts.gather(source, path, files, self._parse)
+        except parts.WrongParts as wrong:
+            raise TemplateFailed(wrong.what, wrong.line) from None
+        except TemplateSyntaxError as error:
+            _fail(error, path)
+        for one in found:
+            try:
+                self._compile(files[one.path] or "", one.path)
+            except TemplateFailed as failure:
+                where = one.path if failure.line is None else f"{one.path}:{failure.line}"
+                raise TemplateFailed(f"{where}: {failure.what}", one.line) from None
+        return found
+
+    def _parse(self, source: str, path: str) -> nodes.Template:
+        if (path, source) not in self._trees:
+            self._make_room(self._trees, source)
+            self._trees[path, source] = self._sandbox.parse(source, path or None)
+        return self._trees[path, source]
+
+    def _compile(self, source: str, path: str) -> Template:
+        if (path, source) not in self._compiled:
+            self._make_room(self._compiled, source)
+            try:
+                code = self._sandbox.compile(source, path or None)
+                self._compiled[path, source] = Template.from_code(self._sandbox, code, self._sandbox.make_globals(None))
+            except MemoryError:
+                raise
+            except Exception as error:
+                _fail(error, path)
+        return self._compiled[path, source]
+
+    def _make_room(self, cache: dict[tuple[str, str], Any], source: str) -> None:
+        if sum(max(len(one), _MIN_WEIGHT) for one in (*(text for _, text in cache), source)) > _MAX_CACHE:
+            cache.clear()
+
+
+def _collect(pieces: Iterator[str]) -> str:
+    """Join the pieces of a text; the rest of a text that is too large is not rendered."""
+    found, size = [], 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size > MAX_OUTPUT:
+            break
+    text = "".join(found)
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise TemplateFailed("the result contains half a character") from None
+    if size > MAX_OUTPUT:
+        raise TemplateFailed(f"the result is larger than {MAX_OUTPUT} bytes")
+    return text
+
+
+def _fail(error: Exception, path: str) -> NoReturn:
+    """Explain an error of the engine with the line of the template where it happened.
+
+    For an error in another file, it is the line that names this file, and the text has the line in it.
+    """
+    line, other, other_line = _find_place(error, path)
+    if isinstance(error, TemplateSyntaxError):
+        line = error.lineno
+    if isinstance(error, TemplateNotFound):
+        what = f"there is no file {error.message!r} in the library" if path else f"{type(error).__name__}: {error}"
+    elif isinstance(error, TemplateSyntaxError | TemplateRuntimeError):
+        what = error.message or "it is wrong"
+    elif isinstance(error, RecursionError):
+        what = "it is nested too deep, or calls itself without end"
+    elif isinstance(error, SyntaxError):  # of the Python that Jinja2 makes of a template, with its names of variables
+        what = re.sub(r"\bl_[0-9]+_", "", error.msg)
+    else:
+        what = f"{type(error).__name__}: {error}"
+    where = f"{other}:{other_line}: " if other and other_line else f"{other}: " if other else ""
+    raise TemplateFailed(f"{where}{what.removesuffix('.')}", line) from None
+
+
+def _find_place(error: Exception, path: str) -> tuple[int | None, str | None, int | None]:
+    """Return the innermost line of the template in a traceback, and file and line of another template below it.
+
+    Jinja2 makes a function `t_1` at the beginning of the code for a filter that does not exist; its line means nothing.
+    """
+    line, other, other_line, step = None, None, None, error.__traceback__
+    while step is not None:
+        template = step.tb_frame.f_globals.get("__jinja_template__")
+        if template is not None and not step.tb_frame.f_code.co_name.startswith("t_"):
+            number = template.get_corresponding_lineno(step.tb_lineno)
+            if template.name is None or template.name == path:
+                line, other, other_line = number, None, None
+            else:
+                other, other_line = template.name, number
+        step = step.tb_next
+    return line, other, other_line
+
+
+# -- the process ------------------------------------------------------------------------------------------------
 
 
 def main() -> None:
     """Run jobs until stdin is closed."""
-    os.nice(_NICENESS)  # templates of one user compute beside the calls of the others, and must not hold them up
+    os.nice(_NICENESS)  # templates of one user must not delay the calls of others
     reader, writer = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a crashing engine must not write to the caller's streams
@@ -36,23 +219,24 @@ def main() -> None:
         resource.setrlimit(limit, (0, 0))
     send(writer, {"ready": True})
     while (job := receive(reader)) is not None:
-        signal.setitimer(signal.ITIMER_REAL, _LONGEST_JOB)  # SIGALRM ends the process
+        # Seconds of the processor, because a busy machine is not the fault of a template; SIGPROF ends the process.
+        signal.setitimer(signal.ITIMER_PROF, job["seconds"])
         try:
             answer = JOBS[job["job"]](templates, job)
         except TemplateFailed as failure:
             answer = {"error": failure.what[:_MAX_ERROR], "line": failure.line}
-        except NeedsFiles as more:
+        except parts.NeedsFiles as more:
             answer = {"needs": more.paths}
         except (MemoryError, RecursionError):
             answer = {"error": "it needs too much memory"}
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         send(writer, {**answer, "is_worn": measure() > _WORN})
 
 
 def open_memory_meter() -> Callable[[], int]:
-    """What tells how many bytes this process keeps; 0 where the system has no such file.
+    """Return a function that tells how many bytes this process keeps; 0 if the system has no such file.
 
-    Not getrusage: its maximum includes what the caller had in memory when it started this process.
+    Not getrusage: its maximum includes the memory of the caller when it started this process.
     """
     try:
         meter = os.open("/proc/self/statm", os.O_RDONLY)  # now, because later the process can open no file
@@ -69,7 +253,7 @@ def render(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(templates: Templates, job: dict[str, Any]) -> dict[str, Any]:
-    """Compile a template without rendering it: the names that it uses and does not set."""
+    """Compile a template without rendering it, and return the names that it uses and does not set."""
     names, files = templates.find_names(job["template"], job["path"], job["files"])
     return {"names": {**names, "files": files}}
 
@@ -104,7 +288,7 @@ def send(writer: int, answer: dict[str, Any]) -> None:
 
 
 def read_exactly(reader: int, size: int) -> bytes:
-    """Read that many bytes; none at the end of the input."""
+    """Read this many bytes; none at the end of the input."""
     content = bytearray()
     while len(content) < size:
         chunk = os.read(reader, min(size - len(content), 65536))

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from satchel.errors import NotFound
-from satchel.library import filling
-from satchel.library.contents import ContentMissing
+from satchel.library.catalog import ContentMissing
 from satchel.library.render import RenderFailed
 from satchel.page.filling import explain, read_values
 from satchel.page.visit import Answer, Shown, Visit
@@ -46,7 +45,7 @@ def _show(visit: Visit, given: Mapping[str, str]) -> Shown:
     result = template
     if not problem:
         used = {name: value for name, value in values.items() if value}
-        result, problem = explain(lambda: filling.render(visit.server.libraries, library, prompt, used))
+        result, problem = explain(lambda: visit.server.libraries.render(library, prompt, used))
     missing = [one.name for one in prompt.arguments if one.is_required and not values[one.name]]
     shown = {"name": name, "library": library, "prompt": prompt, "template": template, "values": values}
     return Shown("library_prompt.html", shown | {"result": result, "problem": problem, "missing": missing, "known": {}})

@@ -9,8 +9,7 @@ from satchel.contracts.contract import Context
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, suggest
 from satchel.contracts.satchel.text_failures import WrongValue
 from satchel.errors import NotFound, WrongArgument
-from satchel.library import filling
-from satchel.library.contents import ContentMissing, Library, Unreadable
+from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
 from satchel.library.render import RenderFailed
 from satchel.library.roles import Message, split_text
@@ -185,7 +184,7 @@ def read_template(context: Context, found: FoundPrompt) -> str:
 def _fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> str:
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
-            return filling.render(context.libraries, found.library, found.prompt, values, context.work)
+            return context.libraries.render(found.library, found.prompt, values, context.work)
         if not found.arguments:
             return found.content
         return context.libraries.renderer.render(found.content, values, context.work)
@@ -194,7 +193,7 @@ def _fill_text(context: Context, found: FoundPrompt, values: dict[str, str]) -> 
 def _fill_messages(context: Context, found: FoundPrompt, values: dict[str, str]) -> list[Message]:
     with _explaining(context, found):
         if isinstance(found, LibraryTemplate):
-            return filling.render_messages(context.libraries, found.library, found.prompt, values, context.work)
+            return context.libraries.render_messages(found.library, found.prompt, values, context.work)
         if not found.arguments:
             return split_text(found.content)
         return context.libraries.renderer.render_messages(found.content, values, context.work)

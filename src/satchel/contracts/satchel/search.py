@@ -9,8 +9,7 @@ from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.task_answers import MARKS
 from satchel.contracts.satchel.tools.search import Search
 from satchel.errors import WrongArgument
-from satchel.library.catalog import Catalog, Libraries
-from satchel.library.contents import ContentMissing
+from satchel.library.catalog import Catalog, ContentMissing, Libraries
 from satchel.library.render import RenderFailed
 from satchel.protocol.cursors import encode_cursor
 from satchel.services.search import Hit, LibraryText, SearchQuery

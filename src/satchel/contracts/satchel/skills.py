@@ -22,6 +22,7 @@ from satchel.model import Prompt, PromptQuery
 from satchel.protocol import INVALID_PARAMS, ProtocolError
 from satchel.protocol.cursors import refuse_cursor
 from satchel.services import layers
+from satchel.yaml_reader import write_front_matter
 
 SCHEME = "skill://"
 TAG = "skill"  # of prompts that are served as skills
@@ -115,9 +116,9 @@ def _read_own() -> Skill:
 def _make_skill(prompt: Prompt) -> Skill:
     """A prompt as a skill: its description, or title, is what tells an agent when to use it."""
     about = " ".join((prompt.description or prompt.title).split())[:_LONGEST_DESCRIPTION]
-    about = about.replace('"', "'").replace("\\", "/")
-    text = f'---\nname: "{prompt.name}"\ndescription: "{about}"\n---\n\n{prompt.content}'
-    return Skill({"name": prompt.name, "description": about}, (SkillFile(SKILL, text.encode()),))
+    frontmatter = {"name": prompt.name, "description": about}
+    text = write_front_matter(frontmatter, f"\n{prompt.content}")
+    return Skill(frontmatter, (SkillFile(SKILL, text.encode()),))
 
 
 def _describe(base: str, skill: Skill) -> dict[str, Any]:
