@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import click
 
+from satchel.cli.app import cli
+from satchel.cli.errors import EXITS
 from satchel.cli.examples import EXAMPLES
-from satchel.cli.exits import EXITS
-from satchel.cli.main import cli
 
 HEAD = """\
 # Commands
@@ -24,8 +24,8 @@ Options of many commands are left out below:
 | `--json` | prints the result, or the error, as JSON |
 | `-d`, `--database PATH\\|URL` | the store, if not that of the [settings](settings.md) |
 | `-p`, `--project NAME` | the project, if not the current one |
-| `-u`, `--user UUID` | whose tasks, if not the local user's |
-| `-h`, `--help` | the help of the command |
+| `-u`, `--user UUID` | the user, if not the local one |
+| `-h`, `--help` | shows the help of the command, as `satchel help COMMAND` does |
 | `--color always\\|never\\|auto` | whether to print colours; without it on a terminal, unless `NO_COLOR` is set |
 
 With `--json`, the commands on prompts, documents, tasks and projects print what the matching tool of the
@@ -35,6 +35,7 @@ With `--json`, the commands on prompts, documents, tasks and projects print what
 
 SETTINGS = "Its options are the [settings](settings.md).\n"
 COMMON = {"--json", "--database", "--project", "--user", "--color", "--help"}
+ALIASES = {"resource": "document"}
 OWN = "wanted"  # the parameter of a command whose --project means something else
 
 
@@ -60,7 +61,7 @@ def _walk(command: click.Command, context: click.Context) -> Iterator[tuple[clic
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             assert below is not None
-            if not below.hidden:
+            if name not in ALIASES:
                 yield from _walk(below, click.Context(below, info_name=name, parent=context))
 
 
@@ -69,8 +70,9 @@ def _contents(root: click.Context) -> str:
     for name in cli.list_commands(root):
         command = cli.get_command(root, name)
         assert command is not None
-        if not command.hidden:
-            rows.append(f"| [`{name}`](#satchel-{name}) | {command.get_short_help_str(200)} |")
+        same = ALIASES.get(name, name)
+        text = f"The same as `{same}`." if name in ALIASES else command.get_short_help_str(200)
+        rows.append(f"| [`{name}`](#satchel-{same}) | {text} |")
     return "\n".join(rows) + "\n"
 
 

@@ -25,7 +25,7 @@ GOALS = {
     "stdio add_prompt": 14,
     "HTTP list_tasks with a token": 18,
     "a saved template to a listener": 10,
-    "satchel prompt add": 10,
+    "satchel prompt add": 38,
 }
 # Runs `satchel` and writes a line for every call of a function of ours, and one for every file on a stack that ends
 # where data moves. Importing a module, with the classes and tables in it, and resuming a coroutine are no calls.

@@ -27,6 +27,7 @@ SatchelError
     │   ├── StoreGone        its file was removed or replaced: start again
     │   └── TooCostly        the transaction was ended because a statement took too long: ask for less
     └── StoreUnusable    it cannot be opened: another program's, newer, damaged, or not reachable
+        └── StoreMissing     there is none yet
 
 Abandoned                the answer is not awaited any more; raised between the parts of a call, and never answered
 
@@ -289,6 +290,14 @@ class TooCostly(StoreFailed):
 
 class StoreUnusable(StoreError):
     """The database cannot be opened; the message says what, why and what next."""
+
+
+class StoreMissing(StoreUnusable):
+    """There is no store yet."""
+
+    def __init__(self, message: str, store: str) -> None:
+        super().__init__(message)
+        self.store = store  # its path, or the name of its database
 
 
 class Abandoned(Exception):

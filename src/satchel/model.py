@@ -310,6 +310,7 @@ class Token(Struct, frozen=True, kw_only=True):
     """A token as it is stored: everything but its secret, of which only a hash is kept."""
 
     id: str
+    name: str  # what it is for; may be empty
     owner: str
     is_read_only: bool
     projects: tuple[str, ...] | None  # the only ones it may enter; None: all
@@ -409,6 +410,7 @@ class TaskQuery(TextQuery, frozen=True, kw_only=True):
 
     filter: TaskFilter = "ready"
     project: str | None = None  # by name
+    takes_unfiled: bool = False  # tasks of no project too
     holder_key: str | None = None  # with `ready`: without those that others hold now; empty: without all that are held
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from satchel.app.embedding import load_settings
 from satchel.app.startup import CannotStart
 from satchel.config import SettingsError
+from satchel.extras import install_command
 
 try:
     from mcp.server import Server
@@ -19,7 +20,7 @@ try:
 except ImportError as error:
     if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
         raise
-    raise ImportError("satchel.sdk needs the official MCP SDK: pip install 'satchel[sdk]'") from error
+    raise ImportError(f"satchel.sdk needs the official MCP SDK. Install it with: {install_command('sdk')}") from error
 
 __all__ = ["CannotStart", "SettingsError", "create_server"]
 

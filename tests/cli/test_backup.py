@@ -3,6 +3,7 @@
 import os
 import pty
 import random
+import shlex
 import shutil
 import stat
 import subprocess
@@ -80,7 +81,7 @@ def test_a_backup_is_checked_private_and_told(satchel: Satchel, tmp_path: Path, 
         said = value(satchel(live, "backup", str(file), "--json"))
     finally:
         os.umask(old)
-    counts = {"projects": 3, "prompts": 13, "resources": 2, "tasks": 3}
+    counts = {"projects": 3, "prompts": 13, "documents": 2, "tasks": 3}
     assert said == {"file": str(file), "bytes": file.stat().st_size, "schema": schema.NUMBER, "counts": counts}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "is already there" in failed(satchel(live, "backup", str(file)))
@@ -367,7 +368,7 @@ def test_postgres_is_backed_up_as_a_dump_and_restored_into_a_new_database(
     store, new = postgres.fresh(), postgres.fresh()
     furnish(store)
     said = value(satchel(store, "backup", "copy", "--json"))
-    counts = {"projects": 3, "prompts": 13, "resources": 2, "tasks": 3}
+    counts = {"projects": 3, "prompts": 13, "documents": 2, "tasks": 3}
     assert said == {
         "file": "copy",
         "bytes": (tmp_path / "copy").stat().st_size,
@@ -403,3 +404,19 @@ def test_a_terminal_shows_how_far_it_is(tmp_path: Path, live: Path) -> None:
     os.close(main)
     assert process.wait() == 0
     assert "Copying" in shown.decode() and "100%" in shown.decode() and "and checked the copy" in shown.decode()
+
+
+def test_the_printed_command_restores_a_backup_as_it_stands(tmp_path: Path, postgres: PostgresServer) -> None:
+    home = {"SATCHEL_HOME": str(tmp_path / "home")}
+    for store in (str(tmp_path / "one two.db"), postgres.fresh()):
+        run_command("prompt", "add", "Kept", "x", "-d", store, environment=home)
+        made = run_command("backup", "a copy", "-d", store, environment=home, cwd=tmp_path)
+        command = done(made).splitlines()[1].partition(" with: ")[2]
+        words = shlex.split(command)
+        assert words[:3] == ["satchel", "restore", "./a copy"]
+        run = run_command(*words[1:], environment=home, cwd=tmp_path)
+        assert run.returncode == 0, run.stderr
+        where = words[words.index("--database") + 1]
+        shown = run_command("prompt", "show", "kept", "-d", where, environment=home, cwd=tmp_path)
+        assert shown.stdout == b"x"
+        (tmp_path / "a copy").unlink()

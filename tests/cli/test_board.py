@@ -215,8 +215,7 @@ def test_a_bug_restores_the_terminal_before_it_is_told(
 ) -> None:
     satchel("task", "add", "One")
     (tmp_path / "sitecustomize.py").write_text(
-        "import satchel.cli.board_view as view\n"
-        "view.find_column = lambda task: 1 // 0 if 'priority' in task else 'ready'\n"
+        "import satchel.cli.board as board\nboard.describe_facts = lambda task: 1 // 0 if 'priority' in task else ''\n"
     )
     home["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     board = open_board()
@@ -228,18 +227,17 @@ def test_a_bug_restores_the_terminal_before_it_is_told(
 
 
 def test_long_columns_scroll_and_ids_stay_whole_at_any_size() -> None:
-    from satchel.cli import board_view
+    from satchel.cli import board as module
 
-    board = board_view.Board("web")
-    board.fill([{"number": 10_000 + place, "title": "Überlänge 漢字 " * 9 + str(place)} for place in range(50)])
+    board = module.Board("web")
+    cards = [{"number": 10_000 + place, "title": "Überlänge 漢字 " * 9 + str(place)} for place in range(50)]
+    board.fill({"ready": cards, "progress": [], "blocked": [], "done": []})
     for width in (8, 15, 20, 40, 59, 80, 200):
         for height in (1, 3, 5, 10, 24):
             board.column = 0
             for row in (0, 7, 49):
                 board.row = row
-                lines = [
-                    re.sub(r"\x1b\[[0-9;]*m", "", line) for line in board_view.draw(board, width, height, "m" * 300)
-                ]
+                lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in module.draw(board, width, height, "m" * 300)]
                 assert len(lines) <= height and all(cell_len(line) <= width for line in lines)
                 if width >= 8 and height >= 5:
                     assert any(line.startswith(f">#{10_000 + row}") for line in lines)
@@ -258,3 +256,17 @@ def test_without_a_terminal_the_board_is_one_picture(satchel: Command, home: dic
     assert shown["project"] == "default" and [len(rows) for rows in shown["columns"].values()] == [1, 0, 1, 1]
     missing = run_command("board", "-p", "nowhere", environment=home)
     assert missing.returncode == 3 and b"project 'nowhere' does not exist" in missing.stderr
+
+
+def test_a_board_shows_the_tasks_of_its_project_and_those_of_no_project(satchel: Command) -> None:
+    for name in ("web", "gone", "shop"):
+        satchel("project", "create", name)
+    for title, project in (("Of web", "web"), ("Of gone", "gone"), ("Of shop", "shop")):
+        satchel("task", "add", title, "-p", project)
+    satchel("project", "delete", "gone", "--yes")  # its tasks are in no project then
+    assert [line for line in satchel("board", "-p", "web").splitlines() if "#" in line] == [
+        "  #1 Of web",
+        "  #2 Of gone",
+    ]
+    every = satchel("board", "--all")
+    assert every.startswith("All projects\n") and [f"#{number} Of" in every for number in (1, 2, 3)] == [True] * 3

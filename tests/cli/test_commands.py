@@ -80,8 +80,11 @@ def test_a_project_that_is_not_empty_is_deleted_only_when_told(satchel: Command)
     satchel("project", "create", "full")
     satchel("prompt", "add", "One", "text", "-p", "full")
     satchel("resource", "add", "doc", "x:doc", "text", "-p", "full")
-    refusal = failed(satchel("project", "delete", "full"), 1)
-    assert "1 prompt and 1 resource" in refusal and "--yes" in refusal
+    satchel("task", "add", "T", "-p", "full")
+    assert failed(satchel("project", "delete", "full"), 1) == (
+        "satchel: Project 'full' holds 1 prompt, 1 document, 1 task. Its tasks stay, in no project. Delete it? "
+        "Not done: there is no terminal to ask on. Add --yes to do it.\n"
+    )
     assert "full" in done(satchel("project", "list"))
     done(satchel("project", "delete", "full", "--yes"))
     assert done(satchel("project", "list")) == ""
@@ -180,7 +183,7 @@ def test_resources_are_added_shown_edited_and_deleted(satchel: Command, tmp_path
     done(satchel("resource", "edit", "notes", "other", "--description", "d"))
     assert value(satchel("resource", "show", "notes", "--json"))["resource"]["text"] == "other"
     assert "needs new content" in failed(satchel("resource", "edit", "notes", "--mime-type", "image/png"), 2)
-    assert "resource 'logo'" in failed(satchel("resource", "add", "x", "file:///logo.png", "y"), 5)
+    assert "document 'logo'" in failed(satchel("resource", "add", "x", "file:///logo.png", "y"), 5)
     assert "already" in failed(satchel("resource", "add", "logo", "file:///other", "y"), 5)
     assert "is no URI" in failed(satchel("resource", "add", "x", "docs/api.md", "y"), 2)
     assert "is no MIME type" in failed(satchel("resource", "add", "x", "a:b", "y", "--mime-type", "png"), 2)
@@ -402,13 +405,15 @@ def test_tasks_are_added_listed_edited_finished_and_deleted(satchel: Command) ->
     satchel("task", "add", "Third")
     assert done(satchel("task", "done", "1", "Call mom")) == "Done: task 1: Buy milk\nDone: task 2: Call mom\n"
     listed = [line.split("\t")[:3] for line in done(satchel("task", "list")).splitlines()]
-    assert listed == [["3", "", "Third"], ["2", "done", "Call mom"], ["1", "done", "Buy milk"]]
+    assert listed == [["3", "", "Third"]]
+    every = [line.split("\t")[:3] for line in done(satchel("task", "list", "--status", "all")).splitlines()]
+    assert every == [["3", "", "Third"], ["2", "done", "Call mom"], ["1", "done", "Buy milk"]]
     assert [task["title"] for task in value(satchel("task", "list", "--pending", "--json"))["tasks"]] == ["Third"]
     assert len(value(satchel("task", "list", "--done", "--json"))["tasks"]) == 2
     assert "Buy oat milk" in done(satchel("task", "edit", "1", "Buy oat milk", "--description", ""))
     assert "description" not in value(satchel("task", "show", "1", "--json"))["task"]
     assert "not among your tasks" in failed(satchel("task", "delete", "2", "99"), 3)
-    assert len(value(satchel("task", "list", "--json"))["tasks"]) == 3
+    assert len(value(satchel("task", "list", "--status", "all", "--json"))["tasks"]) == 3
     assert done(satchel("task", "delete", "2", "3")) == (
         "Deleted task 2, 3.\nBring one of them back within 30 days with: satchel restore '#NUMBER'\n"
     )

@@ -85,7 +85,7 @@ def test_after_an_install_everything_is_green(
     result = satchel("doctor")
     assert (result.returncode, result.stderr) == (0, b"")
     lines = result.stdout.decode().splitlines()
-    assert lines[-1] == "All is well."
+    assert lines[-1] == "No problems."
     checks = [(line[:8].strip(), line[8:22].strip()) for line in lines[:-1]]
     clients = ["client claude-code", "client cursor", "client codex"]
     assert checks == [
@@ -347,7 +347,19 @@ def test_a_check_that_breaks_does_not_stop_the_others(doctor: Doctor, monkeypatc
     def burst(*_: object, **__: object) -> None:
         raise RuntimeError("surprise")
 
-    monkeypatch.setattr("satchel.cli.check_machine.check_watcher", burst)
+    monkeypatch.setattr("satchel.cli.doctor.check_watcher", burst)
     status, found = doctor()
     assert (status, found["watcher"][0]["message"]) == (1, "it could not be checked: RuntimeError: surprise")
     assert "port" in found and os.getcwd()
+
+
+def test_every_entry_that_starts_satchel_is_checked_whatever_its_name(doctor: Doctor, home: Path) -> None:
+    (home / ".cursor").mkdir()
+    shell = {"command": "/bin/sh", "args": ["-c", f"exec {SCRIPT} serve"]}
+    servers = {"memory": shell, "gone": {"command": "/gone/uvx", "args": ["--from", "satchel[postgres]", "satchel"]}}
+    servers["files"] = {"command": "/gone/server", "args": ["/home/ada/satchel"]}
+    (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    status, found = doctor()
+    messages = sorted(one["message"] for one in found["client cursor"])
+    assert status == 1 and len(messages) == 2
+    assert messages[0].startswith("Cursor: memory answers (satchel ") and messages[1].startswith("gone in ")

@@ -217,7 +217,8 @@ def test_the_log_is_narrowed_by_time_and_author(satchel: Command, store: str, se
         assert feed("--since", since) == [] and versions("--since", since) == []
     at = value(satchel("log", "tea", "--json", SATCHEL_USER=BOB))["versions"][0]["at"]
     assert feed("--since", at) == [his] and versions("--since", at) == ["2"]
-    assert "is no time" in failed(satchel("log", "--since", "yesterday"), 2)
+    assert done(satchel("log", "--since", "yesterday")) == done(satchel("log", "--since", "2d ago"))
+    assert "is no time" in failed(satchel("log", "--since", "some day"), 2)
 
 
 def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Command, store: str) -> None:
@@ -246,7 +247,7 @@ def test_the_audit_trail_has_all_projects_and_users_the_oldest_first(satchel: Co
 
 
 def test_the_audit_trail_is_read_page_by_page(satchel: Command, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from satchel.cli import log
+    from satchel.cli import history as commands
     from satchel.services import history
 
     for number in range(7):
@@ -258,7 +259,7 @@ def test_the_audit_trail_is_read_page_by_page(satchel: Command, store: str, monk
         limits.append(limit)
         return list_page(tx, query, limit)
 
-    monkeypatch.setattr(log, "_PAGE", 3)
+    monkeypatch.setattr(commands, "_PAGE", 3)
     monkeypatch.setattr(history, "list_audit_trail", count)
     every = [json.loads(line)["item"] for line in done(satchel("log", "--all", "--format", "jsonl")).splitlines()]
     assert every[-7:] == [f"#{number}" for number in range(1, 8)]
@@ -354,7 +355,7 @@ def test_a_restore_is_told_with_json(satchel: Command) -> None:
     again = value(satchel("restore", "tea", "--version", "1", "--json"))
     assert again == {**first, "changed": False}
     assert done(satchel("restore", "tea", "--version", "1")) == (
-        "Nothing to do: prompt 'tea' is as it was in version 1.\n"
+        "Nothing to do: prompt 'tea' is the same as in version 1.\n"
     )
     satchel("prompt", "delete", "tea")
     satchel("prompt", "add", "Tea", "white")
@@ -384,7 +385,7 @@ def test_what_comes_back_under_another_name_says_so(satchel: Command) -> None:
     gone = value(satchel("trash", "list", "--json"))["trash"][0]["id"]
     satchel("resource", "add", "map", "x:map", "there")
     assert done(satchel("restore", gone)).splitlines()[:2] == [
-        "Brought back resource 'map-2' as it was in version 1; it is version 3 now.",
+        "Brought back document 'map-2' as it was in version 1; it is version 3 now.",
         "The name map is taken; it came back as map-2.",
     ]
     assert done(satchel("resource", "show", "map-2")) == "here"
@@ -449,7 +450,7 @@ def test_undo_says_what_it_will_do_and_does_it(satchel: Command) -> None:
         rf"  delete task #1 'Drink', which was added {SECOND} \(command line\)\n"
         rf"  put prompt 'tea' back to what it was before it was changed {SECOND} \(command line\), version 2\n"
         rf"  delete prompt 'tea', which was added {SECOND} \(command line\)\n"
-        "Do it\\? Not done: there is no terminal to ask on. Say --yes to do it.\n",
+        "Do it\\? Not done: there is no terminal to ask on. Add --yes to do it.\n",
         plan,
     )
     assert done(satchel("undo", "--last", "3", "--yes")).splitlines() == [
@@ -522,9 +523,9 @@ def test_everything_that_one_command_did_is_undone_together(satchel: Command) ->
     ]
     assert done(satchel("undo", "--yes")).splitlines() == ["Put back task #2 'Two'.", "Put back task #1 'One'."]
     assert [cells[:3] for cells in lines(satchel("task", "list"))] == [
-        ["3", "", "Three"],
-        ["2", "", "Two"],
         ["1", "", "One"],
+        ["2", "", "Two"],
+        ["3", "", "Three"],
     ]
 
 
@@ -542,7 +543,7 @@ def test_a_version_that_is_not_there_names_those_that_are(satchel: Command) -> N
     satchel("prompt", "edit", "tea", "black")
     for words in (("diff", "tea", "7"), ("diff", "tea", "1", "7"), ("restore", "tea", "--version", "7")):
         said = failed(satchel(*words), 3)
-        assert said == "satchel: prompt 'tea' has no version 7. What history has of it: 2, 1.\n"
+        assert said == "satchel: prompt 'tea' has no version 7. Kept versions: 2, 1.\n"
     error = json.loads(failed(satchel("restore", "tea", "--version", "7", "--json"), 3))["error"]
     assert (error["code"], "2, 1" in error["message"]) == ("not_found", True)
     for version in ("0", "-1", "x", "1.5", str(2**63), "9" * 40):
@@ -571,9 +572,9 @@ def test_a_restore_that_would_break_a_rule_changes_nothing(satchel: Command, sto
     for words in (("log", "tea"), ("diff", "tea"), ("restore", "tea"), ("purge", "tea", "--yes")):
         said = failed(satchel(*words), 2)
         assert said == (
-            "satchel: several things are called 'tea'. Say which: satchel://prompt/tea or satchel://resource/tea\n"
+            "satchel: several things are called 'tea'. Name one of them: satchel://prompt/tea or satchel://resource/tea\n"
         )
-    assert value(satchel("log", "satchel://resource/tea", "--json"))["kind"] == "resource"
+    assert value(satchel("log", "satchel://resource/tea", "--json"))["kind"] == "document"
     assert value(satchel("restore", "satchel://prompt/tea", "--version", "2", "--json"))["changed"] is False
 
 
@@ -668,3 +669,12 @@ def test_the_commands_on_history_are_in_the_help_and_load_when_called(satchel: C
     for name in ("log", "diff", "restore", "undo", "trash", "purge", "history"):
         assert re.search(rf"^  {name} ", said, re.M)
         assert "Usage: satchel" in done(satchel(name, "--help"))
+
+
+def test_undo_of_one_project_leaves_the_others_alone(satchel: Command) -> None:
+    satchel("project", "create", "web")
+    satchel("prompt", "add", "Here", "x", "-p", "web")
+    satchel("prompt", "add", "Elsewhere", "x")
+    assert done(satchel("undo", "-p", "web", "--yes")) == "Deleted prompt 'here'.\n"
+    assert done(satchel("prompt", "show", "elsewhere")) == "x"
+    assert "project 'wbe' does not exist. Did you mean 'web'?" in failed(satchel("undo", "-p", "wbe", "--yes"), 3)

@@ -15,8 +15,8 @@ __all__ = ["satchel"]  # a fixture
 ANN = "11111111-1111-4111-8111-111111111111"
 ONE, TWO = Scope(project="one", user=ANN), Scope(project="two", user=ANN)
 CLASH = (
-    "satchel: there is already a {} with the {} '{}' in project 'two'. Nothing was {}. Say --rename to use the next "
-    "free name there, or rename or delete that one first.\n"
+    "satchel: there is already a {} with the {} '{}' in project 'two'. Nothing was {}. Take the next "
+    "free name with --rename, or rename or delete that one first.\n"
 )
 
 
@@ -47,7 +47,10 @@ def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database
     copied = value(satchel("prompt", "copy", "A", "--to", "two", "-p", "one", "--json"))
     row = {"kind": "prompt", "name": "a", "title": "A", "version": 1, "tags": ["t"], "project": "two"}
     assert copied == {"project": "one", "items": [row]}
-    assert done(satchel("resource", "copy", "doc", "--to", "two", "-p", "one")) == "Copied to project 'two':\n  doc\n"
+    assert (
+        done(satchel("resource", "copy", "doc", "--to", "two", "-p", "one"))
+        == "Copied 1 document to project 'two':\n  doc\n"
+    )
     assert names(database, ONE) == (["a", "b"], ["doc"])
     assert names(database, TWO) == (["b", "a"], ["other", "doc"])
     with database.read() as tx:
@@ -55,7 +58,10 @@ def test_a_copy_has_everything_and_the_original_stays(satchel: Command, database
 
 
 def test_what_is_moved_is_there_and_in_the_trash_here(satchel: Command, database: Database) -> None:
-    assert done(satchel("prompt", "move", "a", "a", "--to", "two", "-p", "one")) == "Moved to project 'two':\n  a\n"
+    assert (
+        done(satchel("prompt", "move", "a", "a", "--to", "two", "-p", "one"))
+        == "Moved 1 prompt to project 'two':\n  a\n"
+    )
     done(satchel("resource", "move", "doc", "--to", "two", "-p", "one"))
     assert names(database, ONE) == (["b"], [])
     assert names(database, TWO) == (["b", "a"], ["other", "doc"])
@@ -98,13 +104,13 @@ def test_a_task_moves_with_its_number_and_its_history(satchel: Command, database
         _, versions, _ = history.list_versions(tx, ONE, "#1")
         assert [one.version for one in versions] == [2, 1]
     again = done(satchel("task", "move", "1", "--to", "two", "-u", ANN))
-    assert again == "Moved to project 'two':\n  #1 T\n#1 was there already.\n"
+    assert again == "Moved 1 task to project 'two':\n  #1 T\n#1 was there already.\n"
 
 
 def test_a_copy_of_a_task_is_an_open_one(satchel: Command, database: Database) -> None:
     with database.write() as tx:
         tasks.complete(tx, ONE, 1)
-    assert done(satchel("task", "copy", "1", "--to", "two", "-u", ANN)) == "Copied to project 'two':\n  #2 T\n"
+    assert done(satchel("task", "copy", "1", "--to", "two", "-u", ANN)) == "Copied 1 task to project 'two':\n  #2 T\n"
     with database.read() as tx:
         copy, original = tasks.find(tx, ONE, 2), tasks.find(tx, ONE, 1)
     assert (copy.project, copy.status, copy.tags, copy.due) == ("two", "pending", ("t",), "2030-01-02")
@@ -117,7 +123,7 @@ def test_a_personal_item_is_copied_from_anywhere_and_moved_only_from_its_project
     done(satchel("prompt", "move", "a", "--to", "personal", "-p", "one"))  # which is made by this
     moved = failed(satchel("prompt", "move", "a", "--to", "two", "-p", "one"), 3)
     assert moved == (
-        "satchel: prompt 'a' is in project 'personal', not in 'one'. Say -p personal to change it for every project, "
+        "satchel: prompt 'a' is in project 'personal', not in 'one'. Add -p personal to change it for every project, "
         "or copy it first: satchel prompt copy a --to one\n"
     )
     done(satchel("prompt", "copy", "a", "--to", "one", "-p", "one"))

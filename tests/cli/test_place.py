@@ -116,10 +116,22 @@ def test_the_personal_project_is_told_unless_it_is_turned_off(run: Run, tmp_path
     database.close()
     assert current(run, tmp_path)["personal"] == "personal"
     told = run(tmp_path, "project", "current").stdout.decode()
-    assert told == "default (the default), and what project 'personal' holds\n"
+    assert told == "default (the default), with what project 'personal' holds\n"
     for off in ({"arguments": ("--no-personal",)}, {"SATCHEL_NO_PERSONAL": "yes"}):
         arguments = off.pop("arguments", ())
         assert "personal" not in current(run, tmp_path, *arguments, **off)
     (tmp_path / "home").mkdir(exist_ok=True)
     (tmp_path / "home" / "satchel.toml").write_text("no_personal = true\n")
     assert "personal" not in current(run, tmp_path)
+
+
+def test_an_installed_address_carries_the_project_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / ".satchel").write_text("web\n")
+    words = ("install", "claude-code", "--url", "http://127.0.0.1:8000", "--print")
+    home = {"SATCHEL_HOME": str(tmp_path / "home"), "HOME": str(tmp_path / "home")}
+    of_folder = run_command(*words, "--scope", "project", environment=home, cwd=tmp_path)
+    assert b'"url": "http://127.0.0.1:8000/mcp?project=web"' in of_folder.stdout
+    of_setting = run_command(*words, environment=home | {"SATCHEL_PROJECT": "shop"}, cwd=tmp_path)
+    assert b'"url": "http://127.0.0.1:8000/mcp?project=shop"' in of_setting.stdout
+    of_user = run_command(*words, environment=home, cwd=tmp_path)
+    assert b'"url": "http://127.0.0.1:8000/mcp"' in of_user.stdout

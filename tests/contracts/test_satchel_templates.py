@@ -10,7 +10,7 @@ from satchel.work import Work
 from tests.support.satchel import ok, refusal, result_of, wrong
 from tests.support.stdio import Server
 
-MAKE = "If it is a template, give its arguments (update_prompt)."
+MAKE = "If it is a template, declare its arguments."
 MEND = "Mend it, or give arguments: [] to keep it as plain text."
 
 
@@ -52,7 +52,7 @@ def test_a_template_that_cannot_be_parsed_is_refused_with_its_line(client: Serve
 
 def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> None:
     declared = [{"name": "x"}, {"name": "z"}]
-    undeclared = "Not declared, so always empty: y (line 2), w (line 3). Declare with arguments."
+    undeclared = "Not declared, so always empty: y (line 2), w (line 3). Declare them as arguments."
     unused = "Declared, but not used by the template: z."
     content = "{{ x }}\n{{ y }}\n{{ w|default('-') }}"
     assert notes(client, "add_prompt", title="P", content=content, arguments=declared) == [undeclared, unused]
@@ -67,12 +67,12 @@ def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> No
         unused,
     ]
     assert notes(client, "edit_text", item="p", edits=[{"old": "{{ f() }}", "new": "{{ z }}{{ q }}"}]) == [
-        "Not declared, so always empty: q (line 1). Declare with arguments."
+        "Not declared, so always empty: q (line 1). Declare them as arguments."
     ]
     assert notes(client, "update_prompt", prompt="p", title="Q") == []
     many = "".join(f"{{{{ v{one} }}}}" for one in range(15))
     [listed] = notes(client, "update_prompt", prompt="p", content=f"{{{{ x }}}}{{{{ z }}}}{many}")
-    assert listed.endswith("v9 (line 1) and 5 more. Declare with arguments.")
+    assert listed.endswith("v9 (line 1) and 5 more. Declare them as arguments.")
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,7 @@ def test_variables_and_arguments_that_do_not_meet_are_told(client: Server) -> No
 def test_arguments_are_declared_from_the_template(client: Server, content: str, declared: list[str]) -> None:
     [note] = notes(client, "add_prompt", title="P", content=content)
     listed = ", ".join(declared)
-    assert note == (
-        f"Arguments were declared from the template: {listed}. update_prompt with empty arguments makes it plain text."
-    )
+    assert note == (f"Arguments were declared from the template: {listed}. Saved with no arguments, it is plain text.")
     assert arguments_of(client, "p") == [
         {"name": one.rstrip("?")} if one.endswith("?") else {"name": one, "required": True} for one in declared
     ]
@@ -147,7 +145,7 @@ def test_a_text_that_becomes_a_template_gets_arguments(client: Server) -> None:
     assert note.startswith("Arguments were declared from the template: who.")
     assert arguments_of(client, "p") == [{"name": "who", "required": True}]
     [note] = notes(client, "edit_text", item="p", append="{{ tone }}")
-    assert note == "Not declared, so always empty: tone (line 3). Declare with arguments."
+    assert note == "Not declared, so always empty: tone (line 3). Declare them as arguments."
     assert notes(client, "update_prompt", prompt="p", arguments=[{"name": "who"}, {"name": "tone"}]) == []
 
 

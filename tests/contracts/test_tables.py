@@ -13,7 +13,7 @@ from satchel.contracts.contract import Reply
 from satchel.contracts.first_call import FirstCall
 from satchel.contracts.satchel import wrong_arguments
 from satchel.contracts.satchel.failures import AmbiguousTitle, DeletedItem, TemplateFailed, UnknownName
-from satchel.contracts.satchel.text_failures import WrongValue
+from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
 from satchel.contracts.schema import json_schema
 from satchel.model import Claim, Scope
 from satchel.storage.database import Violation
@@ -55,6 +55,7 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     ],
     errors.MissingPart: [errors.MissingPart("Set up", ("Setup",)), errors.MissingPart("Set up", ())],
     WrongValue: [WrongValue("It has no argument 'x'.", "It takes none.", "x")],
+    MissingValue: [MissingValue("It needs a value for x.", "Give it in arguments, by name.", "x")],
     errors.EntryRefused: [
         errors.EntryRefused("lines[3]", cause)
         for cause in (
@@ -68,12 +69,13 @@ SAMPLES: dict[type[errors.SatchelError], list[errors.SatchelError]] = {
     errors.AmbiguousItem: [errors.AmbiguousItem("tea", ("satchel://prompt/tea", "satchel://resource/tea"))],
     errors.NotConfirmed: [errors.NotConfirmed("decline"), errors.NotConfirmed("cancel")],
     errors.StoreUnusable: [errors.StoreUnusable("/secret/path")],
+    errors.StoreMissing: [errors.StoreMissing("there is no store /secret/path", "/secret/path")],
     AmbiguousTitle: [AmbiguousTitle(errors.NotFound("task", "7", SCOPE), ("#1", "#2"), has_more=True)],
     DeletedItem: [
         DeletedItem(errors.NotFound("prompt", "7", SCOPE), at="2026-11-17T09:00Z", by="ann", can_restore=True)
     ],
     UnknownName: [UnknownName(errors.NotFound("prompt", "7", SCOPE), ("8",))],
-    TemplateFailed: [TemplateFailed("It cannot be filled in.", "Mend it.")],
+    TemplateFailed: [TemplateFailed("It cannot be filled in.", "Correct it.", is_of_library=False)],
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from satchel.cli.main import cli
+from satchel.cli.app import cli
 from tests.docs.blocks import ROOT, Block, read_blocks, read_inline, read_sql, read_unfenced
 from tests.docs.places import Place
 from tests.docs.shell import run_lines

@@ -5,6 +5,7 @@ http               many clients over HTTP, in one or several processes
 sdk                a contract as a server of the official SDK
 embedding          the settings of a program that embeds Satchel
 open_contract      a contract with its store and libraries, for the owner of the process
+greeting           what a server over HTTP prints when it is ready
 startup            opens the store; reports why a process cannot start
 upkeep             keeps history and trash within the retention, beside the work
 project_discovery  finds the current project, for servers and commands

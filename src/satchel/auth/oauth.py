@@ -12,12 +12,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from satchel.errors import AuthUnusable, Unauthorized
+from satchel.extras import install_command
 
 try:
     import cryptography  # noqa: F401 - without it jwt can be imported, but verifies nothing
     import jwt
 except ImportError as error:
-    raise AuthUnusable("OAuth needs the oauth extra: pip install 'satchel[oauth]', then try again.") from error
+    raise AuthUnusable(f"OAuth needs an extra. Install it with: {install_command('oauth')}") from error
 
 from satchel import clock
 from satchel.auth.issuer import ALGORITHMS, Issuer

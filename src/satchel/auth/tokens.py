@@ -23,6 +23,7 @@ def create(
     tx: Tx,
     *,
     user: str,
+    name: str = "",
     is_read_only: bool = False,
     projects: Sequence[str] | None = None,
     expires_at: Timestamp | None = None,
@@ -30,7 +31,7 @@ def create(
     """Create a token for a user, for all projects or some. Return it and its secret, which is not stored.
 
     Raises:
-        WrongArgument: the user is not a UUID, the list of projects is empty, or the expiry is in the past.
+        WrongArgument: the user is not a UUID, the name is too long, there are no projects, or the expiry is past.
         NotFound: there is no such project.
     """
     owner = clock.parse_id(user)
@@ -44,6 +45,7 @@ def create(
     secret = PREFIX + secrets.token_urlsafe(32)
     token = Token(
         id=tx.new_id(),
+        name=rules.clean_title("token", name) if name else "",
         owner=owner,
         is_read_only=is_read_only,
         projects=names,

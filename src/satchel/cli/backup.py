@@ -1,40 +1,288 @@
-"""`satchel backup`: copies a store, while it is in use, to a new file."""
+"""Copies of a store: `satchel backup`, `restore`, `dump` and `load`.
 
-from typing import Any
+`restore` also brings items back. A name that begins with /, ./ or ../ is a file. Any other name is a file where there
+is one and the store has no such item; a name that could be both is refused.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any, BinaryIO
 
 import click
 
-from satchel.cli.progress import show_progress
-from satchel.cli.store import address_command
-from satchel.storage.database import is_postgres
+from satchel import config
+from satchel.cli.completion import ITEM
+from satchel.cli.examples import Command
+from satchel.cli.output import count, name_item, name_kind, say, show_progress, to_json
+from satchel.cli.session import (
+    VERSION,
+    Session,
+    address_command,
+    command,
+    database_option,
+    json_option,
+    open_session,
+    report_errors,
+    session_options,
+)
+from satchel.errors import AmbiguousItem, Refused, StoreUnusable
+from satchel.services import projects, references, restoring
+from satchel.services.restoring import Restored
+from satchel.storage.database import Tx, is_postgres
+from satchel.storage.loading import Dump, is_dump
+from satchel.storage.loading import load as load_dump
 
-_COUNTED = ("projects", "prompts", "resources", "tasks")
+_COUNTED = {"projects": "project", "prompts": "prompt", "resources": "document", "tasks": "task"}
+_SQLITE = b"SQLite format 3\0"
+_PATHS = ("/", "./", "../")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path())
 @address_command
-def cli(where: str, file: str) -> tuple[str, Any]:
+def backup(where: str, file: str) -> tuple[str, Any]:
     """Copy the store as it is at this moment to a new FILE that only you may read, and check the copy.
 
-    The store may be in use. Of a SQLite store FILE is a SQLite store too; of one on PostgreSQL it is a compressed dump.
-    `satchel restore FILE` brings either back.
+    The store may be in use. A SQLite store is copied to a SQLite file, one on PostgreSQL to a compressed dump.
+    `satchel restore` brings either back.
     """
     with show_progress("Copying") as progress:
         if is_postgres(where):
-            from satchel.storage.dump import dump_to_file
-            from satchel.storage.loading import Dump
+            from satchel.storage.dump import dump_to_file  # with psycopg 60 ms
 
             size, counts = dump_to_file(where, file, progress)
             with open(file, "rb") as written:
                 schema, store = Dump(written).schema, "the PostgreSQL store"
         else:
-            from satchel.storage.backup import backup
+            from satchel.storage.backup import backup as copy
 
-            made = backup(where, file, progress)
+            made = copy(where, file, progress)
             size, schema, counts, store = made.bytes, made.schema, made.counts, where
-    shown = {name: counts[name] for name in _COUNTED}
-    things = ", ".join(f"{count} {name}" for name, count in shown.items())
-    text = f"Copied {store} to {file} and checked the copy: {things}; {size} bytes."
-    value = {"file": file, "bytes": size, "schema": schema, "counts": shown}
-    return f"{text}\nBring it back with: satchel restore {file}", value
+    things = ", ".join(count(counts[table], noun) for table, noun in _COUNTED.items())
+    text = f"Copied {store} to {file} and checked the copy: {things}; {count(size, 'byte')}."
+    shown = {f"{noun}s": counts[table] for table, noun in _COUNTED.items()}
+    return f"{text}\n{_explain_restore(where, file)}", {"file": file, "bytes": size, "schema": schema, "counts": shown}
+
+
+def _explain_restore(where: str, file: str) -> str:
+    """Return the command that restores a backup, to be run as it stands."""
+    path = shlex.quote(file if file.startswith(_PATHS) else f"./{file}")
+    if is_postgres(where):
+        new = shlex.quote(f"{file if file.startswith(_PATHS) else f'./{file}'}.db")
+        return (
+            f"Restore it into a SQLite store with: satchel restore {path} --database {new}\n"
+            "Restore it into an empty PostgreSQL database with its address in --database."
+        )
+    is_default = where == config.load({}).database
+    return f"Bring it back with: satchel restore {path}{'' if is_default else f' --database {shlex.quote(where)}'}"
+
+
+# -- restore ----------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.argument("item", type=ITEM, metavar="ITEM|FILE")
+@click.option("--version", type=VERSION, help="The version to restore.  [default: the one before the last change]")
+@click.option("--without-seal", is_flag=True, help="Restore a FILE whose seal is missing or does not match.")
+@session_options
+def restore(item: str, version: int | None, without_seal: bool, **options: Any) -> None:
+    """Bring ITEM back, as it was when it was deleted or before its last change; or the store from a backup in FILE.
+
+    ITEM is as in `satchel log`; its present version stays in its history. FILE was made by `satchel backup`: a path,
+    such as ./NAME. It is checked first, and the old store is kept beside the new one.
+    """
+    with report_errors(as_json=options["as_json"]):
+        is_file = version is None and _is_file(item, options)
+    if is_file:
+        _restore_file(item, needs_seal=not without_seal, options=options)
+    elif without_seal:
+        raise click.UsageError("--without-seal is for a backup in a FILE.")
+    else:
+        _restore_item(item=item, version=version, **options)
+
+
+@command(as_user=True)
+def _restore_item(session: Session, item: str, version: int | None) -> None:
+    def bring_back(tx: Tx) -> tuple[Restored, str | None]:
+        done = restoring.restore(tx, session.scope, item, version)
+        number = done.item.project or 0
+        return done, projects.names_of(tx, [number]).get(number)
+
+    done, project = session.transact(bring_back)
+    now = done.item
+    key = now.name or f"#{now.number}"
+    value = {
+        "kind": name_kind(now.kind),
+        "item": key,
+        "title": now.title,
+        "project": project,
+        "version": now.version,
+        "from_version": done.from_version,
+        "was_deleted": done.was_deleted,
+        "changed": done.is_changed,
+        "notes": done.notes,
+    }
+    session.say("\n".join([_summarize(done, name_item(now.kind, key, now.title)), *done.notes]), value)
+
+
+def _summarize(done: Restored, name: str) -> str:
+    if not done.is_changed:
+        return f"Nothing to do: {name} is the same as in version {done.from_version}."
+    if done.was_deleted:
+        return f"Brought back {name} as it was in version {done.from_version}; it is version {done.item.version} now."
+    return f"Restored {name} to version {done.from_version}; it is version {done.item.version} now."
+
+
+def _is_file(name: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a name is that of a backup and not of an item."""
+    if name.startswith(_PATHS):
+        return True
+    if "://" in name or not os.path.isfile(name):
+        return False
+    if not _has_item(name, options):
+        return True
+    if _is_backup(_read_start(name)):
+        raise StoreUnusable(
+            f"'{name}' is a file here, and also the name of an item. Write ./{name} for the backup, or "
+            f"satchel://prompt/NAME, satchel://resource/NAME or satchel://task/NUMBER for the item."
+        )
+    return False
+
+
+def _has_item(name: str, options: Mapping[str, Any]) -> bool:
+    flags = {key: options[key] for key in ("database", "project", "user")}
+    try:
+        with open_session(flags, reads=True, as_json=True) as session:
+            session.enter(in_project=True, needs_project=False, as_user=True, reads=True)
+            with session.read() as tx:
+                references.find(tx, session.scope, name)
+    except AmbiguousItem:
+        return True
+    except (Refused, StoreUnusable):  # a broken store may be why a backup is restored
+        return False
+    return True
+
+
+def _restore_file(file: str, *, needs_seal: bool, options: Mapping[str, Any]) -> None:
+    as_json = options["as_json"]
+    with report_errors(as_json=as_json):
+        where = config.load({"database": options["database"]}).database
+        if not _is_backup(_read_start(file)):
+            raise StoreUnusable(f"cannot restore {file}: it is no backup of Satchel's. Nothing was changed.")
+        with show_progress("Restoring") as progress:
+            if is_postgres(where):
+                text, value = _restore_shared(where, file, progress)
+            else:
+                text, value = _restore_embedded(where, file, progress, needs_seal=needs_seal)
+    if as_json:
+        click.echo(to_json(value))
+    else:
+        say(text)
+
+
+def _restore_embedded(where: str, file: str, progress: Any, *, needs_seal: bool) -> tuple[str, Any]:
+    from satchel.storage import replacing  # only to restore a SQLite store
+
+    if is_dump(_read_start(file)):
+        with open(file, "rb") as opened:
+            done = replacing.restore_dump(where, opened, progress)
+    else:
+        done = replacing.restore(where, file, needs_seal=needs_seal, progress=progress)
+    lines = [f"Restored the store {where} from {file}: {count(done.rows, 'row')}."]
+    if done.kept is not None:
+        lines.append(f"The old store is kept as {done.kept}.")
+        lines.append("Restart your servers: those that run have the old store open, and refuse calls until then.")
+    return "\n".join(lines), {"store": where, "file": file, "rows": done.rows, "kept": done.kept}
+
+
+def _restore_shared(where: str, file: str, progress: Any) -> tuple[str, Any]:
+    if not is_dump(_read_start(file)):
+        raise StoreUnusable(
+            f"{file} is a backup of a SQLite store. Bring it into a new PostgreSQL database with: "
+            f"satchel dump -d {file} | satchel load"
+        )
+    with open(file, "rb") as opened:
+        rows = sum(load_dump(where, Dump(opened, progress)).values())
+    return f"Restored the store from {file}: {count(rows, 'row')}.", {"file": file, "rows": rows, "kept": None}
+
+
+def _is_backup(start: bytes) -> bool:
+    return start.startswith(_SQLITE) or is_dump(start)
+
+
+def _read_start(file: str) -> bytes:
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(100)
+    except OSError as error:
+        raise StoreUnusable(f"cannot read {file}: {error.strerror}. Nothing was changed.") from error
+
+
+# -- dump and load ----------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(), default="-")
+@database_option
+@json_option
+def dump(file: str, database: str | None, as_json: bool) -> None:
+    """Write everything in the store to a new FILE, or to stdout, as JSON Lines: all projects, users and versions.
+
+    `satchel load` reads it into a SQLite file or a PostgreSQL database. It has the hashes of tokens, not their secrets.
+    The store may be in use.
+    """
+    from satchel.storage.dump import dump as write_dump
+    from satchel.storage.private_files import open_new
+
+    if file == "-" and sys.stdout.isatty():
+        raise click.UsageError("A dump is not for a terminal. Name a FILE, or write it to one: > FILE")
+    with report_errors(as_json=as_json):
+        where = config.load({"database": database}).database
+        with (
+            show_progress("Dumping") as progress,
+            nullcontext(sys.stdout.buffer) if file == "-" else open_new(file) as opened,
+        ):
+            counts = write_dump(where, opened.write, progress)
+    rows = sum(counts.values())
+    if as_json:
+        click.echo(to_json({"file": file, "rows": rows, "tables": counts}), err=file == "-")
+    else:
+        say(f"Wrote {count(rows, 'row')}{'' if file == '-' else f' to {file}'}.", err=True)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(), default="-")
+@address_command
+def load(where: str, file: str) -> tuple[str, Any]:
+    """Read a dump from FILE, or from stdin, into an empty or new store.
+
+    A truncated or changed dump is refused before anything is done, and a failure leaves nothing behind.
+    """
+    if file == "-" and sys.stdin.isatty():
+        raise click.UsageError("Name the FILE of a dump, or send one to stdin: < FILE")
+    with show_progress("Loading") as progress, open_dump(file) as opened:
+        counts = load_dump(where, Dump(opened, progress))
+    rows = sum(counts.values())
+    return f"Loaded {count(rows, 'row')}.", {"rows": rows, "tables": counts}
+
+
+@contextmanager
+def open_dump(file: str) -> Iterator[BinaryIO]:
+    """Open a file of which every part can be read again; stdin is copied to a temporary one."""
+    if file != "-":
+        try:
+            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise StoreUnusable(f"cannot read {file}: {error.strerror}. Nothing was changed.") from error
+        with open(descriptor, "rb") as opened:
+            yield opened
+        return
+    with tempfile.TemporaryFile(prefix="satchel-") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.seek(0)
+        yield kept

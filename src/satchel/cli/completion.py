@@ -1,27 +1,187 @@
-"""`satchel completion`: prints the script that lets a shell complete commands, options and names from the store."""
+"""What a shell completes: the types of arguments that name something in the store, and `satchel completion`.
+
+Completion only reads: a store that does not exist, has another schema or does not answer offers nothing.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
-VARIABLE = "_SATCHEL_COMPLETE"  # by which the script asks for completions
+from satchel.cli.examples import Command
+
+if TYPE_CHECKING:
+    from satchel.library.catalog import Libraries
+    from satchel.model import Scope
+    from satchel.storage.database import Tx
+
+VARIABLE = "_SATCHEL_COMPLETE"  # by which the script of the shell asks for completions
+
+Find = Callable[["Tx", "Scope", str], Iterable[str]]
+Source = Callable[[click.Context, str], Iterable[str]]
 
 
-@click.command()
+class Name(click.types.StringParamType):
+    """A text that a shell completes with the names of a source."""
+
+    def __init__(self, *sources: Source) -> None:
+        self._sources = sources
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin with what was typed."""
+        del param
+        try:
+            names = [name for source in self._sources for name in source(ctx, incomplete)]
+        except Exception:
+            return []  # a shell that completes has no place for messages
+        return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
+class TaskName(Name):
+    """A reference to a task; a number goes without its #."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the reference as the tools take it."""
+        text = str(super().convert(value, param, ctx))
+        digits = text.removeprefix("#")
+        return digits if digits.isascii() and digits.isdigit() else text
+
+
+def _in_store(find: Find, *, as_user: bool = False) -> Source:
+    """Return a source that reads the store which the words typed so far name."""
+
+    def read(context: click.Context, word: str) -> Iterable[str]:
+        from functools import partial
+
+        from msgspec.structs import replace
+
+        from satchel import config
+        from satchel.app import project_discovery
+        from satchel.model import Scope
+        from satchel.services import project_names, users
+        from satchel.storage.database import is_postgres, open_database
+        from satchel.storage.status import read_status
+
+        given = {name: context.params.get(name) for name in ("database", "project", "user")}
+        settings = config.load({name: flag if isinstance(flag, str) else None for name, flag in given.items()})
+        if not is_postgres(settings.database) and not os.path.exists(settings.database):
+            return []
+        status = read_status(settings.database)
+        if status.schema != status.newest:
+            return []
+        database = open_database(settings.database, settings.database_direct)
+        try:
+            user = settings.user or (users.local(database, settings.home) if as_user else None)
+            scope = Scope(project=settings.project, personal=settings.personal)
+            if settings.why_project is None:
+                scope = project_discovery.find_current(scope, partial(project_names.exists, database))
+            scope = replace(scope, user=user)
+            with database.read(scope) as tx:
+                return list(find(tx, scope, word))
+        finally:
+            database.close()
+
+    return read
+
+
+def _find_prompts(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
+    from satchel.services import completion
+
+    return completion.prompt_names(tx, scope, word).values
+
+
+def _find_documents(tx: "Tx", scope: "Scope", _word: str) -> Iterable[str]:
+    from satchel.services import resources
+
+    return [resource.name for resource in resources.list_all(tx, scope)]
+
+
+def _find_tasks(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
+    from satchel.services import completion
+
+    mark = "#" if word.startswith("#") else ""
+    return [f"{mark}{number}" for number in completion.open_tasks(tx, scope, word).values]
+
+
+def _find_items(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
+    if word.startswith("#"):
+        return _find_tasks(tx, scope, word)
+    return [*_find_prompts(tx, scope, word), *_find_documents(tx, scope, word)]
+
+
+def _find_projects(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
+    from satchel.services import completion
+
+    return completion.projects(tx, scope, word).values
+
+
+def _find_tags(tx: "Tx", scope: "Scope", word: str) -> Iterable[str]:
+    from satchel.services import completion
+
+    return completion.prompt_tags(tx, scope, word).values
+
+
+def _find_task_tags(tx: "Tx", scope: "Scope", _word: str) -> Iterable[str]:
+    from satchel.services import tasks
+
+    return tasks.list_tags(tx, scope, None)
+
+
+def _find_contracts(_context: click.Context, _word: str) -> Iterable[str]:
+    from satchel.contracts import CONTRACTS
+
+    return CONTRACTS
+
+
+def _find_clients(_context: click.Context, _word: str) -> Iterable[str]:
+    from satchel.clients.table import CLIENTS
+
+    return [client.name for client in CLIENTS]
+
+
+def _open_libraries() -> "Libraries":
+    from satchel import config
+    from satchel.library.catalog import Libraries
+
+    return Libraries(config.load({}).libraries, is_quiet=True)
+
+
+def _find_libraries(_context: click.Context, _word: str) -> Iterable[str]:
+    return [one.name for one in _open_libraries().catalog.libraries]
+
+
+def _find_templates(_context: click.Context, _word: str) -> Iterable[str]:
+    return [name for name, _ in _open_libraries().catalog.view]
+
+
+PROJECT = Name(_in_store(_find_projects))
+PROMPT = Name(_in_store(_find_prompts))
+ANY_PROMPT = Name(_in_store(_find_prompts), _find_templates)  # stored, or of a library
+DOCUMENT = Name(_in_store(_find_documents))
+TASK = TaskName(_in_store(_find_tasks, as_user=True))
+BLOCKER = Name(_in_store(_find_tasks, as_user=True))  # with + or - before it
+ITEM = Name(_in_store(_find_items, as_user=True))
+TAG = Name(_in_store(_find_tags))
+TASK_TAG = Name(_in_store(_find_task_tags, as_user=True))
+CONTRACT = Name(_find_contracts)
+CLIENT = Name(_find_clients)
+LIBRARY = Name(_find_libraries)
+TEMPLATE = Name(_find_templates)
+
+
+# -- the command ------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def cli(shell: str) -> None:
     """Print the completion script of a shell."""
-    from click.shell_completion import get_completion_class
-
-    from satchel.cli.main import cli as satchel
+    from satchel.cli.app import cli as satchel
 
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these shells"
-    click.echo(_Script.of(kind)(satchel, {}, "satchel", VARIABLE).source())
-
-
-class _Script:
-    """Leaves out click's check of the version of bash, which would start bash; all since 4.4 (2016) will do."""
-
-    @staticmethod
-    def of(kind: type) -> type:
-        """A kind of script without the check."""
-        return type(kind.__name__, (kind,), {"_check_version": staticmethod(lambda: None)})
+    # Without click's check of the version of bash, which starts bash; every version since 4.4 (2016) works.
+    script = type(kind.__name__, (kind,), {"_check_version": staticmethod(lambda: None)})
+    click.echo(script(satchel, {}, "satchel", VARIABLE).source())

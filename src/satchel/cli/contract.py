@@ -1,14 +1,17 @@
-"""`satchel contract`: which contracts there are, and the JSON Schemas that they publish."""
+"""`satchel contract`: the contracts and the JSON Schemas of their tools."""
 
 import click
 
-from satchel.cli.printing import to_json
-from satchel.cli.store import end, json_option
+from satchel.cli.completion import CONTRACT
+from satchel.cli.errors import end
+from satchel.cli.examples import Group
+from satchel.cli.output import to_json
+from satchel.cli.session import json_option
 from satchel.contracts import CONTRACTS, load
 from satchel.services.suggestions import closest_name
 
 
-@click.group()
+@click.group(cls=Group)
 def cli() -> None:
     """List and show the contracts that can be served."""
 
@@ -26,12 +29,12 @@ def list_(as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("name", type=CONTRACT)
 @click.argument("tool", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as without it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as by default.")
 def show(name: str, tool: str | None, as_json: bool) -> None:
-    """Print the JSON Schema of a tool: its input, and its output as success or error. Without TOOL, of all tools."""
-    del as_json  # schemas are JSON anyhow
+    """Print the JSON Schema of a tool, its input and output, or of all tools."""
+    del as_json  # schemas are JSON
     contract = load(_known("contract", name, list(CONTRACTS)))
     tools = {one.name: one for one in contract.tools}
     if tool is not None:

@@ -1,4 +1,4 @@
-"""`satchel database`: migrate a store, grant a role its use, and show its status."""
+"""`satchel database`: migrate a store, grant a role access to it, show its status."""
 
 import os
 from typing import Any
@@ -6,29 +6,32 @@ from typing import Any
 import click
 
 from satchel import config
-from satchel.cli.store import address_command
+from satchel.cli.examples import Group
+from satchel.cli.session import address_command
 from satchel.errors import StoreUnusable
 from satchel.storage import schema
 from satchel.storage.database import is_postgres, open_database
 from satchel.storage.status import read_status
 
+_WORDS = {"resources": "documents"}
 
-@click.group()
+
+@click.group(cls=Group)
 def cli() -> None:
-    """Bring the store up to date, and look at it."""
+    """Migrate the store, and show its status."""
 
 
 @cli.command()
-@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to be granted access.")
+@click.option("--role", metavar="NAME", help="A PostgreSQL role that owns nothing, to grant access to.")
 @address_command
 def migrate(where: str, role: str | None) -> tuple[str, Any]:
-    """Bring the store to the newest schema, or make it; on PostgreSQL, as its owner.
+    """Migrate the store to the newest schema, or make it; on PostgreSQL, as its owner.
 
-    With --role, a role that owns nothing is granted what it needs to serve the store, and no more. Say so again after
-    each migration.
+    With --role, a role that owns nothing is granted what it needs to serve the store, and no more. Repeat it after each
+    migration.
     """
     if role is not None and not is_postgres(where):
-        raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave --role out.")
+        raise StoreUnusable("a SQLite file has no roles: its mode decides who may read it. Leave out --role.")
     is_new = not is_postgres(where) and not (os.path.exists(where) and os.path.getsize(where))
     newest = schema.newest()
     before = 0 if is_new else read_status(where).schema
@@ -50,33 +53,21 @@ def migrate(where: str, role: str | None) -> tuple[str, Any]:
 @cli.command()
 @address_command
 def status(where: str) -> tuple[str, Any]:
-    """Show where the store is, which schema it has, and how much is in it; changes nothing."""
+    """Show where the store is, its schema, and how much is in it; change nothing."""
     found = read_status(where)
     lines = [
         f"engine     {found.engine}",
         f"store      {found.store}",
         f"schema     {found.schema} (this Satchel knows up to {found.newest})",
-        *(f"{name:<10} {'not visible' if count is None else count}" for name, count in found.counts.items()),
+        *(
+            f"{_WORDS.get(name, name):<10} {'not visible' if count is None else count}"
+            for name, count in found.counts.items()
+        ),
     ]
     if found.row_security:
-        lines.append("This role is held by row-level security: it sees the tasks of one user at a time.")
+        lines.append("Row-level security applies to this role: it sees the tasks of one user at a time.")
     if why := schema.explain_number(found.schema):
         lines.append(f"The store {why}.")
     elif found.schema < found.newest:
         lines.append("Migrate it with: satchel database migrate")
     return "\n".join(lines), found
-
-
-@cli.command(hidden=True)
-@click.argument("file", type=click.Path())
-@address_command
-def backup(where: str, file: str) -> tuple[str, Any]:
-    """Copy a SQLite store to a new FILE: the older name of `satchel backup`."""
-    if is_postgres(where):
-        raise StoreUnusable(
-            "a PostgreSQL store is copied with PostgreSQL's own tools: pg_dump, as the owner; or with `satchel backup`."
-        )
-    from satchel.storage.backup import backup as copy
-
-    made = copy(where, file)
-    return f"Copied {where} to {file} ({made.bytes} bytes).", {"store": where, "file": file, "bytes": made.bytes}

@@ -1,55 +1,110 @@
-"""`satchel doctor`: looks at everything that Satchel needs, and says what is wrong and how to put it right."""
+"""`satchel doctor`: check everything that Satchel needs, and say how to repair each problem."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+import http.client
+import os
+import platform
+import shutil
+import socket
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Literal
 
+import apsw
 import click
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from satchel.cli.findings import Finding  # imported where it is used: `--help` needs no checks
+from satchel import __version__, config
+from satchel.cli.examples import Command
+from satchel.cli.output import count, to_json
+from satchel.cli.session import database_option, json_option
+from satchel.clients import changes, probe
+from satchel.clients.entries import CannotInstall, Local, Remote, own_command, read_entry
+from satchel.clients.files import UnusableFile
+from satchel.clients.places import Machine, Scope
+from satchel.clients.table import CLIENTS, Client
+from satchel.config import Http, Settings
+from satchel.errors import SatchelError
+from satchel.library.validate import check_all
+from satchel.library.watch import sees_changes
+from satchel.storage import checking, schema
+from satchel.storage.database import Database, is_postgres, open_database
+from satchel.storage.status import StoreStatus, read_status
 
-EXAMPLES = """\b
-Examples:
-  satchel doctor
-  satchel doctor --fix      repair what is safe to repair
-  satchel doctor --json
-"""
+_LEAST_SPACE = 100 * 2**20  # bytes of free space below which a warning is due
+_FIRST_SOUND_SQLITE = (3, 51, 3)  # before it, a rare race while the log is reset can damage a file
+_SCOPES: tuple[Scope, ...] = ("user", "project")
 _MARKS = {"ok": ("ok", "green"), "fixed": ("fixed", "green"), "note": ("note", None), "warning": ("warning", "yellow")}
 
+Status = Literal["ok", "fixed", "note", "warning", "failure"]
 
-@click.command(epilog=EXAMPLES)
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one check, with a remedy for a problem."""
+
+    check: str
+    status: Status
+    message: str
+    remedy: str = ""
+    file: str = ""
+    line: int | None = None
+
+
+class Repairable(Exception):
+    """A problem: its message, the remedy for a person, and the safe repair."""
+
+    def __init__(self, message: str, remedy: str, repair: Callable[[], str], *, is_failure: bool = True) -> None:
+        super().__init__(message)
+        self.message, self.remedy, self.repair = message, remedy, repair
+        self.status: Status = "failure" if is_failure else "warning"
+
+
+def attempt(check: str, look: Callable[[], str], *, is_fixing: bool) -> Finding:
+    """Check something; with `is_fixing` repair a problem and check again."""
+    try:
+        return Finding(check=check, status="ok", message=look())
+    except Repairable as wrong:
+        if not is_fixing:
+            return Finding(check=check, status=wrong.status, message=wrong.message, remedy=wrong.remedy)
+        try:
+            done = wrong.repair()
+            look()
+        except Exception as error:
+            failed = f"{wrong.message} It could not be repaired: {error}"
+            return Finding(check=check, status="failure", message=failed, remedy=wrong.remedy)
+        return Finding(check=check, status="fixed", message=f"{wrong.message} {done}")
+
+
+# -- the command ------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
 @click.option("--fix", is_flag=True, help="Repair what is safe: modes, schema, search index, moved commands.")
-@click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@database_option
+@json_option
 def cli(fix: bool, database: str | None, as_json: bool) -> None:
     """Check the installation, the store, the libraries and every connected client.
 
-    Each problem comes with its remedy. Ends with 1 if something failed, else with 0.
+    Each problem is printed with its remedy. The exit status is 1 if a check failed.
     """
-    from satchel.cli.findings import Finding, is_problem
-    from satchel.cli.printing import to_json
-
     found: list[Finding] = []
     for finding in _look(database, is_fixing=fix):
         found.append(finding)
         if not as_json:
             _print(finding)
-    problems = sum(map(is_problem, found))
+    problems = sum(finding.status == "failure" for finding in found)
     if as_json:
         click.echo(to_json({"ok": not problems, "findings": found}))
     else:
-        click.echo("All is well." if not problems else f"{problems} problem{'' if problems == 1 else 's'}.")
+        click.echo("No problems." if not problems else f"{count(problems, 'problem')}.")
     raise SystemExit(1 if problems else 0)
 
 
-def _look(database: str | None, *, is_fixing: bool) -> "Iterator[Finding]":
-    """Every finding, as soon as it is known."""
-    from satchel import config
-    from satchel.cli import check_clients, check_machine, check_store
-    from satchel.cli.findings import Finding
-    from satchel.clients.places import Machine
-
-    yield from _guard("interpreter", lambda: [check_machine.check_interpreter()])
+def _look(database: str | None, *, is_fixing: bool) -> Iterator[Finding]:
+    """Yield every finding as soon as it is known."""
+    yield from _guard("interpreter", lambda: [check_interpreter()])
     try:
         settings = config.load({"database": database})
         served = config.load({"database": database, "transport": "http"})
@@ -62,18 +117,16 @@ def _look(database: str | None, *, is_fixing: bool) -> "Iterator[Finding]":
         http = served.http
         assert http is not None
         home, store, direct = settings.home, settings.database, settings.database_direct
-        yield from _guard("data folder", lambda: [check_machine.check_data_folder(home, is_fixing=is_fixing)])
-        yield from _guard("store", lambda: check_store.check_store(store, direct, is_fixing=is_fixing))
-        yield from _guard("libraries", lambda: check_machine.check_libraries(settings))
-        yield from _guard("watcher", lambda: [check_machine.check_watcher(home)])
-        yield from _guard("port", lambda: [check_machine.check_port(http, is_needed=settings.http is not None)])
-    yield from _guard("clients", lambda: check_clients.check_clients(Machine.current(), is_fixing=is_fixing))
+        yield from _guard("data folder", lambda: [check_data_folder(home, is_fixing=is_fixing)])
+        yield from _guard("store", lambda: check_store(store, direct, is_fixing=is_fixing))
+        yield from _guard("libraries", lambda: check_libraries(settings))
+        yield from _guard("watcher", lambda: [check_watcher(home)])
+        yield from _guard("port", lambda: [check_port(http, is_needed=settings.http is not None)])
+    yield from _guard("clients", lambda: check_clients(Machine.current(), is_fixing=is_fixing))
 
 
-def _guard(check: str, look: "Callable[[], Iterable[Finding]]") -> "Iterator[Finding]":
-    """The findings of a check; one that breaks is a finding too, and does not stop the others."""
-    from satchel.cli.findings import Finding
-
+def _guard(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """Yield the findings of a check; a check that breaks is a finding too, and does not stop the others."""
     try:
         yield from look()
     except Exception as error:
@@ -81,8 +134,331 @@ def _guard(check: str, look: "Callable[[], Iterable[Finding]]") -> "Iterator[Fin
         yield Finding(check=check, status="failure", message=message)
 
 
-def _print(finding: "Finding") -> None:
+def _print(finding: Finding) -> None:
     mark, color = _MARKS.get(finding.status, ("failed", "red"))
     click.echo(f"{click.style(f'{mark:<8}', fg=color)}{finding.check:<13} {finding.message}")
     if finding.remedy:
         click.echo(f"{'':<22}-> {finding.remedy}")
+
+
+# -- this machine -----------------------------------------------------------------------------------------------
+
+
+def check_interpreter() -> Finding:
+    """Return the versions of Satchel, Python and SQLite."""
+    versions = f"Satchel {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
+    where = f"{versions} ({sys.executable})"
+    if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")[:3]) < _FIRST_SOUND_SQLITE:
+        remedy = "Install a newer apsw: pip install --upgrade apsw"
+        return Finding(check="interpreter", status="warning", message=f"{where}: this SQLite is old.", remedy=remedy)
+    return Finding(check="interpreter", status="ok", message=where)
+
+
+def check_data_folder(home: str, *, is_fixing: bool) -> Finding:
+    """Check that the data folder is writable, private, and has space."""
+
+    def look() -> str:
+        if not os.path.isdir(home):
+            if os.path.lexists(home):
+                raise Repairable(f"{home} is not a folder.", "Move it away, or set SATCHEL_HOME.", _refuse_repair)
+            return f"{home} does not exist yet; the first use makes it"
+        if not os.access(home, os.W_OK | os.X_OK):
+            raise Repairable(
+                f"{home} cannot be written.", "Make it yours, or set SATCHEL_HOME to another.", _refuse_repair
+            )
+        if stat.S_IMODE(os.stat(home).st_mode) & 0o077:
+            mode = f"{home} can be read by others."
+            raise Repairable(mode, f"chmod 700 {home}", lambda: _make_private(home, 0o700), is_failure=False)
+        free = shutil.disk_usage(home).free
+        if free < _LEAST_SPACE:
+            raise Repairable(f"{home}: only {free // 2**20} MiB are free.", "Free some space.", _refuse_repair)
+        return f"{home} is writable and private, {free / 2**30:.1f} GiB free"
+
+    return attempt("data folder", look, is_fixing=is_fixing)
+
+
+def _refuse_repair() -> str:
+    raise OSError("only you can do it")
+
+
+def _make_private(path: str, mode: int) -> str:
+    os.chmod(path, mode)
+    return f"Its mode is {mode:o} now."
+
+
+def check_libraries(settings: Settings) -> Iterator[Finding]:
+    """Yield every problem of a library with file and line, or the number of libraries."""
+    if settings.libraries == (os.path.join(settings.home, "libraries"),) and not os.path.lexists(settings.libraries[0]):
+        hint = "make one with: satchel library new NAME"
+        yield Finding(check="libraries", status="ok", message=f"there are none yet; {hint}")
+        return
+    report = check_all(settings.libraries)
+    for problem in report.problems:
+        yield Finding(
+            check="libraries",
+            status="warning" if problem.is_warning else "failure",
+            message=str(problem),
+            remedy="" if problem.is_warning else "Correct it, then: satchel library validate",
+            file=_whole_path(settings.libraries, problem.file),
+            line=problem.line,
+        )
+    if not any(not problem.is_warning for problem in report.problems):
+        counts = f"{report.libraries} libraries with {report.prompts} prompts"
+        yield Finding(check="libraries", status="ok", message=f"{counts} in {', '.join(settings.libraries)}")
+
+
+def _whole_path(roots: tuple[str, ...], file: str) -> str:
+    """Return the path of a file in one of the folders of libraries."""
+    paths = [os.path.join(root, file) for root in roots]
+    return next((path for path in paths if os.path.lexists(path)), file)
+
+
+def check_watcher(home: str) -> Finding:
+    """Check that the system reports changed files, which tell clients of changed templates."""
+    base = home if os.path.isdir(home) and os.access(home, os.W_OK | os.X_OK) else None
+    try:
+        with tempfile.TemporaryDirectory(prefix=".doctor-", dir=base) as folder:
+            is_seen = sees_changes(folder)
+    except (OSError, RuntimeError) as error:
+        is_seen, why = False, f": {error}"
+    else:
+        why = ""
+    if is_seen:
+        return Finding(check="watcher", status="ok", message="a touched file was noticed")
+    remedy = "Changed templates are noticed within 30 seconds. On Linux raise fs.inotify.max_user_watches."
+    return Finding(check="watcher", status="warning", message=f"A touched file was not noticed{why}.", remedy=remedy)
+
+
+def check_port(http: Http, *, is_needed: bool) -> Finding:
+    """Check that the port for HTTP is free, or served by Satchel."""
+    place = f"{http.host}:{http.port}"
+    try:
+        host = http.host.strip("[]")
+        family = socket.getaddrinfo(host, http.port, type=socket.SOCK_STREAM)[0][0]
+        socket.create_server((host, http.port), family=family).close()
+    except OSError as error:
+        if _is_satchel(http):
+            return Finding(check="port", status="ok", message=f"Satchel serves at {place} already")
+        message = f"{place} cannot be used for HTTP: {error.strerror}."
+        remedy = "Choose another: satchel serve --transport http --port 0, or port = … in satchel.toml"
+        return Finding(check="port", status="failure" if is_needed else "warning", message=message, remedy=remedy)
+    return Finding(check="port", status="ok", message=f"{place} is free")
+
+
+def _is_satchel(settings: Http) -> bool:
+    """Return whether Satchel answers at the port."""
+    host = settings.host.strip("[]")
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only compared  # nosec B104
+    connection = http.client.HTTPConnection(host, settings.port, timeout=2)
+    try:
+        connection.request("GET", "/health")
+        return b'"schema"' in connection.getresponse().read(1000)
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+    finally:
+        connection.close()
+
+
+# -- the store --------------------------------------------------------------------------------------------------
+
+
+def check_store(where: str, direct: str | None = None, *, is_fixing: bool) -> Iterator[Finding]:
+    """Yield all findings about a store. Nothing is made or migrated without --fix.
+
+    `direct` is the address of the PostgreSQL server itself, where a pooler stands before it.
+    """
+    try:
+        is_shared = is_postgres(where)
+        if not is_shared and not os.path.exists(where):
+            message = f"there is no store {where} yet; the first use makes it"
+            yield Finding(check="store", status="ok", message=message)
+            return
+        status = read_status(where)
+    except SatchelError as error:
+        yield Finding(check="store", status="failure", message=str(error), remedy=_remedy(where))
+        return
+    counts = ", ".join(f"{count} {name}" for name, count in status.counts.items() if count is not None)
+    yield Finding(check="store", status="ok", message=f"{status.engine} {status.store} opens: {counts or 'empty'}")
+    if not is_shared:
+        yield _check_file(where, is_fixing=is_fixing)
+        yield _check_mode(where, is_fixing=is_fixing)
+    schema = attempt("schema", lambda: _look_at_schema(where, direct, status), is_fixing=is_fixing)
+    yield schema
+    if schema.status in ("ok", "fixed"):
+        yield _check_search(where, direct, status, is_fixing=is_fixing)
+
+
+def _remedy(where: str) -> str:
+    if "://" in where:
+        return "Check the address in SATCHEL_DATABASE or satchel.toml, and that the server runs and lets you in."
+    return "Restore a backup of it, or name another file with --database or SATCHEL_DATABASE."
+
+
+def _check_file(where: str, *, is_fixing: bool) -> Finding:
+    del is_fixing  # only its owner can restore a damaged file
+    try:
+        wrong = checking.check_file(where)
+    except SatchelError as error:
+        wrong = [str(error)]
+    if not wrong:
+        return Finding(check="integrity", status="ok", message="the file is sound")
+    remedy = "Stop all servers, keep a copy of the file, and restore a backup."
+    return Finding(check="integrity", status="failure", message="; ".join(wrong), remedy=remedy)
+
+
+def _check_mode(where: str, *, is_fixing: bool) -> Finding:
+    def look() -> str:
+        if stat.S_IMODE(os.stat(where).st_mode) & 0o077:
+            what = f"{where} can be read by others."
+            raise Repairable(what, f"chmod 600 {where}", lambda: _make_private(where, 0o600), is_failure=False)
+        return "only you can read the file"
+
+    return attempt("privacy", look, is_fixing=is_fixing)
+
+
+def _look_at_schema(where: str, direct: str | None, status: StoreStatus) -> str:
+    now = read_status(where)
+    if schema.explain_number(now.schema):
+        what = f"the store has schema {now.schema}, and this Satchel knows schemas {schema.NUMBER} to {now.newest}."
+        remedy = "Dump the store with the Satchel that wrote it, and load the dump into a new store with this one."
+        raise Repairable(what, remedy, _refuse_repair)
+    if now.schema < now.newest:
+        what = f"the store has schema {now.schema}; the newest is {now.newest}."
+        raise Repairable(
+            what, "satchel database migrate", lambda: _migrate(where, direct), is_failure=status.schema > 0
+        )
+    return f"schema {now.schema}, the newest"
+
+
+def _migrate(where: str, direct: str | None) -> str:
+    open_database(where, direct).close()
+    return "It was migrated."
+
+
+def _check_search(where: str, direct: str | None, status: StoreStatus, *, is_fixing: bool) -> Finding:
+    if status.row_security:
+        message = "not compared: this role sees one user at a time. Run it as the owner of the store."
+        return Finding(check="search", status="note", message=message)
+    try:
+        opened = open_database(where, direct)
+    except SatchelError as error:
+        return Finding(check="search", status="failure", message=str(error), remedy=_remedy(where))
+    try:
+        return attempt("search", lambda: _look_at_search(opened), is_fixing=is_fixing)
+    except SatchelError as error:
+        return Finding(check="search", status="failure", message=str(error), remedy=_remedy(where))
+    finally:
+        opened.close()
+
+
+def _look_at_search(opened: Database) -> str:
+    with opened.read() as tx:
+        state = checking.compare_index(tx)
+    if not state.is_in_step:
+        what = f"the search index lacks {state.missing} items, and has {state.stale} wrong."
+        raise Repairable(what, "satchel doctor --fix", lambda: _rebuild(opened))
+    return f"the search index is in step ({state.compared} items compared)"
+
+
+def _rebuild(opened: Database) -> str:
+    with opened.write() as tx:
+        checking.rebuild_index(tx)
+    return "It was rebuilt from all items."
+
+
+# -- the clients ------------------------------------------------------------------------------------------------
+
+
+def check_clients(machine: Machine, *, is_fixing: bool) -> Iterator[Finding]:
+    """Yield a finding for each entry of Satchel in the settings of a client."""
+    has_any = False
+    for client in CLIENTS:
+        places = {machine.find_file(client, scope): scope for scope in reversed(_SCOPES)}  # in the home folder: one
+        for scope in reversed(places.values()):
+            for finding in _check_client(machine, client, scope, is_fixing=is_fixing):
+                has_any = True
+                yield finding
+    if not has_any:
+        yield Finding(check="clients", status="note", message="no client is connected yet", remedy="satchel install")
+
+
+def _check_client(machine: Machine, client: Client, scope: Scope, *, is_fixing: bool) -> Iterator[Finding]:
+    check = f"client {client.name}"
+    try:
+        path, entries = changes.find_entries(client, machine, scope)
+    except UnusableFile as error:
+        yield Finding(check=check, status="failure", message=str(error), remedy="Correct the file.")
+        return
+    for name, entry in entries.items():
+        target = read_entry(client, entry)
+        again = f"satchel install {client.name}" + (f" --name {name}" if name != "satchel" else "")
+        again += " --scope project" if scope == "project" else ""
+        if target is None:
+            message = f"{name} in {path} has no command and no address."
+            yield Finding(check=check, status="failure", message=message, remedy=again, file=path)
+        elif scope == "project" and not _is_ours(target, machine):
+            # A file of a project may come from anyone: nothing in it is run or called.
+            message = f"{name} in {path} does not start this Satchel, and was not tried."
+            yield Finding(check=check, status="note", message=message, file=path)
+        else:
+            look = partial(_look_at_entry, machine, client, scope, name, target, again)
+            yield attempt(check, look, is_fixing=is_fixing)
+
+
+def _look_at_entry(
+    machine: Machine, client: Client, scope: Scope, name: str, target: Local | Remote, again: str
+) -> str:
+    """Start the server of an entry, or call it, as the client does; `again` is the command that writes it anew."""
+    path, entries = changes.find_entries(client, machine, scope)
+    target = read_entry(client, entries.get(name)) or target  # a repair has changed it
+    try:
+        answer = probe.call(target, _client_environment(machine.environment, target))
+    except probe.NoAnswer as error:
+        if isinstance(target, Local):
+            remedy = again
+        elif target.token_variable and not machine.environment.get(target.token_variable):
+            remedy = f"Set {target.token_variable} to a token: satchel token create, on the server."
+        else:
+            remedy = "Check that the server runs, and that the token is valid."
+        repair = partial(_repair_entry, machine, client, scope, name, path, target)
+        raise Repairable(f"{name} in {path}: {error}.", remedy, repair) from error
+    tools = "" if answer.tools is None else f", {answer.tools} tools"
+    return f"{client.title}: {name} answers ({answer.server} {answer.version}{tools})"
+
+
+def _repair_entry(machine: Machine, client: Client, scope: Scope, name: str, path: str, target: Local | Remote) -> str:
+    """Make an entry whose command is gone start this Satchel."""
+    if not isinstance(target, Local) or probe.is_executable(target.command, machine.environment):
+        raise OSError("only you can do it")
+    try:
+        command, *before = own_command(machine.environment)
+    except CannotInstall as error:
+        raise OSError(str(error)) from error
+    given = target.arguments[2:] if target.arguments[:2] == ("-m", "satchel") else target.arguments
+    renewed = Local(command, (*before, *given), target.variables)
+    changes.plan_install(client, path, name, renewed, scope).make()
+    return f"Its command is {command} now."
+
+
+def _is_ours(target: Local | Remote, machine: Machine) -> bool:
+    """Return whether `satchel install --scope project` could have written an entry here."""
+    if isinstance(target, Remote):
+        return False
+    try:
+        own = own_command(machine.environment)
+    except CannotInstall:
+        return False
+    found = shutil.which(target.command, path=machine.environment.get("PATH")) or ""
+    is_own = bool(found) and os.path.realpath(found) == os.path.realpath(own[0])
+    before, words = target.arguments[: len(own) - 1], target.arguments[len(own) - 1 :]
+    flags, values = words[1::2], words[2::2]
+    is_plain = words[:1] == ("serve",) and len(flags) == len(values) and set(flags) <= {"--contract", "--project"}
+    # Its variables could send the server to any file; those that are set here are known.
+    is_known = all(machine.environment.get(name) == value for name, value in target.variables.items())
+    return is_own and before == own[1:] and is_plain and is_known
+
+
+def _client_environment(environment: Mapping[str, str], target: Local | Remote) -> dict[str, str]:
+    """Return the environment of a client, without the settings of Satchel that only ours has."""
+    kept = {target.token_variable} if isinstance(target, Remote) else set()
+    return {name: value for name, value in environment.items() if name in kept or not name.startswith("SATCHEL_")}

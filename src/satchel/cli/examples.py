@@ -1,5 +1,40 @@
-"""The examples in the help of each command, by its words after `satchel`. A test reads each line as a shell would."""
+"""The examples in the help of each command, and the click classes that print them. A test parses every line."""
 
+import click
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        write_examples(ctx, formatter)
+
+
+class Group(click.Group):
+    """A group of commands whose help ends with examples."""
+
+    command_class = Command
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        write_examples(ctx, formatter)
+
+
+def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the examples of the command of a context."""
+    with formatter.section("Examples"):
+        for line in EXAMPLES.get(find_path(ctx.command_path), ()):
+            formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def find_path(command_path: str) -> str:
+    """Return the words of a command after `satchel`, as EXAMPLES has them."""
+    path = command_path.partition(" ")[2]
+    return path.replace("resource", "document", 1) if path.startswith("resource") else path
+
+
+# By the words after `satchel`.
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "": (
         "satchel install                       connect the AI clients on this machine",
@@ -42,21 +77,21 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "prompt history": ("satchel prompt history code-review", "satchel prompt history code-review --against 1"),
     "prompt copy": ("satchel prompt copy code-review --to web",),
     "prompt move": ("satchel prompt move code-review greeting --to web",),
-    # -- resources
-    "resource": ("satchel resource add notes.md 'What I know.'", "satchel resource show notes.md"),
-    "resource add": (
-        "satchel resource add notes.md 'What I know.'",
-        "satchel resource add logo file:///logo.png @docs/logo.png",
-        "curl -s https://example.com/api.md | satchel resource add api.md - --description 'The API'",
+    # -- documents
+    "document": ("satchel document add notes.md 'What I know.'", "satchel document show notes.md"),
+    "document add": (
+        "satchel document add notes.md 'What I know.'",
+        "satchel document add logo file:///logo.png @docs/logo.png",
+        "curl -s https://example.com/api.md | satchel document add api.md - --description 'The API'",
     ),
-    "resource list": ("satchel resource list", "satchel resource list --search api --json"),
-    "resource search": ("satchel resource search api",),
-    "resource show": ("satchel resource show notes.md --heading Setup", "satchel resource show logo > logo.png"),
-    "resource edit": ("satchel resource edit notes.md", "satchel resource edit notes.md @notes.md --description Notes"),
-    "resource delete": ("satchel resource delete notes.md",),
-    "resource history": ("satchel resource history notes.md --version 1",),
-    "resource copy": ("satchel resource copy notes.md --to web",),
-    "resource move": ("satchel resource move notes.md --to web",),
+    "document list": ("satchel document list", "satchel document list --search api --json"),
+    "document search": ("satchel document search api",),
+    "document show": ("satchel document show notes.md --heading Setup", "satchel document show logo > logo.png"),
+    "document edit": ("satchel document edit notes.md", "satchel document edit notes.md @notes.md --description Notes"),
+    "document delete": ("satchel document delete notes.md",),
+    "document history": ("satchel document history notes.md --version 1",),
+    "document copy": ("satchel document copy notes.md --to web",),
+    "document move": ("satchel document move notes.md --to web",),
     # -- tasks
     "task": ("satchel task add 'Write the docs' --priority high", "satchel task ready", "satchel task done 1"),
     "task add": (
@@ -64,7 +99,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "satchel task add 'Announce it' --after 1 --description 'On the blog.' --project web",
     ),
     "task list": (
-        "satchel task list --open",
+        "satchel task list",
         "satchel task list --status done --project web --limit 10",
         "satchel task list --tag docs --search setup --json",
     ),
@@ -85,9 +120,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "task history": ("satchel task history 4",),
     "task copy": ("satchel task copy 4 --to web",),
     "task move": ("satchel task move 4 5 --to web",),
-    "board": ("satchel board --project web", "satchel board | less"),
+    "board": ("satchel board --project web", "satchel board --all"),
     "search": ("satchel search release notes", "satchel search '\"exact words\"' --kind document"),
-    "catch-up": ("satchel catch-up", "satchel catch-up --since 3d --project web"),
+    "catch-up": ("satchel catch-up", "satchel catch-up --since monday --project web"),
     # -- files of other tools
     "import": (
         "satchel import ~/.claude/commands ~/.claude/agents",
@@ -108,10 +143,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "satchel sync notes --watch     until Ctrl-C",
     ),
     # -- history
-    "log": ("satchel log --since 2d", "satchel log code-review", "satchel log --all --format jsonl > audit.jsonl"),
+    "log": (
+        "satchel log --since yesterday",
+        "satchel log code-review",
+        "satchel log --all --format jsonl > audit.jsonl",
+    ),
     "diff": ("satchel diff code-review", "satchel diff '#4' 1 3"),
     "restore": ("satchel restore code-review --version 2", "satchel restore '#4'", "satchel restore ./monday.db"),
-    "undo": ("satchel undo", "satchel undo --last 3 --yes"),
+    "undo": ("satchel undo", "satchel undo --last 3 --project web --yes"),
     "trash": ("satchel trash list", "satchel trash empty"),
     "trash list": ("satchel trash list --all",),
     "trash empty": ("satchel trash empty --yes",),
@@ -131,7 +170,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     # -- servers and stores
     "open": ("satchel open", "satchel open https://satchel.example --print"),
     "token": ("satchel token create --expires 90d", "satchel token list"),
-    "token create": ("satchel token create --read-only --project web --expires 90d",),
+    "token create": ("satchel token create --name laptop --read-only --project web --expires 90d",),
     "token list": ("satchel token list --json",),
     "token revoke": ("satchel token revoke 1f2e3d4c",),
     "user": ("satchel user",),
@@ -141,10 +180,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "database": ("satchel database status",),
     "database status": ("satchel database status --json",),
     "database migrate": ("satchel database migrate",),
-    "database backup": ("satchel database backup monday.db",),
     # -- clients
-    "install": ("satchel install", "satchel install claude-code cursor --rule", "satchel install zed --print"),
-    "uninstall": ("satchel uninstall claude-code",),
+    "help": ("satchel help", "satchel help task add"),
+    "version": ("satchel version",),
+    "install": (
+        "satchel install",
+        "satchel install claude-code cursor --rule",
+        "satchel install zed --print",
+        "satchel install --print json",
+    ),
+    "uninstall": ("satchel uninstall claude-code", "satchel uninstall cursor --scope project"),
     "doctor": ("satchel doctor", "satchel doctor --fix"),
     "completion": (
         'eval "$(satchel completion bash)"     in ~/.bashrc',

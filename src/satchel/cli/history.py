@@ -1,41 +1,450 @@
-"""`satchel history`: what history costs."""
+"""What changed: `satchel log`, `diff`, `undo`, `trash`, `purge` and `history`."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
+from msgspec.structs import replace
 
-from satchel.cli.store import Session, check_owner, command
-from satchel.storage.history_size import TABLES, measure
+from satchel import clock
+from satchel.cli.completion import ITEM, PROJECT
+from satchel.cli.examples import Command, Group
+from satchel.cli.items import ACTIONS
+from satchel.cli.output import count, has_colors, name_item, name_kind, say, to_json
+from satchel.cli.session import VERSION, Session, check_owner, command, confirm
+from satchel.errors import StoreFailed, WrongArgument
+from satchel.model import Author, ChangeQuery, Revision, Scope, TrashedItem
+from satchel.services import diffs, projects, pruning, references
+from satchel.services import history as changes
+from satchel.services import undo as undoing
+from satchel.services.history import FeedEntry
+from satchel.services.moments import parse_past
+from satchel.services.undo import Step
+from satchel.storage.database import Tx
+from satchel.storage.history_size import TABLES, count_trash, measure
+
+_LIMIT = 50
+_PAGE = 500  # of the audit trail: each is a transaction of its own, so that a slow reader blocks nothing
 
 
-@click.group()
-def cli() -> None:
-    """Show what history costs. `satchel log` shows what is in it."""
+# -- log --------------------------------------------------------------------------------------------------------
 
 
-@cli.command()
+@click.command(cls=Command)
+@click.argument("item", type=ITEM, required=False)
+@click.option("--since", metavar="TIME", default="", help="Only since 2h, 3d, yesterday, monday, a day or a UTC time.")
+@click.option("--by", metavar="WHO", default="", help="Only by you, person, model, a user, token, client or contract.")
+@click.option("--limit", type=click.IntRange(1, 10**9), help=f"How many at most.  [default: {_LIMIT}; jsonl: no limit]")
+@click.option("--all", "is_everything", is_flag=True, help="All projects and users: for the owner of the store.")
+@click.option("--format", type=click.Choice(["text", "jsonl"]), help="With --all: jsonl for one object a line.")
+@command(as_user=True, reads=True)
+def log(
+    session: Session,
+    item: str | None,
+    since: str,
+    by: str,
+    limit: int | None,
+    is_everything: bool,
+    format: str | None,
+) -> None:
+    """Show changes, the newest first: those in the project, or with ITEM all its versions.
+
+    ITEM is the name or id of a prompt or document, a task's number as #4, or a satchel:// URI. With --all --format
+    jsonl the oldest comes first, and nothing is left out.
+    """
+    if is_everything and item is not None:
+        raise click.UsageError("--all shows all items: leave ITEM out.")
+    if format is not None and not is_everything:
+        raise click.UsageError("--format is for the audit trail: add --all, or use --json for one JSON document.")
+    query = _read_query(session, since, by)
+    if is_everything:
+        check_owner(session, "does not see the changes of all users")
+    if format == "jsonl":
+        _stream(session, query, limit)
+    elif item is not None:
+        _show_versions(session, item, query, limit or _LIMIT)
+    else:
+        if not is_everything:
+            _require_project(session)
+        _show_feed(session, query, limit or _LIMIT, is_everything=is_everything)
+
+
+def _require_project(session: Session) -> None:
+    with session.read() as tx:
+        projects.current(tx, session.scope)
+
+
+def _read_query(session: Session, since: str, by: str) -> ChangeQuery:
+    with session.read() as tx:
+        moment = parse_past(since, tx.now) if since else ""
+    if moment is None:
+        raise WrongArgument("since", "format", value=since)
+    return ChangeQuery(since=moment, by=(session.scope.user or "") if by in ("you", "me") else by)
+
+
+def _show_feed(session: Session, query: ChangeQuery, limit: int, *, is_everything: bool) -> None:
+    with session.read() as tx:
+        found, has_more = changes.list_changes(tx, session.scope, query, limit=limit, is_everything=is_everything)
+    columns = ["TIME", "WHO", "WITH", "WHAT"]
+    rows = [
+        [
+            shorten_time(entry.revision.at),
+            name_user(entry.revision.author, session.scope),
+            name_program(entry.revision.author),
+            summarize(entry),
+        ]
+        for entry in found
+    ]
+    if is_everything:
+        columns.append("PROJECT")
+        rows = [[*row, entry.project or ""] for row, entry in zip(rows, found, strict=True)]
+    value = {"changes": [describe_entry(entry) for entry in found], "has_more": has_more}
+    session.table(columns, rows, value)
+    _hint_at_more(session, has_more)
+
+
+def _show_versions(session: Session, reference: str, query: ChangeQuery, limit: int) -> None:
+    with session.read() as tx:
+        item, found, has_more = changes.list_versions(tx, session.scope, reference, query=query, limit=limit)
+    rows = [
+        [
+            str(one.version),
+            shorten_time(one.at),
+            name_user(one.author, session.scope),
+            name_program(one.author),
+            name_action(one),
+        ]
+        for one in found
+    ]
+    value = {
+        "kind": name_kind(item.kind),
+        "item": item.key,
+        "deleted": item.live is None,
+        "versions": [describe_revision(one) for one in found],
+        "has_more": has_more,
+    }
+    session.table(("VERSION", "TIME", "WHO", "WITH", "WHAT"), rows, value)
+    _hint_at_more(session, has_more)
+
+
+def _stream(session: Session, query: ChangeQuery, limit: int | None) -> None:
+    left = sys.maxsize if limit is None else limit
+    while left > 0:
+        with session.read() as tx:
+            page = changes.list_audit_trail(tx, query, min(_PAGE, left))
+        for entry in page:
+            click.echo(to_json(describe_entry(entry), is_one_line=True))
+        if len(page) < _PAGE:
+            return
+        query, left = replace(query, after=page[-1].revision.number), left - len(page)
+
+
+def _hint_at_more(session: Session, has_more: bool) -> None:
+    if has_more and sys.stdout.isatty() and not session.as_json:
+        click.echo("There is more: use --since and --by, or a higher --limit.", err=True)
+
+
+# -- words ------------------------------------------------------------------------------------------------------
+
+
+def describe_entry(entry: FeedEntry) -> dict[str, Any]:
+    """Return a change of the feed as an object. docs/history.md lists the keys."""
+    one = entry.revision
+    item = {"kind": name_kind(one.kind), "item": entry.key, "title": entry.title or None, "project": entry.project}
+    return {**describe_revision(one), **item}
+
+
+def describe_revision(revision: Revision) -> dict[str, Any]:
+    """Return a change without its item; what is not known is null."""
+    what = {"number": revision.number or None, "at": revision.at, "action": revision.action}
+    author = revision.author
+    who = {
+        "user": author.user,
+        "token": author.token,
+        "client": author.client,
+        "client_version": author.client_version,
+        "contract": author.contract,
+        "caller": author.caller,
+    }
+    known = {name: value or None for name, value in who.items()}
+    return {**what, "version": revision.version, "undoes": revision.undoes, **known}
+
+
+def summarize(entry: FeedEntry) -> str:
+    """Return a change in a few words."""
+    one = entry.revision
+    return f"{ACTIONS[one.action]} {name_entry(entry)}, version {one.version}{' (undo)' if one.undoes else ''}"
+
+
+def name_action(revision: Revision) -> str:
+    """Return what a change did to its item."""
+    return f"{ACTIONS[revision.action]}{' (undo)' if revision.undoes else ''}"
+
+
+def name_entry(entry: FeedEntry) -> str:
+    """Return the item of a change."""
+    return name_item(entry.revision.kind, entry.key, entry.title)
+
+
+def key_of(item: TrashedItem) -> str:
+    """Return the name of a deleted item; of a task #NUMBER."""
+    return item.name or f"#{item.number}"
+
+
+def shorten_time(at: str) -> str:
+    """Return a time to the second, in UTC, as --since takes it."""
+    return f"{at[:19]}Z" if at else ""
+
+
+def name_user(author: Author, scope: Scope) -> str:
+    """Return who made a change: you, or the beginning of the user's id, which --by takes."""
+    if not author.user:
+        return "unknown"
+    return "you" if author.user == scope.user else author.user[:8]
+
+
+def name_program(author: Author) -> str:
+    """Return the program of a change: client and contract, and whether a person or a model called."""
+    if author.contract == "cli":
+        return "command line"
+    token = f"token {author.token[:8]}" if author.token else ""
+    details = ", ".join(filter(None, [author.contract, author.caller, token]))
+    client = f"{author.client} {author.client_version}".strip()
+    return f"{client} ({details})" if client and details else client or details
+
+
+# -- diff -------------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.argument("item", type=ITEM)
+@click.argument("a", type=VERSION, required=False)
+@click.argument("b", type=VERSION, required=False)
+@command(as_user=True, reads=True)
+def diff(session: Session, item: str, a: int | None, b: int | None) -> None:
+    """Show what changed in ITEM from version A to version B.
+
+    B is by default the newest version, and A the one before it. ITEM is as in `satchel log`.
+    """
+    with session.read() as tx:
+        found, old, new, text = diffs.diff(tx, session.scope, item, a, b)
+    if session.as_json:
+        click.echo(to_json({"kind": name_kind(found.kind), "item": found.key, "from": old, "to": new, "diff": text}))
+    elif text:
+        _show_diff(text)
+    elif old == new and a is None:
+        say(f"There is only version {new} of {name_item(found.kind, found.key)}.", err=True)
+    else:
+        say(f"Versions {old} and {new} of {name_item(found.kind, found.key)} are the same.", err=True)
+
+
+def _show_diff(text: str) -> None:
+    """Print a diff: coloured and without control characters on a terminal, unchanged for other programs."""
+    if not sys.stdout.isatty() and not has_colors():
+        click.echo(text.encode())  # as bytes: from a text, click would remove colours that it has itself
+        return
+    for number, line in enumerate(text.split("\n")):
+        visible = "".join(character if character.isprintable() or character == "\t" else "�" for character in line)
+        click.echo(_colour(visible, is_head=number < 2) if has_colors() else visible)
+
+
+def _colour(line: str, *, is_head: bool) -> str:
+    if is_head:
+        return click.style(line, bold=True)
+    if line.startswith("@@"):
+        return click.style(line, fg="cyan")
+    return click.style(line, fg={"-": "red", "+": "green"}.get(line[:1]))
+
+
+# -- undo -------------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.option("--last", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many calls to undo.")
+@click.option("--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Only changes in this project.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@command(in_project=False, as_user=True)
+def undo(session: Session, last: int, wanted: str | None, yes: bool) -> None:
+    """Undo the last call or command of yours, or of your agents, with everything that it changed.
+
+    The changes are shown first, and you are asked. An undo is not undone; `satchel restore` brings versions back.
+    """
+    if wanted is not None:
+        with session.read() as tx:
+            projects.get_existing(tx, session.scope, wanted)
+        session.scope = replace(session.scope, projects=(wanted,))
+    with session.read() as tx:
+        steps = undoing.plan(tx, session.scope, last)
+    if not steps:
+        session.say("Nothing to undo.", {"undone": []})
+        return
+    plan = "\n".join(f"  {_propose(entry)}" for step in steps for entry in step.changes)
+    confirm(f"This will\n{plan}\nDo it?", is_yes=yes)
+
+    def take_back(tx: Tx) -> list[Step]:
+        if not yes and undoing.plan(tx, session.scope, last) != steps:
+            raise click.ClickException("something else was changed while you were asked; nothing was undone.")
+        return undoing.undo(tx, session.scope, last)
+
+    done = session.transact(take_back)
+    value = [{"at": step.at, "changes": [describe_entry(entry) for entry in step.changes]} for step in done]
+    session.say("\n".join(_report(done)), {"undone": value})
+
+
+def _propose(entry: FeedEntry) -> str:
+    one = entry.revision
+    when = f"{shorten_time(one.at)} ({name_program(one.author)})"
+    name = name_entry(entry)
+    if one.action == "add":
+        return f"delete {name}, which was added {when}"
+    if one.action == "delete":
+        return f"bring back {name}, which was deleted {when}"
+    how = "restored" if one.action == "restore" else "changed"
+    return f"put {name} back to what it was before it was {how} {when}, version {one.version}"
+
+
+def _report(done: Sequence[Step]) -> list[str]:
+    words = {"add": "Deleted", "delete": "Brought back"}
+    return [
+        f"{words.get(entry.revision.action, 'Put back')} {name_entry(entry)}."
+        for step in done
+        for entry in step.changes
+    ]
+
+
+# -- trash ------------------------------------------------------------------------------------------------------
+
+
+@click.group(cls=Group)
+def trash() -> None:
+    """List and remove deleted items. `satchel restore ITEM` brings one back."""
+
+
+@trash.command("list")
+@click.option("--all", "is_everything", is_flag=True, help="Those of all projects, and deleted projects.")
+@command(as_user=True, reads=True)
+def list_trash(session: Session, is_everything: bool) -> None:
+    """List deleted items that can be brought back, the last deleted first."""
+    if not is_everything:
+        _require_project(session)
+    with session.read() as tx:
+        found = changes.list_trash(tx, session.scope, is_everything=is_everything)
+        names = projects.names_of(tx, [one.project or 0 for one in found])
+    value = [
+        {
+            "kind": name_kind(one.kind),
+            "item": key_of(one),
+            "title": one.title,
+            "id": one.id,
+            "project": names.get(one.project or 0),
+            "version": one.version,
+            "deleted_at": one.deleted_at,
+            "kept_until": clock.days_before(one.deleted_at, -session.database.retention.trash_days),
+        }
+        for one in found
+    ]
+    rows = [
+        (
+            *(str(one[fact] or "") for fact in ("kind", "item", "title", "project")),
+            *(shorten_time(str(one[fact])) for fact in ("deleted_at", "kept_until")),
+        )
+        for one in value
+    ]
+    columns = ("KIND", "ITEM", "TITLE", "PROJECT", "DELETED", "KEPT UNTIL")
+    session.table(columns, rows, {"trash": value, "total": len(found)})
+
+
+@trash.command()
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@command(in_project=False)
+def empty(session: Session, yes: bool) -> None:
+    """Remove all deleted items for good, of all projects and users, with their history and their bytes."""
+    check_owner(session, "may not empty the trash of all users")
+    with session.read() as tx:
+        number = sum(count_trash(tx).values())
+    things = count(number, "deleted item")
+    if number:
+        confirm(f"This removes {things} of all projects and users for good. Continue?", is_yes=yes)
+        pruning.prune(session.database, empty_trash=True)
+    done = f"Removed {things} for good." if number else "The trash is empty."
+    report_removal(session, done, {"removed": number})
+
+
+# -- purge ------------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@click.argument("items", type=ITEM, metavar="ITEM...", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@command(as_user=True)
+def purge(session: Session, items: tuple[str, ...], yes: bool) -> None:
+    """Remove items for good, deleted or not, with all their versions and their bytes on disk: all, or none.
+
+    Deleted items of the same name go with them. ITEM is as in `satchel log`.
+    """
+    check_owner(session, "may not remove history")
+    with session.read() as tx:
+        every = [(item, references.find(tx, session.scope, item)) for item in items]
+    found = {(one.kind, *one.numbers): (reference, one) for reference, one in every}  # each of them once
+    things = ", ".join(name_item(one.kind, one.key) for _, one in found.values())
+    confirm(f"This removes {things} with all versions for good. Continue?", is_yes=yes)
+
+    def remove(tx: Tx) -> None:
+        for reference, one in found.values():
+            if pruning.purge(tx, session.scope, reference).numbers != one.numbers:
+                raise click.ClickException("something was changed meanwhile; nothing was removed.")
+
+    session.transact(remove)
+    value = {"purged": [{"kind": name_kind(item.kind), "item": item.key} for _, item in found.values()]}
+    report_removal(session, f"Removed {things} for good.", value)
+
+
+def report_removal(session: Session, done: str, value: Mapping[str, object]) -> None:
+    """Overwrite the bytes of removed items on disk, and print what was done and what is left to do."""
+    try:
+        note = session.database.scrub()
+    except StoreFailed as error:
+        raise click.ClickException(
+            f"{done} But its bytes are still on the disk: {error}. Try again with: satchel trash empty"
+        ) from error
+    session.say("\n".join([done, *([note] if note else [])]), {**value, "note": note or None})
+
+
+# -- history ----------------------------------------------------------------------------------------------------
+
+
+@click.group(cls=Group)
+def history() -> None:
+    """Show the size of history. `satchel log` shows its changes."""
+
+
+@history.command()
 @command(in_project=False, reads=True)
 def size(session: Session) -> None:
-    """Show how much history and trash there is, and what it takes on disk; of all projects and users."""
+    """Show how much history and trash all projects and users have, and its size on disk."""
     check_owner(session, "does not see the history of all users")
     with session.read() as tx:
         found = measure(tx)
     on_disk, store = session.database.measure_tables(TABLES)
     kept = session.database.retention
-    trash = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in found.trash.items())
+    in_trash = {name_kind(kind): number for kind, number in found.trash.items()}
+    listed = ", ".join(count(number, kind) for kind, number in in_trash.items())
     share = f", {on_disk / store:.1%} of the store ({store} bytes)" if store else ""
     lines = [
         f"changes    {found.revisions}{f', since {found.oldest[:10]}' if found.oldest else ''}",
         f"versions   {found.states} old ones in {found.state_bytes} bytes",
-        f"trash      {trash or 'empty'}",
+        f"trash      {listed or 'empty'}",
         f"on disk    {on_disk} bytes{share}",
         f"kept       every version for {kept.history_days} days, the newest {kept.history_versions} of each item for "
-        f"longer, what was deleted for {kept.trash_days} days",
+        f"longer, deleted items for {kept.trash_days} days",
     ]
     value = {
         "changes": found.revisions,
         "oldest": found.oldest,
         "old_versions": found.states,
         "old_version_bytes": found.state_bytes,
-        "trash": found.trash,
+        "trash": in_trash,
         "bytes_on_disk": on_disk,
         "store_bytes": store,
         "trash_days": kept.trash_days,

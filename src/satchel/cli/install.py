@@ -1,46 +1,127 @@
-"""`satchel install`: puts Satchel into the settings of MCP clients."""
+"""`satchel install` and `satchel uninstall`: put Satchel into the settings of MCP clients, and take it out."""
 
 import os
-from typing import TYPE_CHECKING, Any
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+from urllib.parse import parse_qs, urlsplit
 
 import click
 
-from satchel.cli.client_options import (
-    Reporter,
-    choose_clients,
-    clients_argument,
-    dry_option,
-    fail,
-    json_option,
-    name_option,
-    scope_option,
-)
+from satchel import config
+from satchel.app import project_discovery
+from satchel.cli.completion import CLIENT, CONTRACT, PROJECT
+from satchel.cli.errors import end
+from satchel.cli.examples import Command
+from satchel.cli.output import to_json
+from satchel.cli.session import json_option
+from satchel.clients import changes, entries, probe
+from satchel.clients.changes import Change
+from satchel.clients.entries import CannotInstall, Local
+from satchel.clients.files import UnusableFile
 from satchel.clients.places import Machine, Scope
-from satchel.clients.table import GENERIC, Client
+from satchel.clients.table import BY_NAME, CLIENTS, GENERIC, Client
 from satchel.contracts import CONTRACTS
+from satchel.errors import SatchelError
+from satchel.model import DEFAULT_PROJECT, NAMED_BY_FILE
+from satchel.services import project_names
+from satchel.services.suggestions import closest_name
+from satchel.storage.database import open_database
 
-if TYPE_CHECKING:
-    from satchel.config import Settings  # read when a client is installed
+_WRONG = "invalid_argument"
+NAMES = ", ".join(client.name for client in CLIENTS)
 
-EXAMPLES = """\b
-Examples:
-  satchel install                         find the clients on this machine, and ask
-  satchel install claude-code codex
-  satchel install cursor --scope project --project web
-  satchel install vscode --url https://satchel.example/mcp --token-env SATCHEL_TOKEN
-  satchel install zed --print             only print the lines for its settings
-  satchel install --print json            print the lines for a client that is not listed
-"""
+clients_argument = click.argument("clients", type=CLIENT, metavar="[CLIENT]...", nargs=-1)
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(["user", "project"]),
+    default="user",
+    show_default=True,
+    help="The settings of the user, or of the project in this folder.",
+)
+name_option = click.option("--name", default="satchel", show_default=True, help="What the client calls the server.")
+dry_option = click.option("--dry-run", is_flag=True, help="Show the change, and write nothing.")
 
 
-@click.command(epilog=EXAMPLES)
+class Reporter:
+    """Print the change of each client, or collect all changes for one JSON document."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self.rows: list[dict[str, Any]] = []
+        self.failed = False
+
+    def add(self, client: Client, status: str, text: str, change: Change | None = None, **more: Any) -> None:
+        """Report one step; `text` is for people."""
+        self.failed = self.failed or status == "failed"
+        file = {} if change is None else {"file": change.path}
+        diff = {} if change is None or not change.diff else {"diff": change.diff}
+        self.rows.append({"client": client.name, "status": status, **file, **more, **diff})
+        if self.as_json:
+            return
+        if change is not None and change.diff:
+            click.echo(_color(change.diff))
+        click.echo(text, err=status == "failed")
+        if change is not None and change.note:
+            click.echo(f"Note: {change.note}", err=True)
+
+    def end(self, **more: Any) -> NoReturn:
+        """Print the JSON document, and end with status 1 if something failed, else 0."""
+        if self.as_json:
+            click.echo(to_json({"changes": self.rows, **more}))
+        raise SystemExit(1 if self.failed else 0)
+
+
+def _color(diff: str) -> str:
+    """Return a diff with colours, which click leaves out where they are not wanted."""
+    colors = {"+": "green", "-": "red", "@": "cyan"}
+    return "\n".join(
+        line if line[:3] in ("+++", "---") else click.style(line, fg=colors.get(line[:1])) for line in diff.split("\n")
+    )
+
+
+def find_client(word: str, *, as_json: bool) -> Client:
+    """Return the client that a word names."""
+    name = word.strip().lower().replace(" ", "-").replace("_", "-")
+    if name not in BY_NAME:
+        near = closest_name(name, list(BY_NAME))
+        hint = f"Did you mean '{near}'? " if near else ""
+        end(f"there is no client '{word}'. {hint}There are: {NAMES}.", _WRONG, as_json=as_json)
+    return BY_NAME[name]
+
+
+def choose_clients(
+    words: Sequence[str], *, takes_all: bool, verb: str, candidates: Callable[[], list[Client]], as_json: bool
+) -> list[Client]:
+    """Return the named clients; without names all candidates with --all, else those that the user confirms."""
+    if words:
+        return list({client.name: client for client in (find_client(word, as_json=as_json) for word in words)}.values())
+    found = candidates()
+    if not found:
+        where = "Satchel is in no client's settings." if verb == "uninstall" else "No client was found on this machine."
+        end(f"{where} Name one: satchel {verb} CLIENT. There are: {NAMES}.", "not_found", as_json=as_json)
+    if takes_all:
+        return found
+    names = " ".join(client.name for client in found)
+    if not sys.stdin.isatty():
+        end(f"say which: satchel {verb} {names}, or --all.", _WRONG, as_json=as_json)
+    click.echo(f"Found: {', '.join(client.title for client in found)}.", err=True)
+    question = "Connect {}?" if verb == "install" else "Remove Satchel from {}?"
+    return [client for client in found if click.confirm(question.format(client.title), default=True, err=True)]
+
+
+# -- install ----------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command, epilog=f"Clients: {NAMES}.")
 @clients_argument
 @click.option("--all", "takes_all", is_flag=True, help="All clients on this machine, without asking.")
 @scope_option
-@click.option("--contract", "-c", metavar="NAME", help="The contract to serve, if not satchel.")
-@click.option("--project", "-p", metavar="NAME", help="The project to work in, whatever the folder.")
+@click.option("--contract", "-c", type=CONTRACT, metavar="NAME", help="The contract to serve.  [default: satchel]")
+@click.option("--project", "-p", type=PROJECT, metavar="NAME", help="The project to work in, whatever the folder.")
 @click.option("--url", metavar="URL", help="Connect to a server at this address, instead of starting one.")
-@click.option("--token-env", metavar="VARIABLE", help="With --url: the environment variable that has the token.")
+@click.option("--token-env", metavar="VARIABLE", help="With --url: the environment variable with the token.")
 @click.option("--rule", is_flag=True, help="Also tell agents when to use Satchel, in AGENTS.md or CLAUDE.md.")
 @name_option
 @click.option("--print", "prints", is_flag=True, help="Print the lines for the client's file, and write nothing.")
@@ -60,21 +141,17 @@ def cli(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Connect MCP clients to Satchel: writes the entry into their settings, shows the change and keeps a backup.
+    """Connect MCP clients to Satchel: write the entry into their settings, show the change and keep a backup.
 
-    CLIENT is claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, copilot-cli, opencode, windsurf, zed,
-    cline, qwen-code, kiro or amp. For any other client, --print json prints the lines that most clients read.
+    Without CLIENT, those on this machine are found, and you are asked about each. For a client that is not listed,
+    --print json prints the lines that most clients read.
     """
-    from satchel.clients import changes
-    from satchel.clients.entries import CannotInstall, Local
-    from satchel.clients.files import UnusableFile
-
     machine = Machine.current()
     _check(contract, url, token_env, name, as_json=as_json)
     try:
         target = _make_target(machine, scope, contract, project, (url, token_env), as_json=as_json)
     except CannotInstall as error:
-        fail(str(error), 1, as_json=as_json)
+        end(str(error), as_json=as_json)
     if prints and clients == (GENERIC.name,):
         chosen = [GENERIC]
     else:
@@ -101,17 +178,15 @@ def cli(
 
 def _check(contract: str | None, url: str | None, token_env: str | None, name: str, *, as_json: bool) -> None:
     if contract is not None and contract not in CONTRACTS:
-        from satchel.services.suggestions import closest_name
-
         near = closest_name(contract, CONTRACTS)
         hint = f"Did you mean '{near}'? " if near else ""
-        fail(f"there is no contract '{contract}'. {hint}There are: {', '.join(CONTRACTS)}.", 2, as_json=as_json)
+        end(f"there is no contract '{contract}'. {hint}There are: {', '.join(CONTRACTS)}.", _WRONG, as_json=as_json)
     if token_env is not None and url is None:
-        fail("--token-env belongs to --url: a server that the client starts needs no token.", 2, as_json=as_json)
+        end("--token-env belongs to --url: a server that the client starts needs no token.", _WRONG, as_json=as_json)
     if token_env is not None and not (token_env.isascii() and token_env.isidentifier()):
-        fail(f"'{token_env}' is not the name of an environment variable, like SATCHEL_TOKEN.", 2, as_json=as_json)
+        end(f"'{token_env}' is not the name of an environment variable, like SATCHEL_TOKEN.", _WRONG, as_json=as_json)
     if not name or not all(character.isascii() and (character.isalnum() or character in "-_") for character in name):
-        fail("--name takes letters, digits, - and _.", 2, as_json=as_json)
+        end("--name takes letters, digits, - and _.", _WRONG, as_json=as_json)
 
 
 def _make_target(
@@ -123,19 +198,16 @@ def _make_target(
     *,
     as_json: bool,
 ) -> Any:
-    from satchel import config
-    from satchel.clients import entries
-
     url, token_env = remote
     if url is not None:
-        address = entries.server_url(url, contract, project, list(CONTRACTS))
+        address = entries.server_url(url, contract, project or _find_project(url, scope), list(CONTRACTS))
         if token_env and not entries.is_private(address):
             click.echo("Note: over http:// the token can be read on the way. Use https:// where you can.", err=True)
         return entries.Remote(address, token_env or "")
     try:
         settings = config.load({"project": project, "contract": contract})
     except config.SettingsError as error:
-        fail(str(error), 2, as_json=as_json)
+        end(str(error), _WRONG, as_json=as_json)
     _warn_of_missing_project(settings, project)
     command, *arguments = entries.own_command(machine.environment)
     if scope == "project" and os.path.basename(command) == "satchel" and _is_on_path(command, machine):
@@ -144,21 +216,34 @@ def _make_target(
     return entries.Local(command, tuple(arguments), entries.carry_variables(machine.environment, settings.home))
 
 
-def _is_on_path(command: str, machine: Machine) -> bool:
-    import shutil
+def _find_project(url: str, scope: Scope) -> str | None:
+    """Return the project on a server: of a setting or a `.satchel` file, or ask; None for that of the address."""
+    if "project" in parse_qs(urlsplit(url).query):
+        return None
+    try:
+        settings = config.load({})
+    except config.SettingsError:
+        return None  # a setting that only a server of our own needs
+    if settings.why_project is not None:
+        return settings.project
+    if scope == "project":
+        files = [one.name for one in project_discovery.find_names() if one.why.startswith(NAMED_BY_FILE)]
+        return files[0] if files else None
+    if not sys.stdin.isatty():
+        return None
+    answer: str = click.prompt("Project on the server", default=DEFAULT_PROJECT, err=True)
+    return None if answer == DEFAULT_PROJECT else answer
 
+
+def _is_on_path(command: str, machine: Machine) -> bool:
     found = shutil.which("satchel", path=machine.environment.get("PATH"))
     return found is not None and os.path.realpath(found) == os.path.realpath(command)
 
 
-def _warn_of_missing_project(settings: "Settings", project: str | None) -> None:
+def _warn_of_missing_project(settings: config.Settings, project: str | None) -> None:
     database = settings.database
     if project is None or ("://" not in database and not os.path.exists(database)):
         return
-    from satchel.errors import SatchelError
-    from satchel.services import project_names
-    from satchel.storage.database import open_database
-
     try:
         opened = open_database(database, settings.database_direct)
     except SatchelError:
@@ -174,49 +259,44 @@ def _warn_of_missing_project(settings: "Settings", project: str | None) -> None:
 def _install(
     report: Reporter, machine: Machine, client: Client, scope: Scope, name: str, target: Any, *, is_dry: bool
 ) -> None:
-    from satchel.clients import changes
-    from satchel.clients.entries import CannotInstall
-
     path = machine.find_file(client, scope)
     if path is None:
         raise CannotInstall(f"{client.title} has no settings file for a project. Leave out --scope project.")
-    is_absent = scope == "user" and not machine.has(client)
     change = changes.plan_install(client, path, name, target, scope)
     if not change.is_needed:
         report.add(client, "unchanged", f"{client.title}: {name} is in {path} already.", change)
-    elif is_dry:
-        report.add(client, "planned", f"{client.title}: nothing was written, because of --dry-run.", change)
-    else:
-        backup = change.make()
-        kept = f" The file before is {backup}." if backup else ""
-        hint = f"{client.title} itself was not found on this machine." if is_absent else client.next_step
-        text = f"{client.title}: installed {name} into {path}.{kept} {hint}"
-        report.add(client, "installed", text, change, backup=backup)
+        return
+    is_absent = scope == "user" and not machine.has(client)
+    hint = f"{client.title} itself was not found on this machine." if is_absent else client.next_step
+    _make(report, client, change, "installed", f"installed {name} into {path}.", hint, is_dry=is_dry)
 
 
 def _add_rule(report: Reporter, machine: Machine, client: Client, scope: Scope, *, is_dry: bool) -> None:
-    from satchel.clients import changes
-
     path = machine.find_rule(client, scope)
+    change = None if path is None else changes.plan_rule(path, is_wanted=True)
     if path is None:
-        report.add(
-            client, "unchanged", f"{client.title} reads no file with instructions, so there is no rule to write."
-        )
-        return
-    change = changes.plan_rule(path, is_wanted=True)
-    if change is None:
+        text = f"{client.title} reads no file with instructions, so there is no rule to write."
+        report.add(client, "unchanged", text)
+    elif change is None:
         report.add(client, "unchanged", f"{client.title}: the rule is in {path} already.")
-    elif is_dry:
-        report.add(client, "planned", f"{client.title}: nothing was written, because of --dry-run.", change)
     else:
-        backup = change.make()
-        report.add(client, "installed", f"{client.title}: added the rule to {path}.", change, backup=backup)
+        _make(report, client, change, "installed", f"added the rule to {path}.", is_dry=is_dry)
+
+
+def _make(
+    report: Reporter, client: Client, change: Change, status: str, done: str, hint: str = "", *, is_dry: bool
+) -> None:
+    """Make a change unless it is only planned, and report it."""
+    if is_dry:
+        report.add(client, "planned", f"{client.title}: nothing was written, because of --dry-run.", change)
+        return
+    backup = change.make()
+    kept = f" The file before is {backup}." if backup else ""
+    report.add(client, status, f"{client.title}: {done}{kept} {hint}".rstrip(), change, backup=backup)
 
 
 def _try(report: Reporter, target: Any) -> dict[str, Any]:
-    """Start the entry once, as the clients will."""
-    from satchel.clients import probe
-
+    """Start the entry once, as the clients will do."""
     if not any(row["status"] in ("installed", "unchanged") for row in report.rows):
         return {}
     try:
@@ -229,3 +309,56 @@ def _try(report: Reporter, target: Any) -> dict[str, Any]:
     if not report.as_json:
         click.echo(f"The server starts and answers: {answer.server} {answer.version}, {answer.tools or 0} tools.")
     return {"server": {"name": answer.server, "version": answer.version, "tools": answer.tools}}
+
+
+# -- uninstall --------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=Command)
+@clients_argument
+@click.option("--all", "takes_all", is_flag=True, help="All clients that have Satchel, without asking.")
+@scope_option
+@name_option
+@dry_option
+@json_option
+def uninstall(clients: tuple[str, ...], takes_all: bool, scope: Scope, name: str, dry_run: bool, as_json: bool) -> None:
+    """Remove Satchel from the settings of MCP clients, and its rule from AGENTS.md or CLAUDE.md.
+
+    The store stays as it is. CLIENT is as for `satchel install`.
+    """
+    machine = Machine.current()
+    chosen = choose_clients(
+        clients,
+        takes_all=takes_all,
+        verb="uninstall",
+        candidates=lambda: [client for client in CLIENTS if _has_entry(machine, client, scope, name)],
+        as_json=as_json,
+    )
+    report = Reporter(as_json=as_json)
+    for client in chosen:
+        try:
+            _uninstall(report, machine, client, scope, name, is_dry=dry_run)
+        except UnusableFile as error:
+            report.add(client, "failed", f"satchel: {error}", error=str(error))
+    report.end()
+
+
+def _has_entry(machine: Machine, client: Client, scope: Scope, name: str) -> bool:
+    path = machine.find_file(client, scope)
+    try:
+        return path is not None and changes.plan_uninstall(client, path, name, scope) is not None
+    except UnusableFile:
+        return False
+
+
+def _uninstall(report: Reporter, machine: Machine, client: Client, scope: Scope, name: str, *, is_dry: bool) -> None:
+    path, rule = machine.find_file(client, scope), machine.find_rule(client, scope)
+    planned = [
+        None if path is None else changes.plan_uninstall(client, path, name, scope),
+        None if rule is None else changes.plan_rule(rule, is_wanted=False),
+    ]
+    wanted = [change for change in planned if change is not None]
+    if not wanted:
+        report.add(client, "absent", f"{client.title}: there is no {name} in {path or 'its settings'}.")
+    for change in wanted:
+        _make(report, client, change, "removed", f"removed {name} from {change.path}.", is_dry=is_dry)

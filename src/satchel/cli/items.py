@@ -1,50 +1,88 @@
-"""What the commands on prompts, resources and tasks share: several references at once, deletions, history."""
+"""Commands that prompts, documents and tasks share: delete, history, copy, move; and contents from files or stdin."""
 
+import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
+from msgspec import to_builtins
 
-from satchel.cli.changes import ACTIONS
-from satchel.cli.lists import show_notes
-from satchel.cli.printing import print_table
-from satchel.cli.store import VERSION, Session, command, say_deleted
-from satchel.model import ItemKind
+from satchel.cli.completion import DOCUMENT, PROJECT, PROMPT, TASK, Name
+from satchel.cli.output import count, name_kind, print_table, show_notes
+from satchel.cli.session import VERSION, Answer, Session, command
+from satchel.errors import Taken
+from satchel.model import Prompt, Resource, Scope
+from satchel.storage.database import Tx
 
-if TYPE_CHECKING:
-    from satchel.cli.calls import Answer
+Kind = Literal["prompt", "resource", "task"]
+
+ACTIONS = {"known": "was there", "add": "added", "update": "changed", "delete": "deleted", "restore": "restored"}
+CONTENT_HELP = (
+    "CONTENT is the text itself, @FILE, or - for stdin; without it your $EDITOR opens. "
+    "Write @@ for a text that starts with @."
+)
+REFERENCES: dict[Kind, Name] = {"prompt": PROMPT, "resource": DOCUMENT, "task": TASK}
+_REFERENCES_HELP = {"prompt": "a name, a title or an id", "resource": "a name or a URI", "task": "a number or a UUID"}
 
 
-def add_commands(group: click.Group, kind: Literal["prompt", "resource"]) -> None:
-    """Add `delete` and `history` to the commands about a kind of items."""
+def tags_edit_option(type: Name) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option by which `edit` changes tags."""
+    help = "The new tags, in place of the old ones; +TAG adds one and -TAG removes one."
+    return click.option("--tag", "-t", "tags", type=type, multiple=True, metavar="TAG", help=help)
 
-    @group.command(help=f"Delete {kind}s: all that are named, or none. `satchel restore` brings them back.")
-    @click.argument("refs", metavar="REF...", nargs=-1, required=True)
-    @command(needs_project=False)
+
+expected_version_option = click.option(
+    "--version", "version", type=VERSION, metavar="N", help="Only if this is still its version."
+)
+
+
+def add_commands(group: click.Group, kind: Kind) -> None:
+    """Add `delete`, `history`, `copy` and `move` to the commands of a kind of items."""
+    noun, reference = name_kind(kind), REFERENCES[kind]
+
+    @group.command(help=f"Delete {noun}s: all that are named, or none. `satchel restore` brings them back.")
+    @click.argument("refs", type=reference, metavar="REF...", nargs=-1, required=True)
+    @command(in_project=kind != "task", as_user=kind == "task")
     def delete(session: Session, refs: tuple[str, ...]) -> None:
         if len(refs) == 1:
             answer = session.call(f"delete_{kind}", **{kind: refs[0]})
-            names = [answer.value["deleted"]]
+            names = [str(answer.value["deleted"])]
         else:
             answer = session.call("delete", items=name_several(session, kind, refs))
-            names = [one["item"] for one in answer.value["deleted"]]
-        show_deleted(session, kind, names, answer)
+            names = [one["item"].removeprefix("#") for one in answer.value["deleted"]]
+        _show_deleted(session, kind, names, answer)
 
-    @group.command(help=f"Show the versions of a {kind}, one of them, or what changed between two.")
-    @click.argument("ref")
-    @history_options
-    @command(needs_project=False, reads=True)
+    @group.command(help=f"Show the versions of a {noun}, one of them, or what changed between two.")
+    @click.argument("ref", type=reference)
+    @click.option("--version", type=VERSION, metavar="N", help="Show this version.")
+    @click.option("--against", type=VERSION, metavar="N", help="Show what changed since this version.")
+    @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+    @command(in_project=kind != "task", as_user=kind == "task", reads=True)
     def history(session: Session, ref: str, **options: Any) -> None:
-        call_history(session, kind, ref, **options)
+        item = ref if "://" in ref else f"satchel://{kind}/{ref}"
+        answer = session.call("history", item=item, **options)
+        versions = answer.value.get("versions")
+        if session.as_json or versions is None:
+            session.say(answer.text, answer.value)
+            return
+        rows = [
+            [str(one["version"]), one["at"], one.get("did") or ACTIONS[one["action"]], one["by"]] for one in versions
+        ]
+        print_table(("VERSION", "TIME", "WHAT", "WHO"), rows)
+        if cursor := answer.value.get("next_cursor"):
+            show_notes([f"There is more: add --cursor {cursor}"])
+
+    for verb, past in (("copy", "copied"), ("move", "moved")):
+        _add_transfer(group, kind, verb, past)
 
 
-def name_several(session: Session, kind: ItemKind, refs: Sequence[str]) -> list[str]:
-    """What names items of a kind, and nothing else, in a call that takes items of any kind.
+def name_several(session: Session, kind: Kind, refs: Sequence[str]) -> list[str]:
+    """Return references that name items of a kind and nothing else, for a tool that takes items of any kind.
 
     Raises:
         NotFound: one of them does not exist.
     """
-    from satchel.services import prompts, resources, tasks  # which `--help` need not wait for
+    from satchel.services import prompts, resources, tasks  # 20 ms, which `--help` need not wait for
 
     with session.read() as tx:
         if kind == "task":
@@ -53,14 +91,14 @@ def name_several(session: Session, kind: ItemKind, refs: Sequence[str]) -> list[
         return [f"satchel://{kind}/{find(tx, session.scope, ref).name}" for ref in refs]
 
 
-def show_deleted(session: Session, kind: str, keys: Sequence[str], answer: "Answer") -> None:
-    """Print that items were deleted, what referred to them, and how they are brought back."""
+def _show_deleted(session: Session, kind: Kind, keys: Sequence[str], answer: Answer) -> None:
+    """Print that items were deleted, what referred to them, and how to bring them back."""
     if kind == "task":
         text = f"Deleted task {', '.join(keys)}."
     else:
         quoted = ", ".join(f"'{key}'" for key in keys)
-        text = f"Deleted {kind} {quoted} from project '{session.scope.project}'."
-    say_deleted(session, text, kind, keys, answer.value)
+        text = f"Deleted {name_kind(kind)} {quoted} from project '{session.scope.project}'."
+    session.say_deleted(text, kind, keys, answer.value)
     if not session.as_json:
         referred = [
             f"{one['item']} was referred to by {', '.join(one['by'])}." for one in answer.value.get("referred", ())
@@ -68,30 +106,112 @@ def show_deleted(session: Session, kind: str, keys: Sequence[str], answer: "Answ
         show_notes([*referred, *answer.notes])
 
 
-def history_options(run: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the commands that show the history of an item."""
-    for option in (
-        click.option("--version", type=VERSION, metavar="N", help="Show this version."),
-        click.option("--against", type=VERSION, metavar="N", help="Show what changed from this version on."),
-        click.option("--cursor", metavar="CURSOR", help="Go on behind a page: its next_cursor."),
-    ):
-        run = option(run)
-    return run
+# -- from one project to another --------------------------------------------------------------------------------
 
 
-def call_history(session: Session, kind: str, ref: str, **options: Any) -> None:
-    """Print the versions of an item, one of them, or a difference."""
-    item = ref if "://" in ref else f"satchel://{kind}/{ref.removeprefix('#') if kind == 'task' else ref}"
-    answer = session.call("history", item=item, **options)
-    versions = answer.value.get("versions")
-    if session.as_json or versions is None:
-        session.say(answer.text, answer.value)
-        return
-    print_table(("VERSION", "TIME", "WHAT", "WHO"), [_row(one) for one in versions])
-    if cursor := answer.value.get("next_cursor"):
-        show_notes([f"There is more: the same with --cursor {cursor}"])
+def _add_transfer(group: click.Group, kind: Kind, verb: str, past: str) -> None:
+    help = f"{verb.capitalize()} {name_kind(kind)}s to another project, all or none."
+    if kind == "task":
+        help += " A copy is open, and has no notes." if verb == "copy" else ""
+    elif verb == "move":
+        help += " Their history stays in the trash of the old project."
+
+    def transfer(session: Session, refs: tuple[str, ...], to: str, is_renamed: bool = False) -> None:
+        from satchel.services import copying, projects  # 20 ms, which `--help` need not wait for
+
+        if verb == "move" and kind != "task" and to == session.scope.project:
+            raise click.UsageError(f"Project '{to}' is where they are. Name another one with --to.")
+        act: Callable[..., copying.Copied | copying.CopiedTask] = getattr(copying, f"{verb}_{kind}")
+        options = {} if kind == "task" else {"renames": is_renamed}
+
+        def change(tx: Tx) -> list[copying.Copied | copying.CopiedTask]:
+            projects.get(tx, session.scope, to)  # before the first item, which is not to blame
+            found = [_find(tx, session.scope, kind, verb, ref) for ref in refs]
+            items = {one.number: one for one in found}  # each once
+            return [act(tx, session.scope, one, to, **options) for one in items.values()]
+
+        try:
+            changed = session.transact(change)
+        except Taken as clash:
+            advice = f"Nothing was {past}. Take the next free name with --rename, or rename or delete that one first."
+            raise Taken(clash.kind, clash.field, clash.key, clash.scope, holder=clash.holder, advice=advice) from clash
+        _show_transferred(session, changed, f"{past.capitalize()} {count(len(changed), noun)} to project '{to}':", to)
+
+    noun = name_kind(kind)
+    wrapped = command(in_project=kind != "task", needs_project=kind != "task", as_user=True)(transfer)
+    if kind != "task":
+        option = click.option("--rename", "is_renamed", is_flag=True, help="Take the next free name where it is taken.")
+        wrapped = option(wrapped)
+    wrapped = click.option("--to", type=PROJECT, required=True, metavar="PROJECT", help="The project to go to.")(
+        wrapped
+    )
+    wrapped = click.argument("refs", type=REFERENCES[kind], metavar="REF...", nargs=-1, required=True)(wrapped)
+    group.command(verb, help=f"{help} REF is {_REFERENCES_HELP[kind]}.")(wrapped)
 
 
-def _row(version: dict[str, Any]) -> list[str]:
-    did = version.get("did") or ACTIONS[version["action"]]
-    return [str(version["version"]), version["at"], did, version["by"]]
+def _find(tx: Tx, scope: Scope, kind: Kind, verb: str, reference: str) -> Any:
+    """Return the item to copy or move; only a copy may be of one that the project reads from the personal one."""
+    from satchel.services import layers, prompts, resources, tasks
+
+    if kind == "task":
+        return tasks.find(tx, scope, reference)
+    if kind == "prompt":
+        return (layers.find_prompt if verb == "copy" else prompts.find)(tx, scope, reference)
+    return (layers.find_resource if verb == "copy" else resources.find)(tx, scope, reference)
+
+
+def _show_transferred(session: Session, changed: list[Any], heading: str, there: str) -> None:
+    """Print what is in the other project now; as JSON it is what the tool `update_items` answers."""
+    from satchel.contracts.satchel import prompt_answers, resource_answers, task_answers
+
+    here = session.scope.project
+    rows: list[dict[str, Any]] = []
+    lines, notes = [heading], [note for one in changed for note in one.notes]
+    for one in (copied.item for copied in changed):
+        if isinstance(one, Prompt | Resource):
+            kind = "prompt" if isinstance(one, Prompt) else "document"
+            row = prompt_answers.echo_prompt(one) if isinstance(one, Prompt) else resource_answers.echo_resource(one)
+            rows.append({"kind": kind, **to_builtins(row), "project": there})
+            lines.append(f"  {one.name}")
+        else:
+            rows.append(to_builtins(task_answers.make_row(one, here, is_echo=True)))
+            lines.append(f"  #{one.number} {one.title}")
+    value = {"project": here, "items": rows, **({"notes": notes} if notes else {})}
+    session.say("\n".join([*lines, *notes]), value)
+
+
+# -- contents ---------------------------------------------------------------------------------------------------
+
+
+def read_content(given: str | None, *, editing: str | None = None) -> bytes:
+    """Return the content that an argument CONTENT gives; the editor starts with `editing`."""
+    if given is None:
+        return _open_editor(editing or "")
+    if given == "-":
+        return sys.stdin.buffer.read()
+    if given.startswith("@@"):
+        given = given[1:]
+    elif given.startswith("@"):
+        try:
+            with open(given[1:], "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise click.ClickException(f"cannot read {given[1:]}: {error.strerror}.") from error
+    return given.encode(errors="surrogateescape")
+
+
+def read_text(given: str | None, *, editing: str | None = None) -> str:
+    """Return a content as text. Bytes that are not UTF-8 become lone surrogates, which the services refuse."""
+    return read_content(given, editing=editing).decode(errors="surrogateescape")
+
+
+def _open_editor(start: str) -> bytes:
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            "There is no terminal for an editor. Give CONTENT as an argument, @FILE, or - for stdin."
+        )
+    # As bytes: click changes the line ends of a text.
+    written = click.edit(start.encode(), extension=".md", require_save=True)
+    if written is None:
+        raise click.ClickException("the editor was left without saving; nothing was changed.")
+    return bytes(written)

@@ -1,37 +1,78 @@
 """`satchel library`: list, show, check, make, render, add, update and remove libraries of prompt templates."""
 
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from satchel.cli.library_sources import add, describe_origin, find_roots, remove, roots_option, update
-from satchel.cli.printing import print_table, say, show_content, to_json
-from satchel.cli.store import end, json_option
+from satchel.cli.completion import LIBRARY, TEMPLATE
+from satchel.cli.errors import EXITS, end
+from satchel.cli.examples import Group
+from satchel.cli.output import count, print_table, say, show_content, to_json
+from satchel.cli.session import json_option
+from satchel.config import SettingsError, load
 from satchel.files import printable
 from satchel.library.catalog import ContentMissing, Libraries, Library, library_name
-from satchel.library.installing import Origin, read_origin
+from satchel.library.installing import Installed, Invalid, Origin, Wish, list_added, read_origin
+from satchel.library.installing import add as install
+from satchel.library.installing import remove as uninstall
+from satchel.library.installing import update as renew
 from satchel.library.manifest import PROMPTS, LibraryPrompt, Problem
 from satchel.library.render import RenderFailed
+from satchel.library.sources import SourceRefused
 from satchel.library.validate import check_all, check_library
 from satchel.log import escape
 from satchel.services.suggestions import closest_name
+from satchel.settings import BY_NAME
+
+_SETTING = BY_NAME["libraries"]
+_NEW_LIBRARY = {
+    "twig.toml": """\
+# A library of prompts. Each [prompts.NAME] has its text in prompts/NAME.md.
+
+[prompts.review]
+description = "Review code for quality and best practices"
+
+[[prompts.review.arguments]]
+name = "code"
+description = "The code to review"
+required = true
+
+[[prompts.review.arguments]]
+name = "language"
+description = "Its programming language"
+""",
+    "prompts/review.md": """\
+Please review the following {{ language or "code" }}:
+
+{{ code }}
+
+{% if language %}Mind the customs of {{ language }}.{% endif %}
+""",
+}
+
+roots_option = click.option(*_SETTING.flags, metavar=_SETTING.metavar, multiple=True, help=_SETTING.full_help)
+anyway_option = click.option("--anyway", is_flag=True, help="Even if it has problems, or its files were changed here.")
 
 
-@click.group()
+def find_roots(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders of libraries that a command uses."""
+    try:
+        return load({"libraries": list(given)}).libraries
+    except SettingsError as error:
+        end(str(error), "invalid_argument")
+
+
+@click.group(cls=Group)
 def cli() -> None:
     """List, show, check, make, render, add, update and remove libraries: folders with twig.toml and prompts/*.md."""
-
-
-for _command in (add, update, remove):
-    cli.add_command(_command)
 
 
 @cli.command("list")
 @roots_option
 @json_option
 def list_(libraries: tuple[str, ...], as_json: bool) -> None:
-    """List the libraries, how many prompts each has, and where those from elsewhere came from."""
+    """List the libraries, their prompts, and the sources of added ones."""
     found = _open(libraries).catalog
     origins = {one.name: read_origin(one.root, one.folder) for one in found.libraries}
     value = [
@@ -59,7 +100,7 @@ def list_(libraries: tuple[str, ...], as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name")
+@click.argument("name", type=LIBRARY)
 @roots_option
 @json_option
 def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
@@ -87,13 +128,13 @@ def show(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
 def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> None:
     """Check the library in folder PATH; without PATH, all libraries that would be served.
 
-    Prints every problem as file:line: what. Ends with 1 if the server would skip something, fail to render it or render
-    it empty, else with 0, even if there are warnings.
+    Each problem is printed as file:line: what. The exit status is 1 if the server would skip something, fail to render
+    it or render it empty; warnings do not count.
     """
     if path is not None and libraries:
-        end("give PATH or --libraries, not both.", 2)
+        end("give PATH or --libraries, not both.", "invalid_argument")
     if absent := next((one for one in libraries if not os.path.isdir(one)), None):
-        end(f"there is no folder {absent}.", 2)
+        end(f"there is no folder {absent}.", "invalid_argument")
     report = check_all(find_roots(libraries)) if path is None else check_library(path)
     problems = [problem for problem in report.problems if not problem.is_warning]
     warnings = [problem for problem in report.problems if problem.is_warning]
@@ -105,9 +146,9 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
         for problem in (*problems, *warnings):
             say(str(problem))
         if not problems:
-            parts = [_count(report.libraries, "library", "libraries"), _count(report.prompts, "prompt", "prompts")]
-            parts += [_count(report.skills, "skill", "skills")] if report.skills else []
-            parts += [_count(len(warnings), "warning", "warnings")] if warnings else []
+            parts = [count(report.libraries, "library", "libraries"), count(report.prompts, "prompt")]
+            parts += [count(report.skills, "skill")] if report.skills else []
+            parts += [count(len(warnings), "warning")] if warnings else []
             click.echo(f"ok: {', '.join(parts)}")
     raise SystemExit(1 if problems else 0)
 
@@ -117,28 +158,31 @@ def validate(path: str | None, libraries: tuple[str, ...], as_json: bool) -> Non
 @roots_option
 @json_option
 def new(name: str, libraries: tuple[str, ...], as_json: bool) -> None:
-    """Write a small working library in folder NAME of the (first) folder of libraries."""
+    """Make a small working library in folder NAME of the first folder of libraries."""
     if os.sep in name or name in (".", "..") or not library_name(name):
-        end(f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.", 2)
+        end(
+            f"'{name}' cannot be a library: its folder needs a name with a letter or a digit, and no {os.sep}.",
+            "invalid_argument",
+        )
     root = find_roots(libraries)[0]
     folder = os.path.join(root, name)
     try:
         os.makedirs(os.path.join(folder, PROMPTS), mode=0o755)
     except FileExistsError:
-        end(f"{folder} is already there. Choose another name.", 5)
+        end(f"{folder} is already there. Choose another name.", "already_exists")
     except OSError as error:
-        end(f"cannot make {folder}: {error.strerror}.", 1)
-    for file, text in TEMPLATE.items():
+        end(f"cannot make {folder}: {error.strerror}.")
+    for file, text in _NEW_LIBRARY.items():
         with open(os.path.join(folder, file), "x", encoding="utf-8") as opened:
             opened.write(text)
     prompt = f"{library_name(name)}:review"
     value = {"name": library_name(name), "folder": folder, "prompts": [prompt]}
-    hint = f"Made {folder}. Try it: satchel library render {prompt} code='print(1)'"
+    hint = f"Made {folder}. Try it with: satchel library render {prompt} code='print(1)'"
     click.echo(to_json(value) if as_json else escape(hint))
 
 
 @cli.command()
-@click.argument("name", metavar="LIB:PROMPT")
+@click.argument("name", type=TEMPLATE, metavar="LIB:PROMPT")
 @click.argument("arguments", metavar="KEY=VALUE...", nargs=-1)
 @roots_option
 @json_option
@@ -147,23 +191,26 @@ def render(name: str, arguments: tuple[str, ...], libraries: tuple[str, ...], as
     opened = _open(libraries)
     found = opened.find(name)
     if found is None:
-        end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", 3)
+        end(f"there is no prompt '{name}'. {_hint(name, [known for known, _ in opened.catalog.view])}", "not_found")
     library, prompt = found
     given = dict(_pair(argument) for argument in arguments)
     declared = {argument.name: argument for argument in prompt.arguments}
     unknown = [key for key in given if key not in declared]
     missing = [key for key, argument in declared.items() if argument.is_required and key not in given]
     if unknown:
-        end(f"prompt '{name}' has no argument '{unknown[0]}'. It has: {', '.join(declared) or 'none'}.", 2)
+        end(
+            f"prompt '{name}' has no argument '{unknown[0]}'. It has: {', '.join(declared) or 'none'}.",
+            "invalid_argument",
+        )
     if missing:
-        end(f"prompt '{name}' needs {missing[0]}=…", 2)
+        end(f"prompt '{name}' needs {missing[0]}=…", "invalid_argument")
     try:
         text = opened.render(library, prompt, given)
     except ContentMissing:
-        end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", 3)
+        end(f"there is no file {library.folder}/{PROMPTS}/{prompt.file}.", "not_found")
     except RenderFailed as failure:
         where = f"{library.folder}/{PROMPTS}/{prompt.file}" + (f":{failure.line}" if failure.line else "")
-        end(f"{where}: {failure.what}", 1)
+        end(f"{where}: {failure.what}")
     finally:
         opened.renderer.close()
     if as_json:
@@ -179,7 +226,10 @@ def _open(given: tuple[str, ...]) -> Libraries:
 def _library(libraries: Libraries, name: str) -> Library:
     found = next((one for one in libraries.catalog.libraries if one.name == name), None)
     if found is None:
-        end(f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}", 3)
+        end(
+            f"there is no library '{name}'. {_hint(name, [one.name for one in libraries.catalog.libraries])}",
+            "not_found",
+        )
     return found
 
 
@@ -200,14 +250,10 @@ def _as_json(problems: list[Problem]) -> list[dict[str, Any]]:
     return [{"file": printable(one.file), "line": one.line, "what": printable(one.what)} for one in problems]
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
 def _pair(argument: str) -> tuple[str, str]:
     key, is_pair, value = argument.partition("=")
     if not is_pair:
-        end(f"'{argument}' is not KEY=VALUE.", 2)
+        end(f"'{argument}' is not KEY=VALUE.", "invalid_argument")
     return key, value
 
 
@@ -216,27 +262,143 @@ def _hint(name: str, names: list[str]) -> str:
     return f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
 
 
-TEMPLATE = {
-    "twig.toml": """\
-# A library of prompts. Each [prompts.NAME] has its text in prompts/NAME.md.
+# -- libraries from elsewhere ------------------------------------------------------------------------------------
 
-[prompts.review]
-description = "Review code for quality and best practices"
 
-[[prompts.review.arguments]]
-name = "code"
-description = "The code to review"
-required = true
+@cli.command()
+@click.argument("source", metavar="GIT_URL|FOLDER|ARCHIVE")
+@click.option("--ref", metavar="REF", help="The branch, tag or commit.  [default: that of the repository]")
+@click.option("--path", metavar="FOLDER", default="", help="The folder of the library in the source.")
+@click.option("--name", metavar="NAME", help="The name of its folder.  [default: named after the source]")
+@anyway_option
+@roots_option
+@json_option
+def add(
+    source: str, ref: str | None, path: str, name: str | None, anyway: bool, libraries: tuple[str, ...], as_json: bool
+) -> None:
+    """Add a library from a git repository, a folder, or a zip or tar archive.
 
-[[prompts.review.arguments]]
-name = "language"
-description = "Its programming language"
-""",
-    "prompts/review.md": """\
-Please review the following {{ language or "code" }}:
+    Its commit, or the digest of the archive, is kept and shown. Nothing in it is run, and links in it are refused.
+    """
+    root = find_roots(libraries)[0]
+    try:
+        done = install(root, Wish(source=source, ref=ref, path=path, name=name, takes_problems=anyway))
+    except SourceRefused as refused:
+        _refuse(refused)
+    if as_json:
+        click.echo(to_json(_describe_installed(done)))
+        return
+    _print_problems(done)
+    where = f"{done.origin.source} at {done.origin.short_version}"
+    say(f"Added {library_name(done.folder)} ({_count_installed(done)}) from {where}.")
 
-{{ code }}
 
-{% if language %}Mind the customs of {{ language }}.{% endif %}
-""",
-}
+@cli.command()
+@click.argument("name", type=LIBRARY, required=False)
+@anyway_option
+@roots_option
+@json_option
+def update(name: str | None, anyway: bool, libraries: tuple[str, ...], as_json: bool) -> None:
+    """Update a library, or all added ones, to the newest version of their sources.
+
+    A version with problems is not taken: the old one stays.
+    """
+    root = find_roots(libraries)[0]
+    added = list_added(root)
+    folders = [_find_added(added, name)] if name is not None else list(added)
+    results: list[dict[str, Any]] = []
+    has_failed = False
+    for folder in folders:
+        try:
+            done = renew(root, folder, takes_problems=anyway)
+        except SourceRefused as refused:
+            if name is not None:
+                _refuse(refused)
+            has_failed = True
+            results.append({"name": library_name(folder), "error": printable(str(refused))})
+            say(f"{folder}: {refused}", err=True)
+            continue
+        if done is None:
+            results.append({"name": library_name(folder), "version": added[folder].version, "updated": False})
+            _say_unless(as_json, f"{library_name(folder)} is up to date at {added[folder].short_version}.")
+        else:
+            results.append({**_describe_installed(done), "updated": True, "was": done.was})
+            was = done.was.removeprefix("sha256:")[:12]
+            _say_unless(
+                as_json,
+                f"Updated {library_name(folder)} from {was} to {done.origin.short_version} ({_count_installed(done)}).",
+            )
+    if as_json:
+        click.echo(to_json({"libraries": results}))
+    elif not folders:
+        say("No library was added from elsewhere. Add one: satchel library add GIT_URL|FOLDER|ARCHIVE")
+    raise SystemExit(1 if has_failed else 0)
+
+
+@cli.command()
+@click.argument("name", type=LIBRARY)
+@anyway_option
+@roots_option
+@json_option
+def remove(name: str, anyway: bool, libraries: tuple[str, ...], as_json: bool) -> None:
+    """Remove a library that was added."""
+    root = find_roots(libraries)[0]
+    folder = _find_added(list_added(root), name)
+    try:
+        origin = uninstall(root, folder, is_forced=anyway)
+    except SourceRefused as refused:
+        _refuse(refused)
+    if as_json:
+        click.echo(to_json({"name": library_name(folder), "folder": printable(folder), "removed": True}))
+    else:
+        say(f"Removed {library_name(folder)}. Add it again: satchel library add {origin.source}")
+
+
+def describe_origin(origin: Origin) -> dict[str, Any]:
+    """Return where a library is from, as JSON."""
+    found = {"kind": origin.kind, "source": printable(origin.source), "version": origin.version, "added": origin.added}
+    return found | ({"ref": origin.ref} if origin.ref else {}) | ({"path": origin.path} if origin.path else {})
+
+
+def _describe_installed(done: Installed) -> dict[str, Any]:
+    return {
+        "name": library_name(done.folder),
+        "folder": printable(done.folder),
+        "origin": describe_origin(done.origin),
+        "prompts": done.report.prompts,
+        "skills": done.report.skills,
+        "problems": [str(problem) for problem in done.report.problems if not problem.is_warning],
+    }
+
+
+def _count_installed(done: Installed) -> str:
+    skills = [count(done.report.skills, "skill")] if done.report.skills else []
+    return ", ".join([count(done.report.prompts, "prompt"), *skills])
+
+
+def _print_problems(done: Installed) -> None:
+    for problem in done.report.problems:
+        if not problem.is_warning:
+            say(str(problem), err=True)
+
+
+def _say_unless(as_json: bool, text: str) -> None:
+    if not as_json:
+        say(text)
+
+
+def _refuse(refused: SourceRefused) -> NoReturn:
+    if isinstance(refused, Invalid):
+        for problem in refused.problems:
+            say(str(problem), err=True)
+    end(f"{str(refused).rstrip('.')}.", next(one.codes[0] for one in EXITS if one.status == refused.status))
+
+
+def _find_added(added: dict[str, Origin], name: str) -> str:
+    """Return the folder of a library by its name, or by that of its folder."""
+    found = [folder for folder in added if name in (folder, library_name(folder))]
+    if not found:
+        near = closest_name(name, [library_name(folder) for folder in added])
+        hint = f"Did you mean '{near}'?" if near else "See what there is: satchel library list"
+        end(f"no library '{name}' was added from elsewhere. {hint}", "not_found")
+    return found[0]

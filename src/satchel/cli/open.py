@@ -7,27 +7,27 @@ from urllib.parse import quote, urlsplit
 import click
 
 from satchel.auth import sessions
-from satchel.cli.store import Session, command
+from satchel.cli.examples import Command
+from satchel.cli.session import Session, command
 from satchel.model import Identity
-from satchel.services import users
 
 _TIMEOUT = 5.0  # seconds for the server to answer
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("url", default="http://127.0.0.1:8000")
 @click.option("--print", "is_printed", is_flag=True, help="Print the address instead of opening it.")
 @command(in_project=False)
 def cli(session: Session, url: str, is_printed: bool) -> None:
     """Open the page of the server at URL in the browser.
 
-    Where the server asks for tokens, you are logged in as the local user by a code that works once, within a minute.
-    The command needs the same store as the server: --database or SATCHEL_DATABASE.
+    If the server asks for tokens, you are logged in as the local user by a code that works once, within a minute. The
+    command needs the same store as the server: --database or SATCHEL_DATABASE.
     """
     url = url.rstrip("/")
     address = f"{url}/"
     if _asks_for_login(url):
-        user = session.scope.user or users.local(session.database, session.home)
+        user = session.scope.user or session.scope.author.user
         with session.write() as tx:
             code = sessions.make_code(tx, Identity(user=user))
         address = f"{url}/login?code={quote(code)}"
@@ -38,10 +38,10 @@ def cli(session: Session, url: str, is_printed: bool) -> None:
 
 
 def _asks_for_login(url: str) -> bool:
-    """Whether the page at a URL asks for a token.
+    """Return whether the page at a URL asks for a token.
 
     Raises:
-        ClickException: there is no page of Satchel's.
+        ClickException: there is no page of Satchel.
     """
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection

@@ -1,26 +1,22 @@
 """`satchel prompt`: add, list, show, fill in, edit, delete and search prompts."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
-from satchel.cli import content as contents
-from satchel.cli import items, moving, prompt_arguments
-from satchel.cli.lists import page_options, show_list, show_notes
-from satchel.cli.printing import show_content, to_json
-from satchel.cli.prompt_arguments import argument_options
-from satchel.cli.store import Session, command
+from satchel.cli.completion import ANY_PROMPT, PROMPT, TAG
+from satchel.cli.examples import Group
+from satchel.cli.items import CONTENT_HELP, add_commands, expected_version_option, read_text, tags_edit_option
+from satchel.cli.output import show_content, show_notes, to_json
+from satchel.cli.session import Answer, Page, Session, command, page_options
 
 _COLUMNS = ("NAME", "TITLE", "TAGS", "ARGUMENTS", "DESCRIPTION", "FROM")
-_TOOL_WORDS = {  # in notes of tools, and how commands say it
-    "update_prompt with empty arguments makes": "`satchel prompt edit NAME --plain` makes",
-    "give its arguments (update_prompt).": "declare its arguments with --arg.",
-    "Declare with arguments.": "Declare them with --arg.",
-}
+_DECLARATION = r"([^=:?]+)(\?)?(?:=([^:]*))?(?::(.*))?"
 
 
-@click.group()
+@click.group(cls=Group)
 def cli() -> None:
     """Add, list, show, fill in, edit, delete and search prompts.
 
@@ -28,14 +24,28 @@ def cli() -> None:
     """
 
 
-@cli.command(epilog=contents.HELP)
+def argument_options(run: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that declare the arguments of a prompt."""
+    declare = click.option(
+        "--arg",
+        "declared",
+        multiple=True,
+        metavar="NAME[?][=A|B|...][:TEXT]",
+        help="An argument, in place of the old ones; ? makes it optional, = lists its values (... allows others), "
+        "and TEXT after : describes it. May be repeated.",
+    )
+    plain = click.option("--plain", is_flag=True, help="Plain text without arguments, even with {{ }} in it.")
+    return declare(plain(run))
+
+
+@cli.command(epilog=CONTENT_HELP)
 @click.argument("title")
 @click.argument("content", required=False)
-@click.option("--name", metavar="NAME", help="Its name; else made from the title.")
-@click.option("--tag", "-t", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
+@click.option("--name", metavar="NAME", help="Its name.  [default: made from the title]")
+@click.option("--tag", "-t", "tags", type=TAG, multiple=True, metavar="TAG", help="A tag; may be repeated.")
 @click.option("--description", metavar="TEXT", help="What it is for, in a line.")
 @argument_options
-@command(needs_project=False)
+@command()
 def add(
     session: Session,
     title: str,
@@ -43,15 +53,15 @@ def add(
     name: str | None,
     tags: tuple[str, ...],
     description: str | None,
-    **declared: Any,
+    declared: tuple[str, ...],
+    plain: bool,
 ) -> None:
-    """Add a prompt. One with {{ x }} in it is a template, whose arguments are found or declared with --arg."""
-    arguments = prompt_arguments.read(**declared)
-    text = contents.decode(contents.read(content))
+    """Add a prompt. With {{ x }} in it it is a template; its arguments are found, or declared with --arg."""
+    arguments = read_arguments(declared, is_plain=plain)
     answer = session.call(
         "add_prompt",
         title=title,
-        content=text,
+        content=read_text(content),
         name=name,
         description=description,
         tags=list(tags) or None,
@@ -61,10 +71,12 @@ def add(
 
 
 @cli.command("list")
-@click.option("--tag", "-t", "tags", multiple=True, metavar="TAG", help="Only with this tag, or one of several.")
+@click.option(
+    "--tag", "-t", "tags", type=TAG, multiple=True, metavar="TAG", help="Only with this tag, or one of several."
+)
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or content.")
-@command(needs_project=False, reads=True)
+@command(reads=True)
 @page_options
 def list_(session: Session, **filters: Any) -> None:
     """List prompts, the last updated first, then those of libraries."""
@@ -73,28 +85,28 @@ def list_(session: Session, **filters: Any) -> None:
 
 @cli.command()
 @click.argument("query", metavar="TEXT")
-@command(needs_project=False, reads=True)
+@command(reads=True)
 @page_options
-def search(session: Session, query: str, page: Any) -> None:
+def search(session: Session, query: str, page: Page) -> None:
     """List prompts with a text in title or content, in any case. `satchel search` finds by words."""
     _show_page(session, query=query, page=page)
 
 
 @cli.command()
-@command(needs_project=False, reads=True)
+@command(reads=True)
 def tags(session: Session) -> None:
     """List the tags of prompts, and how many prompts have each."""
     answer = session.call("list_tags")
     rows = [(tag["name"], str(tag["prompts"])) for tag in answer.value["tags"]]
     empty = "No prompt has a tag. Tag one with: satchel prompt edit NAME --tag +review"
-    show_list(session, answer, ("TAG", "PROMPTS"), rows, empty=empty)
+    session.show_list(answer, ("TAG", "PROMPTS"), rows, empty=empty)
 
 
 @cli.command()
-@click.argument("ref")
+@click.argument("ref", type=ANY_PROMPT)
 @click.option("--lines", metavar="A-B", help="Only these lines, as 10-40.")
 @click.option("--heading", metavar="TEXT", help="Only the section with this heading.")
-@command(needs_project=False, reads=True)
+@command(reads=True)
 def show(session: Session, ref: str, lines: str | None, heading: str | None) -> None:
     """Print the content of a prompt, and nothing else; with --json everything about it."""
     is_part = lines is not None or heading is not None
@@ -106,39 +118,31 @@ def show(session: Session, ref: str, lines: str | None, heading: str | None) -> 
 
 
 @cli.command()
-@click.argument("ref")
+@click.argument("ref", type=ANY_PROMPT)
 @click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
-@command(needs_project=False, reads=True)
+@command(reads=True)
 def render(session: Session, ref: str, values: tuple[str, ...]) -> None:
-    """Fill a prompt in, stored or of a library, and print it.
+    """Fill in a prompt, stored or of a library, and print it.
 
-    A value is the text itself, @FILE, or - for stdin; begin with @@ for a text that starts with @.
+    A value is the text itself, @FILE, or - for stdin. Write @@ for a text that starts with @.
     """
-    given = prompt_arguments.read_values(values)
-    answer = session.call("render_prompt", prompt=ref, arguments=given)
+    answer = session.call("render_prompt", prompt=ref, arguments=read_values(values))
     if session.as_json:
         click.echo(to_json(answer.value))
     else:
         show_content(answer.value["text"])
 
 
-@cli.command(epilog=contents.HELP)
-@click.argument("ref")
+@cli.command(epilog=CONTENT_HELP)
+@click.argument("ref", type=PROMPT)
 @click.argument("content", required=False)
 @click.option("--title", metavar="TEXT", help="Another title; the name stays.")
-@click.option("--description", metavar="TEXT", help="Another description; '' takes it away.")
-@click.option(
-    "--tag",
-    "-t",
-    "tags",
-    multiple=True,
-    metavar="TAG",
-    help="The new tags, in place of the old ones; +TAG adds one and -TAG takes one away.",
-)
-@click.option("--no-tags", is_flag=True, help="Take all tags away.")
+@click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
+@tags_edit_option(TAG)
+@click.option("--no-tags", is_flag=True, help="Remove all tags.")
 @argument_options
-@click.option("--version", "version", type=click.IntRange(1), metavar="N", help="Only if this is still its version.")
-@command(needs_project=False)
+@expected_version_option
+@command()
 def edit(
     session: Session,
     ref: str,
@@ -149,40 +153,33 @@ def edit(
     tags: tuple[str, ...],
     no_tags: bool,
     version: int | None,
-    **declared: Any,
+    declared: tuple[str, ...],
+    plain: bool,
 ) -> None:
-    """Change a prompt: what is given of it, or its content in the editor."""
+    """Change the given parts of a prompt, or its content in the editor."""
     patch = {
         "title": title,
         "description": description,
         "tags": list(tags) if tags or no_tags else None,
-        "arguments": prompt_arguments.read(**declared),
+        "arguments": read_arguments(declared, is_plain=plain),
     }
-    if content is not None or all(value is None for value in patch.values()):
-        editing = None if content is not None else _read_content(session, ref)
-        patch["content"] = contents.decode(contents.read(content, editing=editing))
+    if content is not None:
+        patch["content"] = read_text(content)
+    elif all(value is None for value in patch.values()):
+        old = session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"]
+        patch["content"] = read_text(None, editing=old)
     answer = session.call("update_prompt", prompt=ref, **patch, expected_version=version)
     _show_changed(session, "Changed prompt '{name}' in project '{project}'.", answer)
 
 
-def _read_content(session: Session, ref: str) -> str:
-    return str(session.call("get_prompt", prompt=ref, whole=True).value["prompt"]["content"])
-
-
-def _show_changed(session: Session, sentence: str, answer: Any) -> None:
+def _show_changed(session: Session, sentence: str, answer: Answer) -> None:
     session.say(sentence.format(name=answer.value["prompt"]["name"], project=answer.value["project"]), answer.value)
     if not session.as_json:
-        show_notes([_translate(note) for note in answer.notes])
-
-
-def _translate(note: str) -> str:
-    for words, ours in _TOOL_WORDS.items():
-        note = note.replace(words, ours)
-    return note
+        show_notes(answer.notes)
 
 
 def _show_page(
-    session: Session, *, page: Any, query: str | None = None, tags: Sequence[str] = (), all_tags: bool = False
+    session: Session, *, page: Page, query: str | None = None, tags: Sequence[str] = (), all_tags: bool = False
 ) -> None:
     match = "all" if all_tags else None
     answer = session.list("list_prompts", "prompts", page, query=query, tags=list(tags) or None, match=match)
@@ -203,8 +200,47 @@ def _show_page(
         empty = (
             f"No prompts in project '{project}' yet. Add one: satchel prompt add 'Code review' 'Review this change.'"
         )
-    show_list(session, answer, _COLUMNS, rows, empty=empty)
+    session.show_list(answer, _COLUMNS, rows, empty=empty)
 
 
-items.add_commands(cli, "prompt")
-moving.add_commands(cli, "prompt")
+# -- arguments --------------------------------------------------------------------------------------------------
+
+
+def read_arguments(declared: Sequence[str], *, is_plain: bool) -> list[dict[str, Any]] | None:
+    """Return the declared arguments as the tools take them; None without --arg and --plain."""
+    if is_plain and declared:
+        raise click.UsageError("--plain is for a prompt without arguments: leave it out, or --arg.")
+    if is_plain:
+        return []
+    return [_read_argument(given) for given in declared] or None
+
+
+def _read_argument(given: str) -> dict[str, Any]:
+    found = re.fullmatch(_DECLARATION, given, re.S)
+    if found is None:
+        raise click.UsageError(f"'{given}' declares no argument: write NAME, NAME?, NAME=a|b or NAME:DESCRIPTION.")
+    name, optional, listed, description = found.groups()
+    values = [value.strip() for value in (listed or "").split("|") if value.strip()]
+    argument: dict[str, Any] = {"name": name.strip(), "required": not optional}
+    if description and description.strip():
+        argument["description"] = description.strip()
+    if values:
+        argument["values"] = [value for value in values if value != "..."]
+        argument["open"] = "..." in values
+    return argument
+
+
+def read_values(given: Sequence[str]) -> dict[str, str]:
+    """Return values by name, from NAME=VALUE; a value may be @FILE or - for stdin."""
+    values: dict[str, str] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"'{word}' gives no value: write NAME=VALUE or NAME=@FILE.")
+        if name in values:
+            raise click.UsageError(f"'{name}' is given twice.")
+        values[name] = read_text(value)
+    return values
+
+
+add_commands(cli, "prompt")

@@ -1,20 +1,21 @@
-"""`satchel search`: finds prompts, documents and tasks by words, the best first."""
+"""`satchel search` and `satchel catch-up`: find items by words, and see recent work."""
 
 import click
 
-from satchel.cli.lists import show_list
-from satchel.cli.store import Session, command
+from satchel.cli.completion import PROJECT
+from satchel.cli.examples import Command
+from satchel.cli.session import Session, command
 
-_MOST = 50  # hits that the tool gives at once
-KINDS = ("prompt", "document", "task")
+_MOST = 50  # hits that the tool answers at once
+_KINDS = ("prompt", "document", "task")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True)
-@click.option("--kind", "-k", type=click.Choice(KINDS), help="Only items of this kind.")
+@click.option("--kind", "-k", type=click.Choice(_KINDS), help="Only items of this kind.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, _MOST), help="How many at most.")
-@click.option("--cursor", metavar="CURSOR", help="Go on behind a page: its next_cursor.")
-@click.option("--project", "-p", "wanted", metavar="NAME", help="Only in this project.")
+@click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+@click.option("--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Only in this project.")
 @command(in_project=False, as_user=True, reads=True)
 def cli(
     session: Session, words: tuple[str, ...], kind: str | None, limit: int, cursor: str | None, wanted: str | None
@@ -33,4 +34,13 @@ def cli(
         for hit in answer.value["hits"]
     ]
     empty = f"Nothing is found in project '{answer.value['project']}'. Try fewer words, or another project with -p."
-    show_list(session, answer, ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM"), rows, empty=empty)
+    session.show_list(answer, ("REFERENCE", "KIND", "TITLE", "TEXT", "FROM"), rows, empty=empty)
+
+
+@click.command(cls=Command)
+@click.option("--since", metavar="TIME", help="Changes since 2h, 3d, yesterday, monday, a day or a UTC time.")
+@command(as_user=True, reads=True)
+def catch_up(session: Session, since: str | None) -> None:
+    """Show recent changes, claimed tasks and tasks ready to start in the project."""
+    answer = session.call("catch_up", since=since)
+    session.say(answer.text, answer.value)

@@ -1,4 +1,4 @@
-"""`satchel serve`. Its options come from the table of settings; click reads them only when this parser cannot."""
+"""`satchel serve`: its options come from the table of settings. click parses them only where this parser cannot."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ Flags = dict[str, str | list[str] | None]
 
 
 def run(arguments: Sequence[str]) -> int | None:
-    """Serve if `parse` understands the arguments; None leaves them to click."""
+    """Serve with arguments that `parse` understands; return the exit status, or None to leave them to click."""
     flags = parse(arguments)
     return None if flags is None else serve(flags)
 
 
 def parse(arguments: Sequence[str]) -> Flags | None:
-    """The options given; None for anything but known options with a value each, which click reports better."""
+    """Return the options; None for anything but known options with a value each, which click reports better."""
     settings = {flag: setting for setting in SETTINGS for flag in setting.flags}
     flags: Flags = {}
     rest = list(arguments)

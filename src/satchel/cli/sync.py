@@ -1,4 +1,4 @@
-"""`satchel sync`: a folder and a project kept the same."""
+"""`satchel sync`: keep a folder and a project the same."""
 
 import os
 import time
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.cli.printing import to_json
-from satchel.cli.store import Session, command, end
+from satchel.cli.errors import end
+from satchel.cli.examples import Command
+from satchel.cli.output import to_json
+from satchel.cli.session import Session, command
 
 if TYPE_CHECKING:
     from satchel.exchange.syncing import SyncOptions, SyncReport
@@ -17,19 +19,17 @@ _DEBOUNCE = 200  # milliseconds in which changes of files are collected
 _FULL = 30.0  # seconds after which everything is compared even without an event
 
 
-@click.command("sync")
+@click.command("sync", cls=Command)
 @click.argument("folder", metavar="FOLDER")
-@click.option("--check", is_flag=True, help="Change nothing; exit with 1 where folder and project differ.")
-@click.option("--watch", is_flag=True, help="Go on whenever one of them changes, until Ctrl-C.")
-@click.option(
-    "--yes", is_flag=True, help="Take a folder that holds other files, or delete many items, without asking back."
-)
-@command(as_user=True)
+@click.option("--check", is_flag=True, help="Change nothing; exit with status 1 if folder and project differ.")
+@click.option("--watch", is_flag=True, help="Sync again after every change, until Ctrl-C.")
+@click.option("--yes", is_flag=True, help="Use a folder that holds other files, or delete many items, without asking.")
+@command(needs_project=True, as_user=True)
 def cli(session: Session, folder: str, check: bool, watch: bool, yes: bool) -> None:
-    """Keep a FOLDER and a project the same: what was changed on one side is changed on the other.
+    """Keep a FOLDER and a project the same: a change on one side is made on the other.
 
-    The folder is like that of `satchel export`. Where both sides changed the same item, both are kept, and told. What
-    is deleted in the folder goes to the trash.
+    The folder is like that of `satchel export`. If both sides changed the same item, both versions are kept and named.
+    Items whose files are deleted go to the trash.
     """
     if check and watch:
         raise click.UsageError("--check and --watch exclude each other.")
@@ -91,7 +91,7 @@ def _print(session: Session, folder: str, report: "SyncReport") -> None:
 
 
 def describe(report: "SyncReport") -> dict[str, Any]:
-    """A report as JSON."""
+    """Return a report as JSON."""
     return {
         "check": report.is_check,
         "same": report.same,

@@ -1,26 +1,64 @@
-"""`satchel task`: add, list, show, edit and delete tasks. `task_work` has the commands for working on them."""
+"""`satchel task`: add, list, show, edit, claim, finish and delete tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Any
 
 import click
 
-from satchel.cli import moving, task_work
-from satchel.cli.days import DAY
-from satchel.cli.items import call_history, history_options, name_several, show_deleted
-from satchel.cli.lists import page_options, show_list, show_notes
-from satchel.cli.store import Session, command
-from satchel.cli.tasks_shown import COLUMNS, TASK, format_whole, list_cells, show_task
+from satchel.cli.completion import BLOCKER, PROJECT, TASK, TASK_TAG
+from satchel.cli.examples import Group
+from satchel.cli.items import add_commands, expected_version_option, name_several, tags_edit_option
+from satchel.cli.output import show_notes
+from satchel.cli.session import Answer, Page, Session, command, page_options
+from satchel.services.moments import read_day
 
+Row = dict[str, Any]  # a task in an answer
+Option = Callable[[Callable[..., None]], Callable[..., None]]
+
+COLUMNS = ("NO", "STATUS", "TITLE", "PRIORITY", "DUE", "TAGS", "AFTER", "PROJECT")
 PRIORITIES = ("low", "normal", "high", "urgent")
 STATUSES = ("ready", "open", "in-progress", "done", "cancelled", "all")
-_FILTERS = {"open": "pending", "in-progress": "in_progress", "done": "completed"}  # where the tool says otherwise
+_FILTERS = {"open": "pending", "in-progress": "in_progress", "done": "completed"}  # as the tool calls them
+_CLOSED = ("completed", "cancelled")
+_NO_TASKS = "There are no open tasks. Add one with: satchel task add 'Write the docs' --priority high"
 
-project_option = click.option("--project", "-p", "wanted", metavar="NAME", help="Only of this project; else of all.")
-tags_option = click.option("--tag", "-t", "tags", multiple=True, metavar="TAG", help="Only with this tag, or another.")
+
+class _Day(click.types.StringParamType):
+    """A day as people write it; the store refuses any other text."""
+
+    name = "day"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(super().convert(value, param, ctx))
+        return read_day(text, date.today()) or text
 
 
-@click.group()
+project_option = click.option(
+    "--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Only tasks of this project.  [default: all]"
+)
+tags_option = click.option(
+    "--tag", "-t", "tags", type=TASK_TAG, multiple=True, metavar="TAG", help="Only with this tag, or one of several."
+)
+
+
+def blockers_option(help: str) -> Option:
+    """Return the option that names the tasks which come first."""
+    names = ("--after", "--blocked-by", "-a", "blockers")
+    return click.option(*names, type=BLOCKER, multiple=True, metavar="REF", help=help)
+
+
+def due_option(help: str) -> Option:
+    """Return the option for the due day."""
+    return click.option("--due", type=_Day(), metavar="DAY", help=help)
+
+
+def priority_option(help: str) -> Option:
+    """Return the option for the priority."""
+    return click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help=help)
+
+
+@click.group(cls=Group)
 def cli() -> None:
     """Add, list, show, edit, claim, finish and delete tasks.
 
@@ -31,19 +69,13 @@ def cli() -> None:
 @cli.command()
 @click.argument("title")
 @click.option("--description", metavar="TEXT", help="More about it.")
-@click.option("--tag", "-t", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
-@click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="How urgent it is.")
-@click.option("--due", type=DAY, help="The day by which it is due: 2026-12-31, tomorrow, friday or 3d.")
+@click.option("--tag", "-t", "tags", type=TASK_TAG, multiple=True, metavar="TAG", help="A tag; may be repeated.")
+@priority_option("Its priority.")
+@due_option("The day it is due: 2026-12-31, tomorrow, friday or 3d.")
+@blockers_option("A task that comes first; may be repeated.")
 @click.option(
-    "--after",
-    "--blocked-by",
-    "-a",
-    "blockers",
-    multiple=True,
-    metavar="REF",
-    help="A task that comes first; may be repeated.",
+    "--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Its project.  [default: the current one]"
 )
-@click.option("--project", "-p", "wanted", metavar="NAME", help="The project that it belongs to; else the current one.")
 @command(in_project=False, as_user=True)
 def add(
     session: Session,
@@ -56,7 +88,8 @@ def add(
     wanted: str | None,
 ) -> None:
     """Add a task."""
-    session.makes_default = wanted is None
+    if wanted is None:
+        session.require_default()
     answer = session.call(
         "add_task",
         title=title,
@@ -67,14 +100,14 @@ def add(
         blocked_by=list(blockers) or None,
         project=wanted,
     )
-    show_task(session, "Added task {number}: {title}", answer)
+    _show_task(session, "Added task {number}: {title}", answer)
 
 
 @cli.command("list")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those in this state.  [default: all]")
-@click.option("--open", "--pending", "status", flag_value="open", help="Only those that are not done.")
-@click.option("--done", "status", flag_value="done", help="Only those that are done.")
-@click.option("--ready", "status", flag_value="ready", help="Only those that can be started now.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only tasks in this state.  [default: open]")
+@click.option("--open", "--pending", "status", flag_value="open", help="Only tasks that are not done.")
+@click.option("--done", "status", flag_value="done", help="Only tasks that are done.")
+@click.option("--ready", "status", flag_value="ready", help="Only tasks that can be started now.")
 @click.option("--search", "query", metavar="TEXT", help="Only with this text in title or description.")
 @tags_option
 @click.option("--all-tags", is_flag=True, help="Only with all of the tags, not one of them.")
@@ -82,8 +115,8 @@ def add(
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def list_(session: Session, status: str | None, query: str | None, **filters: Any) -> None:
-    """List tasks: those in one state the most urgent first, those in any state the newest first."""
-    show_tasks(session, status or "all", query, **filters)
+    """List open tasks, the most urgent first; with --status all every task, the newest first."""
+    _show_page(session, status or "open", query, **filters)
 
 
 @cli.command()
@@ -93,33 +126,30 @@ def list_(session: Session, status: str | None, query: str | None, **filters: An
 @page_options
 def ready(session: Session, **filters: Any) -> None:
     """List the tasks that can be started now, the most urgent first."""
-    show_tasks(session, "ready", None, **filters)
+    _show_page(session, "ready", None, **filters)
 
 
 @cli.command()
 @click.argument("query", metavar="TEXT")
-@click.option(
-    "--status", type=click.Choice(STATUSES), default="all", show_default=True, help="Only those in this state."
-)
+@click.option("--status", type=click.Choice(STATUSES), default="all", show_default=True, help="Only in this state.")
 @project_option
 @command(in_project=False, as_user=True, reads=True)
 @page_options
 def search(session: Session, query: str, status: str, **filters: Any) -> None:
     """List the tasks with a text in title or description, in any case. `satchel search` finds by words."""
-    show_tasks(session, status, query, **filters)
+    _show_page(session, status, query, **filters)
 
 
-def show_tasks(
+def _show_page(
     session: Session,
     status: str,
     query: str | None,
     *,
-    page: Any,
+    page: Page,
     wanted: str | None,
     tags: Sequence[str] = (),
     all_tags: bool = False,
 ) -> None:
-    """Print a list of tasks."""
     answer = session.list(
         "list_tasks",
         "tasks",
@@ -130,14 +160,24 @@ def show_tasks(
         match="all" if all_tags else None,
         project=wanted,
     )
-    is_narrowed = bool(query or tags or wanted) or status != "all"
-    empty = "No tasks match. Show all with: satchel task list" if is_narrowed else _NO_TASKS
-    show_list(session, answer, COLUMNS, list_cells(answer.value), empty=empty)
+    is_narrowed = bool(query or tags or wanted) or status not in ("open", "all")
+    empty = "No tasks match. Show all with: satchel task list --status all" if is_narrowed else _NO_TASKS
+    rows = [
+        [
+            str(task["number"]),
+            name_status(task),
+            task["title"],
+            task.get("priority", ""),
+            task.get("due") or "",
+            ", ".join(task.get("tags", ())),
+            ", ".join(list_blockers(task)),
+            task.get("project", answer.value["project"]) or "",
+        ]
+        for task in answer.value["tasks"]
+    ]
+    session.show_list(answer, COLUMNS, rows, empty=empty)
     if not session.as_json and (held := answer.value.get("held")):
-        show_notes([f"{held} more {'is' if held == 1 else 'are'} claimed by others: satchel task list --open"])
-
-
-_NO_TASKS = "There are no tasks yet. Add one with: satchel task add 'Write the docs' --priority high"
+        show_notes([f"{held} more {'is' if held == 1 else 'are'} claimed by others: satchel task list"])
 
 
 @cli.command()
@@ -152,31 +192,16 @@ def show(session: Session, ref: str) -> None:
 @cli.command()
 @click.argument("ref", type=TASK)
 @click.argument("title", required=False)
-@click.option("--description", metavar="TEXT", help="Another description; '' takes it away.")
-@click.option(
-    "--tag",
-    "-t",
-    "tags",
-    multiple=True,
-    metavar="TAG",
-    help="The new tags, in place of the old ones; +TAG adds one and -TAG takes one away.",
-)
-@click.option("--no-tags", is_flag=True, help="Take all tags away.")
-@click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Another priority.")
-@click.option("--due", type=DAY, help="Another day; '' takes it away.")
-@click.option(
-    "--after",
-    "--blocked-by",
-    "-a",
-    "blockers",
-    multiple=True,
-    metavar="REF",
-    help="The tasks that come first, in place of the old ones; +REF and -REF add and take away.",
-)
-@click.option("--no-after", is_flag=True, help="Nothing comes first any more.")
-@click.option("--project", "-p", "wanted", metavar="NAME", help="Move it to this project.")
+@click.option("--description", metavar="TEXT", help="Another description; '' removes it.")
+@tags_edit_option(TASK_TAG)
+@click.option("--no-tags", is_flag=True, help="Remove all tags.")
+@priority_option("Another priority.")
+@due_option("Another due day; '' removes it.")
+@blockers_option("The tasks that come first, in place of the old ones; +REF adds one and -REF removes one.")
+@click.option("--no-after", is_flag=True, help="Remove all tasks that come first.")
+@click.option("--project", "-p", "wanted", type=PROJECT, metavar="NAME", help="Move it to this project.")
 @click.option("--note", metavar="TEXT", help="Add a note.")
-@click.option("--version", "version", type=click.IntRange(1), metavar="N", help="Only if this is still its version.")
+@expected_version_option
 @command(in_project=False, as_user=True)
 def edit(
     session: Session,
@@ -190,7 +215,7 @@ def edit(
     version: int | None,
     **fields: str | None,
 ) -> None:
-    """Change what is given of a task."""
+    """Change the given parts of a task."""
     patch: dict[str, Any] = {
         **fields,
         "tags": list(tags) if tags or no_tags else None,
@@ -198,36 +223,163 @@ def edit(
         "project": wanted,
     }
     if all(value is None for value in patch.values()):
-        raise click.UsageError("Give a TITLE, or an option with what shall change.")
+        raise click.UsageError("Give a TITLE, or an option for what to change.")
     answer = session.call("update_task", task=ref, **patch, expected_version=version)
-    show_task(session, "Changed task {number}: {title}", answer)
+    _show_task(session, "Changed task {number}: {title}", answer)
+
+
+# -- work -------------------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
+@click.option("--note", metavar="TEXT", help="Add a note, to one task.")
+@command(in_project=False, as_user=True)
+def done(session: Session, refs: tuple[str, ...], note: str | None) -> None:
+    """Mark tasks as done: all that are named, or none."""
+    if len(refs) == 1:
+        _show_task(session, "Done: task {number}: {title}", session.call("complete_task", task=refs[0], note=note))
+    elif note is not None:
+        raise click.UsageError("--note goes to one task: name one REF.")
+    else:
+        _set_status(session, refs, "completed", "Done")
 
 
 @cli.command()
 @click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
 @command(in_project=False, as_user=True)
-def delete(session: Session, refs: tuple[str, ...]) -> None:
-    """Delete tasks: all that are named, or none. `satchel restore` brings them back."""
+def reopen(session: Session, refs: tuple[str, ...]) -> None:
+    """Open tasks again that are done or cancelled: all that are named, or none."""
+    _set_status(session, refs, "pending", "Open again")
+
+
+@cli.command()
+@click.argument("refs", type=TASK, metavar="REF...", nargs=-1, required=True)
+@command(in_project=False, as_user=True)
+def cancel(session: Session, refs: tuple[str, ...]) -> None:
+    """Mark tasks as cancelled: they will not be done. `satchel task reopen` opens them again."""
+    _set_status(session, refs, "cancelled", "Cancelled")
+
+
+def _set_status(session: Session, refs: tuple[str, ...], status: str, word: str) -> None:
     if len(refs) == 1:
-        answer = session.call("delete_task", task=refs[0])
-        keys = [str(answer.value["deleted"])]
-    else:
-        answer = session.call("delete", items=name_several(session, "task", refs))
-        keys = [one["item"].removeprefix("#") for one in answer.value["deleted"]]
-    show_deleted(session, "task", keys, answer)
+        answer = session.call("update_task", task=refs[0], status=status)
+        _show_task(session, word + ": task {number}: {title}", answer)
+        return
+    answer = session.call("update_items", items=name_several(session, "task", refs), status=status)
+    _show_changed(session, [f"{word}: task {one['number']}: {one['title']}" for one in answer.value["items"]], answer)
+
+
+@cli.command()
+@click.argument("ref", type=TASK, required=False)
+@click.option("--minutes", type=click.IntRange(1, 1440), help="How long it is yours.  [default: 30]")
+@click.option(
+    "--project",
+    "-p",
+    "wanted",
+    type=PROJECT,
+    metavar="NAME",
+    help="Without REF: the project to take the next task from.  [default: the current one]",
+)
+@command(in_project=False, as_user=True)
+def claim(session: Session, ref: str | None, minutes: int | None, wanted: str | None) -> None:
+    """Claim a task so that other agents leave it, or without REF the next ready one; call again to renew."""
+    if ref is None and wanted is None:
+        session.require_default()
+    answer = session.call("claim_task", task=ref, minutes=minutes, project=wanted)
+    session.say(
+        f"Claimed until {answer.value['until']}, fence {answer.value['fence']}:\n{format_whole(answer)}", answer.value
+    )
+    if not session.as_json:
+        show_notes(answer.notes)
 
 
 @cli.command()
 @click.argument("ref", type=TASK)
-@history_options
-@command(in_project=False, as_user=True, reads=True)
-def history(session: Session, ref: str, **options: Any) -> None:
-    """Show the versions of a task, one of them, or what changed between two."""
-    call_history(session, "task", ref, **options)
+@command(in_project=False, as_user=True)
+def release(session: Session, ref: str) -> None:
+    """Release a claimed task, no matter who claimed it."""
+    answer = session.call("claim_task", task=ref, release=True)
+    was = "Released task {number}: {title}" if answer.value["released"] else "Task {number} was not claimed: {title}"
+    _show_task(session, was, answer)
 
 
-for one in (task_work.done, task_work.reopen, task_work.cancel, task_work.claim, task_work.release, task_work.note):
-    cli.add_command(one)
+@cli.command()
+@click.argument("ref", type=TASK)
+@click.argument("text")
+@command(in_project=False, as_user=True)
+def note(session: Session, ref: str, text: str) -> None:
+    """Add a note to a task. `satchel task show` shows all of them."""
+    _show_task(session, "Noted on task {number}: {title}", session.call("update_task", task=ref, note=text))
 
 
-moving.add_commands(cli, "task")
+add_commands(cli, "task")
+
+
+# -- words ------------------------------------------------------------------------------------------------------
+
+
+def name_status(task: Row) -> str:
+    """Return the state of a task as people call it; empty for an open one."""
+    names = {"pending": "", "completed": "done", "in_progress": "in progress"}
+    status: str = task.get("status", "pending")
+    return names.get(status, status)
+
+
+def list_blockers(task: Row) -> list[str]:
+    """Return the open tasks that block a task."""
+    return [f"#{number}" for number in task.get("blocked_by", ())] + (
+        ["a task elsewhere"] if task.get("blocked_elsewhere") else []
+    )
+
+
+def _show_task(session: Session, sentence: str, answer: Answer) -> None:
+    _show_changed(session, [sentence.format(**answer.value["task"])], answer)
+
+
+def _show_changed(session: Session, sentences: Sequence[str], answer: Answer) -> None:
+    """Print sentences about changed tasks, and the tasks that became ready by the change."""
+    ready = [f"Ready now: task {one['number']}: {one['title']}" for one in answer.value.get("ready", ())]
+    session.say("\n".join([*sentences, *ready]), answer.value)
+    if not session.as_json:
+        show_notes(answer.notes)
+
+
+def format_whole(answer: Answer) -> str:
+    """Return everything about a task, for people."""
+    task: Row = answer.value["task"]
+    is_waiting = any(one.get("status", "pending") not in _CLOSED for one in task.get("blocked_by", ()))
+    facts = [
+        name_status(task) or ("waiting" if is_waiting else "open"),
+        f"{task['priority']} priority" if "priority" in task else "",
+        f"due {task['due']}" if task.get("due") else "",
+        f"tags {', '.join(task['tags'])}" if task.get("tags") else "",
+        f"project {task.get('project', answer.value['project'])}"
+        if task.get("project", "") is not None
+        else "no project",
+        f"claimed by {task['holder']} until {task['until']}" if task.get("holder") else "",
+    ]
+    times = [f"created {task['created']}", f"updated {task['updated']}", f"version {task['version']}"]
+    times += [f"{name_status(task)} {task['completed']}"] if task.get("completed") else ["not done"]
+    notes = [f"{one['at']} {one['by']}: {one['text']}" for one in task.get("notes", ())]
+    if older := task.get("older_notes"):
+        notes.insert(0, f"({older} older left out)")
+    parts = [
+        f"{task['number']}  {task['title']}\n{', '.join(filter(None, facts))}\n{', '.join(times)}",
+        task.get("description") or "",
+        _format_list("After", [_format_neighbour(one) for one in task.get("blocked_by", ())]),
+        _format_list("Blocks", [_format_neighbour(one) for one in task.get("blocks", ())]),
+        _format_list("Notes", notes),
+        _format_list("Links", task.get("links", ())),
+        _format_list("Linked from", task.get("linked_from", ())),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _format_list(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"{title}:", *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _format_neighbour(task: Row) -> str:
+    state = name_status(task)
+    return f"#{task['number']} {task['title']}{f' ({state})' if state else ''}"

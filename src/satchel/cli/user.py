@@ -1,17 +1,16 @@
-"""`satchel user`: who the local user is."""
+"""`satchel user`: the local user."""
 
 import click
 
-from satchel.cli.store import Session, command
-from satchel.services import users
+from satchel.cli.examples import Command
+from satchel.cli.session import Session, command
 
 
-@click.command()
-@command(in_project=False)
+@click.command(cls=Command)
+@command(in_project=False, as_user=True)
 def cli(session: Session) -> None:
-    """Show the user whose tasks are yours, a UUID: the one of SATCHEL_USER, else the local user.
+    """Show the user whose tasks are yours, a UUID: that of SATCHEL_USER, else the local user.
 
-    The local user is made once, and kept in the store, or in the data folder where the store is on PostgreSQL.
+    The local user is created once, and kept in the store, or in the data folder if the store is on PostgreSQL.
     """
-    user = session.scope.user or users.local(session.database, session.home)
-    session.say(user, {"user": user})
+    session.say(session.scope.user or "", {"user": session.scope.user})

@@ -17,6 +17,8 @@ from satchel.clients.entries import Local, Remote, list_words, make_entry
 from satchel.clients.places import Machine, Scope
 from satchel.clients.table import Client
 
+_SATCHEL = r"(?:.*/)?satchel(?:\[[a-z,]+\])?(?:[=@<>~:].*)?"  # a command, a requirement or an image
+_NODE = ("npx", "npm", "pnpm", "bunx", "yarn")
 USER_MODE, PROJECT_MODE = 0o600, 0o644  # of a new file: a user's file may get secrets, a project's file is shared
 MAX_LINE = 300  # characters of a line in a diff
 
@@ -116,12 +118,12 @@ def find_entries(client: Client, machine: Machine, scope: Scope) -> tuple[str, d
 
 
 def _starts_satchel(entry: Any) -> bool:
-    words = list_words(entry)
-    program = os.path.basename(words[0]) if words else ""
-    return program == "satchel" or words[1:3] == ["-m", "satchel"] or (program in _RUNNERS and "satchel" in words)
-
-
-_RUNNERS = ("uv", "uvx", "pipx")
+    """Return whether an entry starts Satchel, whatever its name: itself, or by a shell, Python, uvx, pipx or docker."""
+    words = [part for word in list_words(entry) for part in word.split()]
+    if words and words[0].rpartition("/")[2] in _NODE:
+        return False  # a package of npm with that name
+    places = [place for place, word in enumerate(words) if re.fullmatch(_SATCHEL, word)]
+    return any(place == 0 or "/" not in words[place] or words[place + 1 : place + 2] == ["serve"] for place in places)
 
 
 # -- the rule for agents ----------------------------------------------------------------------------------------

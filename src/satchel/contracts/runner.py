@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, to_builtins
 from msgspec.structs import replace
 
 from satchel import __version__
@@ -171,18 +171,41 @@ class Runner:
         log_call(name, outcome, started)
         return result
 
-    def perform(self, tool: Tool, arguments: dict[str, Any], scope: Scope) -> Result:
-        """The result of a tool for a caller in this process, which puts errors into words itself.
+    def perform(
+        self, name: str, arguments: dict[str, Any], scope: Scope
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the value and the content of a tool's answer to a caller in this process, who words errors itself.
 
         Raises:
             SatchelError: the tool failed; nothing of it remains.
         """
-        return self._try_tool(tool, arguments, scope, lambda *_: None, None, Work())
+        taken: list[Reply] = []
+
+        def take(_tool: Tool, body: Body, _revision: Revision) -> Result:
+            assert isinstance(body, Reply), "the tools of this contract answer so"
+            taken.append(body)
+            return {}
+
+        self._try_tool(self.tools[name], arguments, scope, lambda *_: None, None, Work(), take)
+        return to_builtins(taken[-1].structured), taken[-1].content
+
+    def describe_failure(self, name: str, error: SatchelError) -> dict[str, Any]:
+        """Return an error as a tool answers it."""
+        body = self._contract.explain_failure(self.tools[name], error)
+        assert isinstance(body, Reply) and isinstance(body.structured, dict), "the failures of this contract are so"
+        return body.structured
 
     def _try_tool(
-        self, tool: Tool, arguments: dict[str, Any], scope: Scope, report: Report, call: Call | None, work: Work
+        self,
+        tool: Tool,
+        arguments: dict[str, Any],
+        scope: Scope,
+        report: Report,
+        call: Call | None,
+        work: Work,
+        shape: "Callable[[Tool, Body, Revision], Result] | None" = None,
     ) -> Result:
-        contract, run = self._contract, tool.run
+        contract, run, shape = self._contract, tool.run, shape or _tool_result
         if contract.resolve_scope is not None:
             scope = contract.resolve_scope(scope, arguments)
         if tool.writes:
@@ -206,10 +229,10 @@ class Runner:
         def act(context: Context) -> Result | Later:
             # Encoded before the commit: where the answer is refused, nothing of the call remains.
             body = run(context, checked)
-            return body if isinstance(body, Later) else _tool_result(tool, body, context.revision)
+            return body if isinstance(body, Later) else shape(tool, body, context.revision)
 
         def finish(later: Later) -> Result:
-            return _tool_result(tool, later.finish(), start.revision)
+            return shape(tool, later.finish(), start.revision)
 
         try:
             return self._transact(begin, act, finish, writes=tool.writes)

@@ -1,4 +1,7 @@
-"""Errors in sentences for people who look at the page, and the status of their response."""
+"""Errors in the voice of the page, and the HTTP status of each."""
+
+from collections.abc import Callable
+from typing import Any
 
 from satchel.errors import (
     AmbiguousItem,
@@ -13,7 +16,7 @@ from satchel.errors import (
     VersionMissing,
 )
 from satchel.library.render import RenderFailed
-from satchel.services.explaining import Voice, describe
+from satchel.services import wording
 
 _STATUSES: dict[type[SatchelError], int] = {
     NotFound: 404,
@@ -23,28 +26,25 @@ _STATUSES: dict[type[SatchelError], int] = {
     VersionConflict: 409,
     StoreError: 503,
 }
-_VOICE = Voice(
-    quote=lambda text: f"“{text}”",
-    names={"resource": "document", "item": "thing"},
-    taken="another {kind} has the {field} {key}",
-)
-_NEXT: dict[type[SatchelError], str] = {
-    NotFound: "It may have been renamed or deleted: look in the trash.",
-    Forbidden: "It may have been renamed or deleted: look in the trash.",
-    Taken: "Choose another.",
-    VersionMissing: "History no longer has it.",
-    MissingBlocker: "Restore that one first.",
-    AmbiguousItem: "Open the one you mean.",
+_GONE = "It may have been renamed or deleted: look in the trash."
+_ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
+    NotFound: lambda _: _GONE,
+    Forbidden: lambda _: _GONE,
+    Taken: lambda _: "Choose another.",
+    VersionMissing: lambda _: "History no longer has it.",
+    MissingBlocker: lambda _: "Restore that one first.",
+    AmbiguousItem: lambda _: "Open the one you mean.",
 }
+_VOICE = wording.Voice(quote=lambda text: f"“{text}”", taken="another {kind} has the {field} {key}", advice=_ADVICE)
 
 
 def find_status(error: SatchelError | RenderFailed) -> int:
-    """The HTTP status of an error."""
+    """Return the HTTP status of an error."""
     return next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 422)
 
 
 def explain(error: SatchelError | RenderFailed) -> str:
-    """An error in a sentence or two: what is wrong, and what to do next."""
+    """Return what is wrong and what to do next, in a sentence or two."""
     if isinstance(error, RenderFailed):
         where = "" if error.line is None else f" in line {error.line}"
         return f"The text is no valid template: {error.what}{where}."
@@ -57,6 +57,5 @@ def explain(error: SatchelError | RenderFailed) -> str:
         return "It was changed meanwhile. Nothing of yours was lost: compare, then save again."
     if isinstance(error, StoreError):
         return "The store cannot be reached at the moment. Try again."
-    what = describe(error, _VOICE)
-    next_ = next((_NEXT[kind] for kind in type(error).__mro__ if kind in _NEXT), "")
-    return f"{what[:1].upper()}{what[1:]}. {next_}".rstrip()
+    what = wording.explain(error, _VOICE)
+    return f"{what[:1].upper()}{what[1:]}"

@@ -36,7 +36,7 @@ restoring           makes an old version, or a deleted item, the newest
 undo                takes back what a user did last
 pruning             keeps history and trash within the retention; removes one item for good
 moments             times as people and models write them
-explaining          errors in sentences for people
+wording             errors in sentences for people
 users               the local user
 argument_history    the values that a user gave to the arguments of prompts
 completion          completions of a half-typed name

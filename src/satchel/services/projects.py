@@ -156,6 +156,11 @@ def count_contents(tx: Tx, name: str) -> ProjectCounts:
     return count_current(tx, Scope(project=name))
 
 
+def count_tasks(tx: Tx, name: str) -> int:
+    """Return how many tasks of the user, or of all users in an embedded store, are in a project that exists."""
+    return rows.count_tasks(tx, name)
+
+
 def count_current(tx: Tx, scope: Scope) -> ProjectCounts:
     """How much the project of a scope holds.
 

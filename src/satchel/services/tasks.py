@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from satchel import clock
@@ -35,6 +36,9 @@ from satchel.storage import tasks as rows
 from satchel.storage.database import Tx, Violation
 
 Reference = str | int
+
+# The columns of a board: name and title.
+BOARD = (("ready", "Ready"), ("progress", "In progress"), ("blocked", "Blocked"), ("done", "Done"))
 
 _LARGEST_NUMBER = 2**63 - 1
 _NEIGHBOURS = 40  # on either side of a mistyped title
@@ -94,6 +98,29 @@ def list_page(
         projects.get(tx, scope, query.project)
     numbers = pages.numbers(tx, owner(scope), wanted, scope.projects, limit + 1, after)
     return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
+
+
+class Board(Struct, frozen=True):
+    """Tasks as cards in columns."""
+
+    cards: dict[str, list[TaskDetails]]  # by the names of BOARD
+    has_more: bool  # open tasks than these
+
+
+def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, most_done: int) -> Board:
+    """Return the board of a project: its tasks and those of no project; of every project for None.
+
+    Raises:
+        NotFound, Forbidden: as `projects.current`.
+    """
+    query = TaskQuery(filter="pending", project=project, takes_unfiled=True)
+    pending, has_more = list_page(tx, scope, query, limit=most_open)
+    done, _ = list_page(tx, scope, replace(query, filter="completed"), limit=most_done)
+    cards: dict[str, list[TaskDetails]] = {name: [] for name, _ in BOARD}
+    for task in pending:
+        cards["progress" if task.claim else "ready" if task.is_ready else "blocked"].append(task)
+    cards["done"] = list(done)
+    return Board(cards, has_more)
 
 
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:

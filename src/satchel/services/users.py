@@ -6,7 +6,7 @@ from satchel import clock
 from satchel.errors import StoreError, StoreFailed
 from satchel.model import DEFAULT_STORE, Scope
 from satchel.storage import settings
-from satchel.storage.database import Database, open_database
+from satchel.storage.database import Database, Tx, open_database
 
 _NAME = "local_user"
 
@@ -38,7 +38,12 @@ def local(database: Database, home: str) -> str:
 def find_kept(database: Database) -> str | None:
     """The local user that an embedded store keeps, where it was created already."""
     with database.read() as tx:
-        return settings.get(tx, _NAME)
+        return read_kept(tx)
+
+
+def read_kept(tx: Tx) -> str | None:
+    """Return the local user that the store keeps; None where none was created, as in a shared store."""
+    return settings.get(tx, _NAME)
 
 
 def _read_or_create(home: str) -> str:

@@ -10,12 +10,11 @@ try:
     import psycopg
 except ImportError as error:
     from satchel.errors import StoreUnusable
+    from satchel.extras import install_command
 
-    raise StoreUnusable(
-        "a PostgreSQL store needs the postgres extra: pip install 'satchel[postgres]', then try again."
-    ) from error
+    raise StoreUnusable(f"a PostgreSQL store needs an extra. Install it with: {install_command('postgres')}") from error
 
-from satchel.errors import StoreConflict, StoreUnusable
+from satchel.errors import StoreConflict, StoreMissing, StoreUnusable
 from satchel.model import Scope
 from satchel.storage import changes, postgres_schema, schema
 from satchel.storage.database import (
@@ -191,10 +190,11 @@ def check_existence(address: str, direct: str | None = None) -> None:
     """
     with operators_connection(Address(address, direct)) as (connection, name):
         if not postgres_schema.version(connection):
-            raise StoreUnusable(
+            raise StoreMissing(
                 f"the database {name} has no store that this role can see. Check --database or SATCHEL_DATABASE. A new "
                 "one is made by the first command that adds something, by `satchel serve`, or by `satchel database "
-                "migrate`."
+                "migrate`.",
+                name,
             )
 
 

@@ -26,6 +26,16 @@ def list_all(tx: Tx, allowed: tuple[str, ...] | None = None, most: int = 2**31) 
     return [(Project(*row[:_COUNT]), ProjectCounts(*row[_COUNT:])) for row in found]
 
 
+def count_tasks(tx: Tx, name: str) -> int:
+    """Return how many tasks are in a project, of those that the transaction may see."""
+    sql = """
+        select count(*) from tasks
+        where project = (select number from projects where name = :name and deleted_at is null)
+    """
+    row = tx.one(sql, name=name)
+    return int(row[0]) if row else 0
+
+
 def names(tx: Tx, allowed: tuple[str, ...] | None = None) -> list[str]:
     """The names of all projects, or of the allowed ones, in order."""
     sql = "select name from projects where deleted_at is null and (not :is_confined or name in :allowed) order by name"

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import apsw
 
-from satchel.errors import StoreUnusable
+from satchel.errors import StoreMissing, StoreUnusable
 
 _LOGS = ("-wal", "-journal")
 
@@ -17,10 +17,11 @@ def check_file(path: str) -> None:
         StoreUnusable: there is none.
     """
     if not os.path.exists(path):
-        raise StoreUnusable(
+        raise StoreMissing(
             f"there is no store {os.path.realpath(path)}. Name the right one with --database or SATCHEL_DATABASE. A "
             "new one is made by the first command that adds something, by `satchel serve` and by `satchel database "
-            "migrate`."
+            "migrate`.",
+            os.path.realpath(path),
         )
 
 

@@ -65,6 +65,11 @@ _NOT_HELD_BY_OTHERS = """
     )
 """
 _IN_PROJECT = "and t.project = (select number from projects where name = :project and deleted_at is null)"
+_IN_PROJECT_OR_NONE = """
+    and (t.project is null or t.project not in (
+        select number from projects where deleted_at is null and name <> :project
+    ))
+"""
 _TAGGED = "and (select count(*) from task_tags g where g.task = t.number and g.tag in :tags) >= :needed"
 # A scalar sub-select: `exists` could be turned into a join, which reads the texts of all tasks of the owner first.
 _CONTAINING = """
@@ -154,7 +159,7 @@ def count_blocked(tx: Tx, owner: str, query: TaskQuery, allowed: Allowed) -> int
 def _conditions(query: TaskQuery) -> tuple[str, ...]:
     """The conditions that a query sets, besides its filter."""
     return (
-        _IN_PROJECT if query.project is not None else "",
+        "" if query.project is None else _IN_PROJECT_OR_NONE if query.takes_unfiled else _IN_PROJECT,
         _TAGGED if query.tags else "",
         _CONTAINING if query.text else "",
     )

@@ -7,14 +7,14 @@ from msgspec.structs import asdict
 from satchel.model import Token
 from satchel.storage.database import Row, Tx
 
-_COLUMNS = "id, owner, is_read_only, projects, created_at, expires_at, revoked_at"
+_COLUMNS = "id, name, owner, is_read_only, projects, created_at, expires_at, revoked_at"
 
 
 def add(tx: Tx, hash: str, token: Token) -> None:
     """Insert a token."""
     sql = f"""
         insert into tokens (hash, {_COLUMNS})
-        values (:hash, :id, :owner, :is_read_only, :projects, :created_at, :expires_at, :revoked_at)
+        values (:hash, :id, :name, :owner, :is_read_only, :projects, :created_at, :expires_at, :revoked_at)
     """
     projects = None if token.projects is None else ",".join(token.projects)
     tx.run(sql, **asdict(token) | {"hash": hash, "is_read_only": int(token.is_read_only), "projects": projects})

@@ -67,10 +67,11 @@ class DeletedItem(NotFound):
 class TemplateFailed(Refused):
     """A template could not be read or filled in."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str, *, is_of_library: bool) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.is_of_library = is_of_library  # its file is corrected on disk, not in the store
 
 
 @contextmanager

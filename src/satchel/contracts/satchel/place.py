@@ -22,6 +22,8 @@ def with_place(run: Callable[[Context, Any], Body]) -> Callable[[Context, Any], 
 
 def describe_place(tx: Tx) -> list[str]:
     """What a caller should know about the project of a transaction, if it did not exist before."""
+    if DEFAULT_PROJECT in (tx.made_project, tx.absent_project):
+        return []  # which everybody expects to be there
     personal = tx.scope.personal
     if personal and tx.made_project == personal:
         return [f"Project '{personal}' was made: its prompts and documents are read in every project."]
@@ -34,7 +36,7 @@ def describe_place(tx: Tx) -> list[str]:
     makes = "nothing made it yet" if tx.scope.is_read_only else "the first write makes it"
     note = f"Project '{tx.absent_project}' is empty; {makes} for {tx.scope.why}."
     held = _count_default(tx)
-    return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: pass project to read it."] if held else [])]
+    return [note, *([f"Project '{DEFAULT_PROJECT}' holds {held}: name that project to read it."] if held else [])]
 
 
 def add_notes(body: Body, notes: Sequence[str]) -> Body:

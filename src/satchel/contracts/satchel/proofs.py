@@ -17,8 +17,8 @@ Proofs = Mapping[str, TemplateNames | RenderFailed]  # by content
 _MARKS = ("{{", "{%")
 _PLAIN = TemplateNames({}, {}, {})
 _MOST = 10  # names that a note lists
-_MAKE_PLAIN = "update_prompt with empty arguments makes it plain text."
-_MAKE_TEMPLATE = "If it is a template, give its arguments (update_prompt)."
+_MAKE_PLAIN = "Saved with no arguments, it is plain text."
+_MAKE_TEMPLATE = "If it is a template, declare its arguments."
 
 
 def is_template_like(content: str) -> bool:
@@ -82,7 +82,7 @@ def _compare(proof: TemplateNames | RenderFailed, declared: Sequence[Argument]) 
     unused = [name for name in names if name not in proof.variables]
     notes = []
     if missing:
-        notes.append(f"Not declared, so always empty: {_list_lines(missing)}. Declare with arguments.")
+        notes.append(f"Not declared, so always empty: {_list_lines(missing)}. Declare them as arguments.")
     if proof.functions:
         notes.append(f"Functions that do not exist: {_list_lines(proof.functions)}.")
     if unused:

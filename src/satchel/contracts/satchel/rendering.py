@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from satchel.contracts.contract import Context
 from satchel.contracts.satchel.failures import TemplateFailed, UnknownName, suggest
-from satchel.contracts.satchel.text_failures import WrongValue
+from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
 from satchel.errors import NotFound, WrongArgument
 from satchel.library.catalog import ContentMissing, Library, Unreadable
 from satchel.library.manifest import LibraryPrompt
@@ -160,7 +160,7 @@ def _check_values(found: FoundPrompt, given: dict[str, str]) -> None:
             raise WrongValue(f"Prompt '{found.name}' has no argument '{name}'.", hint, name, near)
     if missing:
         message = f"The prompt needs a value for {' and '.join(missing)}."
-        raise WrongValue(message, "Give it in arguments, by name.", missing[0])
+        raise MissingValue(message, "Give it in arguments, by name.", missing[0])
     for name, value in given.items():
         one = declared[name]
         # Clients send an empty text for a field that was left empty.
@@ -205,15 +205,18 @@ def _explaining(context: Context, found: FoundPrompt) -> Iterator[None]:
     try:
         yield
     except ContentMissing:
-        raise TemplateFailed(f"The file of prompt '{found.name}' is missing.", _MEND) from None
+        raise TemplateFailed(f"The file of prompt '{found.name}' is missing.", _MEND, is_of_library=True) from None
     except Unreadable as failure:
-        raise TemplateFailed(f"The file of prompt '{found.name}' cannot be read: {failure.what}.", _MEND) from None
+        message = f"The file of prompt '{found.name}' cannot be read: {failure.what}."
+        raise TemplateFailed(message, _MEND, is_of_library=True) from None
     except RenderFailed as failure:
         line = "" if failure.line is None else f" at line {failure.line}"
-        if isinstance(found, LibraryTemplate):
+        is_of_library = isinstance(found, LibraryTemplate)
+        if is_of_library:
             hint = _MEND
         elif "update_prompt" in context.tools:
             hint = "Mend its content with update_prompt."
         else:
             hint = "Ask the user to mend its content."
-        raise TemplateFailed(f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}.", hint) from None
+        message = f"Prompt '{found.name}' cannot be filled in{line}: {failure.what}."
+        raise TemplateFailed(message, hint, is_of_library=is_of_library) from None

@@ -22,6 +22,10 @@ class WrongValue(Refused):
         self.near = near  # names, or values, that it may have
 
 
+class MissingValue(WrongValue):
+    """A prompt needs a value that it was not given."""
+
+
 @contextmanager
 def name_place(place: str) -> Iterator[None]:
     """Make errors about one of several things say which."""

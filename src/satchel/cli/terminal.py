@@ -1,4 +1,4 @@
-"""A terminal that gives single keys and shows whole screens, and is as before when it is left, however that happens."""
+"""A terminal that reads single keys and shows whole screens; leaving it restores it, even after a crash or signal."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _SEQUENCES = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F
 _SEQUENCE = r"\x1b[\[O][0-9;]*([A-Za-z~])"
 _NAMES = {"\r": "enter", "\n": "enter", "\x1b": "escape", " ": "space", "\x04": "q"}
 _LONE_ESCAPE = 0.05  # seconds in which the rest of a sequence follows an escape
-_USUAL = (80, 24)  # columns and lines of a terminal that does not tell its size
+_USUAL = (80, 24)  # columns and lines of a terminal of unknown size
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -58,14 +58,14 @@ class Terminal:
         self._restore()
 
     def wake(self) -> None:
-        """Have `read_key` return, from any thread."""
+        """Make `read_key` return, from any thread."""
         try:
             os.write(self._waker, b"!")
         except BlockingIOError:
             return  # it will wake anyway
 
     def read_key(self, timeout: float) -> str | None:
-        """The name of the next key; empty where it was woken, None where nothing came for some seconds."""
+        """Return the name of the next key; empty after `wake`, None after the timeout."""
         if self._typed:
             return self._read()
         ready, _, _ = select.select([self._input, self._woken], [], [], timeout)
@@ -76,12 +76,12 @@ class Terminal:
         return "" if ready else None
 
     def show(self, lines: Sequence[str]) -> None:
-        """Show a screen; the lines fit into it."""
+        """Show a screen, given as lines that fit."""
         _write("\x1b[H" + "\r\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines."""
+        """Return columns and lines."""
         try:
             size = os.get_terminal_size(sys.stdout.fileno())
         except OSError:
@@ -89,7 +89,7 @@ class Terminal:
         return size if size.columns > 0 and size.lines > 0 else _USUAL
 
     def _read(self) -> str:
-        """The next key of what was typed; empty for one that has no name."""
+        """Return the next key that was typed; empty for one without a name."""
         if not self._typed:
             self._typed = os.read(self._input, 256).decode("utf-8", "replace")
         if not self._typed:

@@ -1,14 +1,14 @@
 """`satchel import`: prompts, documents and tasks from files of other tools."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.cli.printing import to_json
-from satchel.cli.store import Session, command, end
+from satchel.cli.errors import end
+from satchel.cli.examples import Command
+from satchel.cli.output import show_progress, to_json
+from satchel.cli.session import Session, command
 from satchel.exchange.format_names import NAMES, find_name
 from satchel.services.suggestions import closest_names
 
@@ -24,10 +24,10 @@ EPILOG = f"Formats: {', '.join(NAMES)}."
 
 
 def read_format(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """The option --format: the name of a format, as people write it.
+    """Return the format that --format names.
 
     Raises:
-        BadParameter: there is none.
+        BadParameter: there is no such format.
     """
     name = None if value is None else find_name(value)
     if value is not None and name is None:
@@ -37,23 +37,23 @@ def read_format(_context: click.Context, _option: click.Parameter, value: str | 
     return name
 
 
-@click.command("import", epilog=EPILOG)
+@click.command("import", cls=Command, epilog=EPILOG)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--format", "-f", "format_", metavar="NAME", callback=read_format, help="The format of all files.")
-@click.option("--dry-run", "-n", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only show what would be done.")
 @click.option(
     "--on-clash",
     type=click.Choice(["skip", "rename", "replace"]),
     default="skip",
     show_default=True,
-    help="What becomes of an item whose name or title is taken by another one.",
+    help="What to do with an item whose name or title is taken.",
 )
-@command(as_user=True)
+@command(needs_project=True, as_user=True)
 def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: bool, on_clash: Any) -> None:
-    """Bring in prompts, documents and tasks from files and folders of other tools.
+    """Import prompts, documents and tasks from files and folders of other tools.
 
-    PATH is a file, a folder, or - for stdin. The format of each file is recognised, or named with --format. What is in
-    the store already stays as it is.
+    PATH is a file, a folder, or - for stdin. The format of each file is recognised, or named with --format. Items that
+    are in the store already stay as they are.
     """
     from satchel.exchange import importing  # all formats, which a help page does not need
     from satchel.exchange.formats import BY_NAME
@@ -62,7 +62,7 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
         files = importing.list_files(paths, sys.stdin.buffer.read() if "-" in paths else None)
     except OSError as error:
         end(f"there is no file or folder {error.filename}.", "not_found", as_json=session.as_json)
-    with progress("Importing") as report:
+    with show_progress("Importing") as report:
         options = importing.Options(on_clash=on_clash, is_dry_run=dry_run, report=report)
         result = importing.run(
             session.database, session.scope, importing.read_files(files, BY_NAME[format_] if format_ else None), options
@@ -77,23 +77,8 @@ def cli(session: Session, paths: tuple[str, ...], format_: str | None, dry_run: 
         raise SystemExit(1)
 
 
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal, for what takes longer than a moment; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console  # only where a bar is drawn
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 def describe(session: Session, result: "ImportReport") -> dict[str, Any]:
-    """A report as JSON."""
+    """Return a report as JSON."""
     counts = {word: result.count(kind) for kind, word in _WORDS.items()}  # type: ignore[arg-type]
     return {
         "project": session.scope.project,

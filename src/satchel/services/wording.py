@@ -1,6 +1,7 @@
-"""Errors in sentences for people: what is wrong. The page and the command line add what to do next."""
+"""Errors in sentences for people: what is wrong and what to do next, in the voice of the page or the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,28 +25,37 @@ from satchel.errors import (
     WrongEdit,
 )
 
+_NAMES = {"resource": "document", "item": "thing"}  # of kinds, where people say another word
 _SCOPED = ("prompt", "resource")  # kinds whose names are those of a project
 
 
 class Voice(Struct, frozen=True, kw_only=True):
-    """How a surface speaks."""
+    """How the page or the command line words errors."""
 
     quote: Callable[[object], str]
-    names: dict[str, str]  # of kinds, where they are not called as in the model
-    taken: str  # says that something has a name already
+    taken: str  # that another thing has a name
+    advice: Mapping[type[SatchelError], Callable[[Any], str]]  # what to do next; the most specific type counts
 
     def name(self, kind: str) -> str:
-        """What a kind is called."""
-        return self.names.get(kind, kind)
+        """Return what people call a kind."""
+        return _NAMES.get(kind, kind)
 
     def name_item(self, kind: str, key: str) -> str:
-        """An item in a few words: a task by its number, anything else by its name in quotes."""
+        """Return a task by its number, anything else by its name in quotes."""
         is_number = kind == "task" and key.lstrip("#").isdigit()
         return f"{self.name(kind)} {key if is_number else self.quote(key)}"
 
 
+def explain(error: SatchelError, voice: Voice) -> str:
+    """Return what is wrong and what to do next; the first letter is small."""
+    if isinstance(error, EntryRefused):
+        return explain(error.cause, voice)
+    advice = next((voice.advice[kind] for kind in type(error).__mro__ if kind in voice.advice), None)
+    return f"{describe(error, voice)}. {advice(error) if advice else ''}".rstrip()
+
+
 def describe(error: SatchelError, voice: Voice) -> str:
-    """What is wrong, in one sentence that begins with a small letter and has no full stop."""
+    """Return what is wrong in one sentence that begins with a small letter and has no full stop."""
     quote = voice.quote
     if isinstance(error, EntryRefused):
         return describe(error.cause, voice)
@@ -65,11 +75,14 @@ def describe(error: SatchelError, voice: Voice) -> str:
         return f"{voice.name_item(error.kind, error.key)} has no version {error.version}"
     if isinstance(error, AmbiguousItem):
         return f"several things are called {quote(error.key)}"
-    return _describe_task(error, voice) or str(error)
+    if found := _describe_task(error, voice):
+        return found
+    text = str(error).removesuffix(".")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _describe_task(error: SatchelError, voice: Voice) -> str | None:
-    """What is wrong about a task or a text; None for other errors."""
+    """Return what is wrong about a task or a text; None for other errors."""
     quote = voice.quote
     if isinstance(error, MissingBlocker):
         return f"it was blocked by task {error.number}, {quote(error.title)}, which is in the trash"
@@ -108,27 +121,30 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
         ("name", "reserved"): f"{value} cannot be a {voice.name(kind)} name, because it is an id: use words",
         ("title", "reserved"): f"{value} cannot be a title, because it is an id: use words",
         ("name", "not"): f"{value} is the name of a prompt that the server has itself: choose another",
-        ("uri", "reserved"): f"{value} names what Satchel keeps: give a URI of another scheme",
+        ("uri", "reserved"): f"{value} is a URI of Satchel's own: give one of another scheme",
         ("uri", "format"): f"{value} is no URI: it needs a scheme, as in file:///docs/api.md, and no spaces",
         ("mime_type", "format"): f"{value} is no MIME type; one looks like text/markdown",
-        ("content", "contentEncoding"): "this content is no UTF-8 text, which its type needs",
+        ("content", "contentEncoding"): "the content is not UTF-8 text, which its type needs",
         ("content", "template"): f"the text is no valid template: {error.value}",
-        ("due", "format"): f"{value} is no day; one looks like 2026-12-31",
-        ("user", "format"): f"{value} is no user: a user is a UUID, as `satchel user` prints one",
-        ("expires_at", "format"): f"{value} is no time: say 30m, 12h, 90d, 2w, 2030-12-31 or 2030-12-31T18:00",
-        ("since", "format"): f"{value} is no time: say 30m, 12h, 7d or 2w ago, 2026-11-17 or 2026-11-17T12:00",
-        ("expires_at", "minimum"): f"a token cannot expire at {error.value}, which is past. Give a later time",
+        ("due", "format"): f"{value} is no day: write 2026-12-31, tomorrow, friday or 3d",
+        ("user", "format"): f"{value} is no user: a user is a UUID, as `satchel user` prints it",
+        (
+            "expires_at",
+            "format",
+        ): f"{value} is no time: write 12h, 90d, tomorrow, friday, 2030-12-31 or 2030-12-31T18:00",
+        ("since", "format"): f"{value} is no time: write 2h, 3d, yesterday, monday, 2026-11-17 or 2026-11-17T12:00",
+        ("expires_at", "minimum"): f"a token cannot expire at {error.value}, in the past: give a later time",
         # Without the value, which may be a secret.
         ("id", "pattern"): "give a token by its id, or by the first 8 characters of it or more, and never by its "
         "secret. List the ids with: satchel token list",
         ("id", "oneOf"): f"several tokens have an id that starts with {error.value}. Give more of it",
-        ("cursor", "format"): "this cursor is none that was given out: take next_cursor of the page before",
+        ("cursor", "format"): "this cursor is not valid here: use next_cursor from the previous page",
         ("lines", "format"): f"{value} is no range of lines; one looks like 10-40, 10- or 25",
         ("lines", "maximum"): f"the last line of the text is {error.limit}",
         ("lines", "contentEncoding"): f"a document of {error.value} has no lines",
         ("heading", "contentEncoding"): f"a document of {error.value} has no headings",
         ("blocked_by", "acyclic"): "a task cannot wait for itself, not even through others",
-        ("prompt", "readOnly"): f"prompt {value} is of a library, whose files are changed on disk",
+        ("prompt", "readOnly"): f"prompt {value} belongs to a library: change its file on disk",
         ("arguments", "pattern"): f"{value} cannot be an argument: use letters, digits and '_', no digit first",
         ("arguments", "uniqueItems"): "two arguments have the same name",
         ("", "signs"): f"give every entry of {field} a + or a -, or none",
@@ -146,4 +162,4 @@ def _describe_wrong(error: WrongArgument, voice: Voice) -> str:
     known = words.get((error.field, error.rule)) or words.get(("", error.rule))
     if known is None and not error.is_unstorable:
         return f"{what} cannot be that"
-    return known or f"{what} has NUL or bytes in it that are no UTF-8, and cannot be stored"
+    return known or f"{what} contains NUL or bytes that are not UTF-8, and cannot be stored"

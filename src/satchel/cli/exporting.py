@@ -1,12 +1,14 @@
-"""`satchel export`: what a project holds as files, in our own folder or in the format of another tool."""
+"""`satchel export`: a project as files, in a folder of Satchel or in the format of another tool."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.cli.import_items import read_format
-from satchel.cli.store import Session, command
+from satchel.cli.examples import Command
+from satchel.cli.importing import read_format
+from satchel.cli.output import count
+from satchel.cli.session import Session, command
 from satchel.exchange.format_names import NAMES
 
 if TYPE_CHECKING:
@@ -17,15 +19,22 @@ _WORDS = {"prompt": "prompts", "document": "documents", "task": "tasks"}
 EPILOG = f"Formats: {', '.join(NAMES)}."
 
 
-@click.command("export", epilog=EPILOG)
+@click.command("export", cls=Command, epilog=EPILOG)
 @click.argument("target", metavar="TARGET")
-@click.option("--format", "-f", "format_", metavar="NAME", callback=read_format, help="Another format than our folder.")
-@click.option("--all", "is_whole", is_flag=True, help="All projects, and the tasks that are in none.")
-@click.option("--prune", is_flag=True, help="Remove the files of items that are gone.")
-@click.option("--force", is_flag=True, help="Write into a folder, or over a file, that holds something else.")
-@command(as_user=True)
+@click.option(
+    "--format",
+    "-f",
+    "format_",
+    metavar="NAME",
+    callback=read_format,
+    help="The format.  [default: a folder of Satchel]",
+)
+@click.option("--all", "is_whole", is_flag=True, help="All projects, and the tasks of no project.")
+@click.option("--prune", is_flag=True, help="Remove the files of deleted items.")
+@click.option("--force", is_flag=True, help="Write into a folder with other files, or over another file.")
+@command(needs_project=True, as_user=True)
 def cli(session: Session, target: str, format_: str | None, is_whole: bool, prune: bool, force: bool) -> None:
-    """Write what a project holds into files.
+    """Write a project into files.
 
     TARGET is a folder, or for formats of one file a file like tasks.json; - is stdout. `satchel import` reads it back
     unchanged. The folder has one Markdown file for each prompt, documents as files, and one file of tasks, in a stable
@@ -56,7 +65,7 @@ def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> st
 
     what = ", ".join(f"{number} {_WORDS[kind]}" for kind, number in report.counts.items() if number) or "nothing"
     where = "all projects" if is_whole else f"project '{session.scope.project}'"
-    files = f"{report.files} file{'' if report.files == 1 else 's'}, of which {report.changed} changed"
+    files = f"{count(report.files, 'file')}, of which {report.changed} changed"
     lines = [f"Exported {what} of {where} to {report.where} ({files})."]
     if report.removed:
         lines.append(f"Removed the files of items that are gone: {', '.join(report.removed)}")
@@ -66,7 +75,7 @@ def _describe(session: Session, report: "ExportReport", *, is_whole: bool) -> st
 
 
 def to_value(report: "ExportReport") -> dict[str, Any]:
-    """A report as JSON."""
+    """Return a report as JSON."""
     return {
         "target": report.where,
         **{_WORDS[kind]: number for kind, number in report.counts.items()},

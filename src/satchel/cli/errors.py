@@ -1,0 +1,246 @@
+"""How commands fail: exit statuses, error codes, and a sentence for each error with the command that helps."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import click
+from msgspec.structs import replace
+
+from satchel.cli.output import name_kind, restore_command, say, to_json
+from satchel.errors import (
+    AmbiguousItem,
+    AnswerTooLarge,
+    EntryRefused,
+    Forbidden,
+    KeyReused,
+    MissingBlocker,
+    MissingPart,
+    NotConfirmed,
+    NotFound,
+    NothingReady,
+    QuotaExceeded,
+    Refused,
+    SatchelError,
+    StaleFence,
+    StoreError,
+    Taken,
+    TaskClosed,
+    TaskHeld,
+    VersionConflict,
+    VersionMissing,
+    WrongArgument,
+    WrongEdit,
+)
+from satchel.model import Scope
+
+if TYPE_CHECKING:
+    from satchel.services.wording import Voice
+    from satchel.storage.database import Database, Tx
+
+
+class Exit(NamedTuple):
+    """An exit status."""
+
+    status: int
+    codes: tuple[str, ...]  # of the errors that end with it
+    meaning: str
+
+
+EXITS = (
+    Exit(0, (), "Done."),
+    Exit(
+        1,
+        ("failed", "conflict", "unavailable", "internal"),
+        "Failed: the store or a file cannot be used, a check found problems, or someone else made a change first.",
+    ),
+    Exit(2, ("invalid_argument",), "Wrong usage: an unknown command or option, or a value that is not allowed."),
+    Exit(3, ("not_found", "forbidden"), "Not found: no such project, item, version or file."),
+    Exit(5, ("already_exists",), "Already exists: the name, title or URI is taken."),
+    Exit(130, ("interrupted",), "Interrupted by Ctrl-C."),
+)
+STATUSES = {code: one.status for one in EXITS for code in one.codes}
+
+_CODES: dict[type[SatchelError], str] = {  # the most specific type counts
+    SatchelError: "failed",
+    StoreError: "unavailable",
+    WrongArgument: "invalid_argument",
+    WrongEdit: "invalid_argument",
+    AmbiguousItem: "invalid_argument",
+    AnswerTooLarge: "invalid_argument",
+    NotFound: "not_found",
+    MissingPart: "not_found",
+    VersionMissing: "not_found",
+    NothingReady: "not_found",
+    Forbidden: "forbidden",
+    QuotaExceeded: "forbidden",
+    NotConfirmed: "forbidden",
+    Taken: "already_exists",
+    VersionConflict: "conflict",
+    KeyReused: "conflict",
+    MissingBlocker: "conflict",
+    TaskHeld: "conflict",
+    TaskClosed: "conflict",
+    StaleFence: "conflict",
+}
+
+
+def code_of(error: SatchelError) -> str:
+    """Return the code of an error, as the tools of the contract `satchel` have it."""
+    if isinstance(error, EntryRefused):
+        return code_of(error.cause)
+    return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
+
+
+def end(
+    message: str, code: str = "failed", *, as_json: bool = False, value: Mapping[str, Any] | None = None
+) -> NoReturn:
+    """End the command with an error: a message for people, or JSON on stderr (`value`, else code and message)."""
+    message = message.encode("utf-8", "replace").decode()  # an argument may not be UTF-8
+    if as_json:
+        error = value or {"error": {"code": code, "message": message}}
+        click.echo(to_json(error, is_one_line=True), err=True)
+    else:
+        say(f"satchel: {message}", err=True)
+    raise SystemExit(STATUSES[code])
+
+
+# -- errors in sentences ----------------------------------------------------------------------------------------
+
+_NEXT_ARGUMENT = {  # by field and rule
+    ("content", "contentEncoding"): "Name a binary type with --mime-type.",
+    ("content", "template"): "Correct it, or keep it as plain text with --plain.",
+    ("prompt", "readOnly"): "Save a copy with: satchel prompt add",
+}
+_ADVICE: dict[type[SatchelError], Callable[[Any], str]] = {
+    Refused: lambda _: "Nothing was changed.",
+    Taken: lambda error: error.advice or "Choose another.",
+    WrongArgument: lambda error: _NEXT_ARGUMENT.get((error.field, error.rule), ""),
+    VersionMissing: lambda error: f"Kept versions: {', '.join(map(str, error.kept)) or 'none'}.",
+    VersionConflict: lambda error: f"Nothing was changed. See what happened with: satchel log '{error.key}'",
+    MissingBlocker: lambda error: f"Nothing was changed. Bring that one back first: satchel restore '#{error.number}'",
+    AmbiguousItem: lambda error: f"Name one of them: {' or '.join(error.references)}",
+    TaskHeld: lambda error: (
+        f"Claim another task: satchel task claim. If that agent has stopped: satchel task release {error.number}"
+    ),
+    TaskClosed: lambda error: f"Open it again with: satchel task reopen {error.number}",
+    StaleFence: lambda error: f"See the task with: satchel task show {error.number}",
+    NothingReady: lambda _: "See the open tasks with: satchel task list",
+    MissingPart: lambda error: f"It has: {', '.join(error.near)}." if error.near else "Nothing was changed.",
+    StoreError: lambda _: "Nothing was changed.",
+}
+
+
+def make_voice() -> "Voice":
+    """Return how the command line words errors."""
+    from satchel.contracts.satchel.failures import TemplateFailed  # 50 ms with the contract, and only after an error
+    from satchel.contracts.satchel.text_failures import MissingValue, WrongValue
+    from satchel.services.wording import Voice
+
+    advice = _ADVICE | {
+        WrongValue: lambda wrong: wrong.hint,
+        MissingValue: lambda _: "Give it as NAME=VALUE.",
+        TemplateFailed: lambda failed: (
+            "Correct the file in the library."
+            if failed.is_of_library
+            else "Correct its content with: satchel prompt edit"
+        ),
+    }
+    return Voice(
+        quote=lambda text: f"'{text}'",
+        taken="there is already a {kind} with the {field} {key}{where}{holder}",
+        advice=advice,
+    )
+
+
+def explain(error: SatchelError, database: "Database", scope: Scope) -> str:
+    """Return what is wrong and the command that helps, in a sentence or two."""
+    from satchel.contracts.satchel.failures import AmbiguousTitle  # 50 ms with the contract, and only after an error
+    from satchel.services import wording
+
+    if isinstance(error, EntryRefused):
+        return explain(error.cause, database, scope)
+    if isinstance(error, AmbiguousTitle):
+        return f"several tasks are called '{error.key}': {', '.join(error.suggestions)}. Name one by its number."
+    if isinstance(error, Forbidden) and error.kind == "task":
+        error = NotFound("task", error.key, error.scope)  # a task of another user is answered as if it did not exist
+    if isinstance(error, NotFound):
+        found = _explain_personal(error, database) or _explain_trashed(error, database, scope)
+        return found or _explain_missing(error, database, scope)
+    return wording.explain(error, make_voice())
+
+
+def _explain_personal(error: NotFound, database: "Database") -> str | None:
+    """Say where to change an item that a project only reads from the personal one; None for any other."""
+    from satchel.services import references
+
+    with database.read(error.scope) as tx:
+        found = references.find_personal(tx, error)
+    if found is None:
+        return None
+    there, here, noun = error.scope.personal, error.scope.project, name_kind(found.kind)
+    return (
+        f"{noun} '{found.name}' is in project '{there}', not in '{here}'. Add -p {there} to change it for every "
+        f"project, or copy it first: satchel {noun} copy {found.name} --to {here}"
+    )
+
+
+def _explain_trashed(error: NotFound, database: "Database", scope: Scope) -> str | None:
+    """Say that an item is in the trash and how to bring it back; None where it is not."""
+    from satchel.services import references
+
+    if error.kind not in ("prompt", "resource", "task", "project"):
+        return None
+    uri = error.key if "://" in error.key else f"satchel://{error.kind}/{error.key.removeprefix('#')}"
+    try:
+        with database.read(scope) as tx:
+            found = references.find(tx, replace(scope, project=error.scope.project), uri)
+    except Refused:
+        return None
+    if found.live is not None:
+        return None
+    what = make_voice().name_item(found.kind, found.key)
+    return f"{what} is in the trash. Bring it back with: {restore_command(found.kind, found.key, error.scope.project)}"
+
+
+def _explain_missing(error: NotFound, database: "Database", scope: Scope) -> str:
+    from satchel.services import project_names
+
+    key, project, noun = error.key.removeprefix(f"satchel://{error.kind}/"), error.scope.project, name_kind(error.kind)
+    if error.kind == "token":
+        return f"there is no token {error.key}. List them with: satchel token list"
+    if error.kind == "project":
+        near = project_names.suggest(database, key)
+        what, advice = f"project '{key}' does not exist", f"Make it with: satchel project create {key}"
+    else:
+        near = _suggest(error, key, database, scope)
+        what, advice = (
+            f"{noun} '{key}' is not in project '{project}'",
+            f"List them with: satchel {noun} list -p {project}",
+        )
+    if error.kind == "task":
+        what, advice = f"task {error.key} is not among your tasks", "List them with: satchel task list --status all"
+    elif error.kind == "item":
+        what = f"neither project '{project}' nor its trash has '{key}'"
+        advice = f"See what changed with: satchel log -p {project}"
+    hint = f"Did you mean '{near}'? " if near else ""
+    return f"{what}. {hint}{advice}"
+
+
+def _suggest(error: NotFound, key: str, database: "Database", scope: Scope) -> str | None:
+    """Return the name, or the number of a task, that was probably meant."""
+    from satchel.contracts.satchel.failures import UnknownName
+
+    kinds = ("prompt", "resource", "task") if error.kind == "item" else (error.kind,)
+    known = error.suggestions if isinstance(error, UnknownName) else ()  # the contract knows libraries too
+    with suppress(NotFound), database.read(scope) as tx:  # the project may not exist
+        known = known or tuple(name for kind in kinds for name in _suggest_kind(tx, error.scope, kind, key))
+    return next(iter(known), None)
+
+
+def _suggest_kind(tx: "Tx", scope: Scope, kind: str, key: str) -> tuple[str, ...]:
+    from satchel.services import prompts, resources, tasks
+
+    if kind == "task":
+        return tuple(f"#{number}" for number, _ in tasks.suggest(tx, scope, key)) if scope.user else ()
+    return {"prompt": prompts.suggest, "resource": resources.suggest}[kind](tx, scope, key)

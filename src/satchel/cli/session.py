@@ -1,0 +1,409 @@
+"""The session of a command: its common options, the open store, the project it works in, calls of tools.
+
+Before its own transaction a command opens one: it reads the local user and the project of the folder. A command that
+only reads a store that is not there reads an empty one, and leaves nothing behind.
+"""
+
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+from msgspec import structs
+
+from satchel import __version__, config, extras
+from satchel.cli.completion import PROJECT
+from satchel.cli.errors import code_of, end, explain
+from satchel.cli.output import color_option, print_table, restore_command, say, show_notes, to_json
+from satchel.errors import NotFound, Refused, SatchelError, StoreConflict, StoreError, StoreFailed, StoreMissing
+from satchel.log import escape
+from satchel.model import DEFAULT_PROJECT, Author, Scope
+from satchel.storage.database import Database, Tx, open_database
+
+if TYPE_CHECKING:
+    from satchel.contracts.runner import Runner
+    from satchel.library.catalog import Libraries
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+database_option = click.option("--database", "-d", metavar="PATH|URL", help="The store. [env: SATCHEL_DATABASE]")
+VERSION = click.IntRange(1, 2**53 - 1)  # of an item
+PAGE_SIZE = 200  # entries that a tool lists at most in one call
+
+Result = TypeVar("Result")
+_LIMIT = 50  # entries that a list shows by default
+_TRIES = 5  # of a transaction
+
+
+class Answer(NamedTuple):
+    """The answer of a tool."""
+
+    value: dict[str, Any]
+    content: list[dict[str, Any]]  # blocks, as in MCP
+
+    @property
+    def text(self) -> str:
+        """The answer for people."""
+        return str(self.content[0].get("text", ""))
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks beside the answer."""
+        return list(self.value.get("notes", ()))
+
+
+class Page(NamedTuple):
+    """The part of a list that a command shows."""
+
+    limit: int | None  # None: everything
+    offset: int = 0
+    cursor: str | None = None
+
+
+class Session:
+    """The open store of a command, its scope, and how it prints its result."""
+
+    def __init__(self, database: Database, settings: config.Settings, *, as_json: bool) -> None:
+        self.database = database
+        self.as_json = as_json
+        self.scope = Scope(project=settings.project, user=settings.user)
+        self.failure: tuple[Refused, str] | None = None  # of the last tool that failed, and its name
+        self._settings = settings
+        self._lacks_default = False  # the project, which the command would work in
+        self._makes_default = False  # before a tool is called
+
+    def enter(self, *, in_project: bool, needs_project: bool, as_user: bool, reads: bool) -> None:
+        """Enter the project and find the user, in one transaction.
+
+        Raises:
+            NotFound: a needed project does not exist, and no write makes it.
+        """
+        from satchel.app import project_discovery  # 20 ms with the services, which `--help` need not wait for
+        from satchel.services import project_names, users
+
+        settings = self._settings
+        scope = Scope(
+            project=settings.project,
+            why=settings.why_project or "the default",
+            user=settings.user,
+            personal=settings.personal,
+        )
+        with self.database.read() as tx:
+            if settings.why_project is None:
+                scope = project_discovery.find_current(scope, lambda name: project_names.find(tx, name) is not None)
+            self.scope = scope
+            is_missing = scope.project not in (scope.makes, scope.personal) and (
+                project_names.find(tx, scope.project) is None
+            )
+            user = settings.user or users.read_kept(tx)
+        if is_missing and scope.project == DEFAULT_PROJECT:
+            if reads:
+                scope = structs.replace(scope, makes=DEFAULT_PROJECT)  # so that it is empty
+            self._lacks_default = not reads
+            self._makes_default = in_project
+            if needs_project:
+                self.require_default()
+        elif is_missing and needs_project:
+            raise NotFound("project", scope.project, scope)
+        local = user or users.local(self.database, self._settings.home)
+        author = Author(user=local, client="satchel", client_version=__version__, contract="cli", caller="person")
+        user = local if as_user else settings.user
+        self.scope = structs.replace(scope, user=user, author=author, refuses_hidden=True)
+
+    def require_default(self) -> None:
+        """Create the project `default` if the command works in it and it does not exist."""
+        from satchel.services import projects
+
+        if self._lacks_default:
+            projects.require(self.database, self.scope)
+            self._lacks_default = False
+
+    def read(self) -> AbstractContextManager[Tx]:
+        """Open a transaction that reads what the scope may see."""
+        return self.database.read(self.scope)
+
+    def write(self) -> AbstractContextManager[Tx]:
+        """Open a transaction that writes what the scope may see."""
+        return self.database.write(self.scope)
+
+    def transact(self, run: Callable[[Tx], Result]) -> Result:
+        """Write in one transaction, again where it lost against another one."""
+        for _ in range(_TRIES - 1):
+            with suppress(StoreConflict), self.write() as tx:
+                return run(tx)
+        with self.write() as tx:
+            return run(tx)
+
+    # -- tools of the contract `satchel` --
+
+    @cached_property
+    def _libraries(self) -> "Libraries":
+        from satchel.library.catalog import Libraries  # most commands need no library
+
+        return Libraries(self._settings.libraries, is_quiet=True)
+
+    @cached_property
+    def _runner(self) -> "Runner":
+        from satchel.contracts.runner import Runner  # 50 ms, which `--help` need not wait for
+        from satchel.contracts.satchel import CONTRACT
+
+        return Runner(CONTRACT, self.database, lambda: self._libraries)
+
+    def call(self, tool: str, **arguments: Any) -> Answer:
+        """Call a tool and return its answer; an argument that is None is not given.
+
+        Raises:
+            SatchelError: it failed; nothing was done.
+        """
+        if self._makes_default:
+            self.require_default()
+        given = {name: value for name, value in arguments.items() if value is not None}
+        scope = structs.replace(self.scope, user=self.scope.user or self.scope.author.user)
+        try:
+            return Answer(*self._runner.perform(tool, given, scope))
+        except Refused as error:
+            self.failure = error, tool
+            raise
+
+    def list(self, tool: str, key: str, page: Page, **filters: Any) -> Answer:
+        """Return a part of the list that a tool answers under a key, in as many calls as that takes."""
+        rows: list[Any] = []
+        answer, cursor = None, page.cursor
+        for size, is_skipped in _split(page):
+            found = self.call(tool, **filters, limit=size, cursor=cursor)
+            answer, cursor = answer or found, found.value.get("next_cursor")
+            rows += [] if is_skipped else found.value[key]
+            if cursor is None:
+                break
+        assert answer is not None, "a limit is at least 1"
+        value = {name: one for name, one in answer.value.items() if name != "next_cursor"} | {key: rows}
+        return Answer({**value, "next_cursor": cursor} if cursor else value, answer.content)
+
+    def describe_failure(self, error: SatchelError) -> Mapping[str, Any] | None:
+        """Return an error as the tool that raised it answers it; None for any other error."""
+        if self.failure is None or self.failure[0] is not error:
+            return None
+        return self._runner.describe_failure(self.failure[1], error)
+
+    def close(self) -> None:
+        """End the worker that fills in templates, and close the store."""
+        if "_libraries" in self.__dict__:
+            self._libraries.renderer.close()
+        self.database.close()
+
+    # -- printing --
+
+    def say(self, text: str, value: object) -> None:
+        """Print an answer: a sentence for people, or the value as JSON."""
+        if self.as_json:
+            click.echo(to_json(value))
+        else:
+            say(text)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], value: object) -> None:
+        """Print a list: a table on a terminal, lines with tabs for other programs, or the value as JSON."""
+        if self.as_json:
+            click.echo(to_json(value))
+        else:
+            print_table(columns, rows)
+
+    def show_list(self, answer: Answer, columns: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+        """Print a list, and on stderr that it is empty, that there is more, and notes."""
+        self.table(columns, rows, answer.value)
+        if self.as_json:
+            return
+        notes = answer.notes
+        if not rows and not notes:
+            notes = [empty]
+        if "next_cursor" in answer.value:
+            notes.append(f"There is more: add --cursor {shlex.quote(answer.value['next_cursor'])}, or --all.")
+        show_notes(notes)
+
+    def say_deleted(self, text: str, kind: str, keys: Sequence[str], value: object) -> None:
+        """Print that something was deleted, and how to bring it back."""
+        days = self.database.retention.trash_days
+        it = "it" if len(keys) == 1 else "one of them"
+        key = keys[0] if len(keys) == 1 else {"task": "NUMBER"}.get(kind, "NAME")
+        hint = f"Bring {it} back within {days} day{'' if days == 1 else 's'} with: "
+        hint += restore_command(kind, key, self.scope.project)
+        self.say(f"{text}\n{hint if days else 'It cannot be brought back, because trash_days is 0.'}", value)
+
+
+def _split(page: Page) -> Iterator[tuple[int, bool]]:
+    """Yield how many entries to ask for, call by call, and whether they are skipped; endless without a limit."""
+    for count, is_skipped in ((page.offset, True), (page.limit, False)):
+        while count is None or count > 0:
+            size = PAGE_SIZE if count is None else min(count, PAGE_SIZE)
+            yield size, is_skipped
+            count = None if count is None else count - size
+
+
+# -- commands ---------------------------------------------------------------------------------------------------
+
+
+def command(
+    *, in_project: bool = True, needs_project: bool = False, as_user: bool = False, reads: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the common options to a command, give it a session, and report its errors.
+
+    A command `in_project` has the option --project. One that `needs_project` fails at once where the project does not
+    exist and is not made by the first write. One that only `reads` makes no store.
+    """
+
+    def decorate(run: Callable[..., None]) -> Callable[..., None]:
+        @wraps(run)
+        def with_session(*, as_json: bool, **options: Any) -> None:
+            given = ("database", "project", "user", "no_personal")
+            flags: dict[str, str | None] = {name: options.pop(name, None) for name in given}
+            with ExitStack() as opened:
+                with report_errors(as_json=as_json):
+                    session = opened.enter_context(open_session(flags, reads=reads, as_json=as_json))
+                with _report_failure(session):
+                    session.enter(in_project=in_project, needs_project=needs_project, as_user=as_user, reads=reads)
+                    run(session, **options)
+
+        if in_project and reads:
+            help = "Without what the project personal holds. [env: SATCHEL_NO_PERSONAL]"
+            with_session = click.option("--no-personal", flag_value="yes", help=help)(with_session)
+        return session_options(with_session, in_project=in_project, as_user=as_user)
+
+    return decorate
+
+
+def session_options(run: Callable[..., None], *, in_project: bool = True, as_user: bool = True) -> Callable[..., None]:
+    """Add the options of a session to a command."""
+    flags = [color_option, json_option, database_option]
+    if in_project:
+        help = "The project. [env: SATCHEL_PROJECT]"
+        flags.append(click.option("--project", "-p", type=PROJECT, metavar="NAME", help=help))
+    if as_user:
+        help = "The user.  [default: the local user; env: SATCHEL_USER]"
+        flags.append(click.option("--user", "-u", metavar="UUID", help=help))
+    for flag in flags:
+        run = flag(run)
+    return run
+
+
+def page_options(run: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose a part of a list, and give the command a `Page`."""
+
+    @click.option("--limit", default=_LIMIT, show_default=True, type=click.IntRange(1, 10**6), help="How many at most.")
+    @click.option("--all", "is_all", is_flag=True, help="All of them, whatever the limit.")
+    @click.option("--offset", default=0, type=click.IntRange(0, 10**9), help="How many to skip.")
+    @click.option("--cursor", metavar="CURSOR", help="Continue after a page: its next_cursor.")
+    @wraps(run)
+    def with_page(
+        session: Session, *, limit: int, is_all: bool, offset: int, cursor: str | None, **options: Any
+    ) -> None:
+        run(session, page=Page(None if is_all else limit, offset, cursor), **options)
+
+    return with_page
+
+
+@contextmanager
+def open_session(flags: Mapping[str, str | None], *, reads: bool, as_json: bool = False) -> Iterator[Session]:
+    """Open the store that flags and settings name; one that is not there is empty for a command that only reads.
+
+    Raises:
+        SettingsError: a setting is wrong.
+        StoreUnusable: the store cannot be opened.
+    """
+    settings = config.load(flags)
+    with ExitStack() as closing:
+        try:
+            database = open_database(settings.database, settings.database_direct, must_exist=reads)
+        except StoreMissing as missing:
+            if not as_json:
+                show_notes([f"There is no store {missing.store} yet: the first change makes it."])
+            folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="satchel-"))
+            database = open_database(os.path.join(folder, "empty.db"))
+        database.retention = settings.retention
+        session = Session(database, settings, as_json=as_json)
+        closing.callback(session.close)
+        yield session
+
+
+@contextmanager
+def _report_failure(session: Session) -> Iterator[None]:
+    """End the command with an error message where something in it failed."""
+    as_json = session.as_json
+    try:
+        yield
+    except SatchelError as error:
+        _check_file(error, session)
+        value = session.describe_failure(error)
+        code = value["error"]["code"] if value else code_of(error)
+        end(explain(error, session.database, session.scope), code, as_json=as_json, value=value)
+    except click.UsageError:
+        raise
+    except click.ClickException as error:
+        end(error.message, as_json=as_json)
+
+
+def _check_file(error: SatchelError, session: Session) -> None:
+    """Refuse a command whose project does not exist, where a `.satchel` file names that project.
+
+    Raises:
+        click.UsageError: so it is.
+    """
+    scope = session.scope
+    if not isinstance(error, NotFound) or error.kind != "project" or error.key != scope.project:
+        return
+    if scope.is_named_by_file:
+        from satchel.app.startup import explain_missing_project  # only after this mistake
+
+        raise click.UsageError(explain_missing_project(session.database, scope))
+
+
+def address_command(run: Callable[..., tuple[str, Any]]) -> Callable[..., None]:
+    """Give a command the address of the store, which it does not open, and print its result as text or as JSON."""
+
+    @database_option
+    @json_option
+    @wraps(run)
+    def with_address(*, as_json: bool, database: str | None, **options: object) -> None:
+        with report_errors(as_json=as_json):
+            text, value = run(config.load({"database": database}).database, **options)
+        if as_json:
+            click.echo(to_json(value))
+        else:
+            say(text)
+
+    return with_address
+
+
+@contextmanager
+def report_errors(*, as_json: bool) -> Iterator[None]:
+    """End the command with an error message where settings or store cannot be used."""
+    try:
+        yield
+    except config.SettingsError as error:
+        end(str(error), "invalid_argument", as_json=as_json)
+    except StoreError as error:
+        end(str(error), "unavailable", as_json=as_json)
+    except ModuleNotFoundError as error:
+        extra = extras.find_extra(error)
+        if extra is None:
+            raise
+        end(f"this needs an extra. Install it with: {extras.install_command(extra)}", as_json=as_json)
+
+
+def confirm(question: str, *, is_yes: bool, flag: str = "--yes") -> None:
+    """Ask before something is lost; without a terminal, fail and name the flag that confirms it."""
+    if is_yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"{question} Not done: there is no terminal to ask on. Add {flag} to do it.")
+    click.confirm(escape(question), abort=True, err=True)
+
+
+def check_owner(session: Session, what: str) -> None:
+    """Refuse something to an application role, and name the role that may do it."""
+    if session.database.has_row_security:
+        raise StoreFailed(
+            f"the application role {what}: run this with the owner's address in --database or SATCHEL_DATABASE"
+        )
