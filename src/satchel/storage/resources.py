@@ -68,7 +68,7 @@ def list_after(tx: Tx, project: int, *, after: int = 0, limit: int = 2**31) -> l
 
 def list_whole(tx: Tx, project: str, after: int, limit: int) -> list[Resource]:
     """Return the resources of a project after a number, whole, in order of creation. The project is given by name."""
-    sql = f"{_WHOLE} and number > :after order by number limit :limit"
+    sql = f"{_FIND} and number > :after order by number limit :limit"
     return [_resource(row) for row in tx.all(sql, project=project, after=after, limit=limit)]
 
 
