@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from satchel.app import upkeep
+from satchel.app import project_discovery, upkeep
+from satchel.app.greeting import write_greeting
 from satchel.app.startup import CannotStart, end_start, open_store, print_message
 from satchel.auth import tokens
 from satchel.auth.allowed_names import allow
@@ -23,7 +24,7 @@ from satchel.errors import AuthUnusable, SatchelError, StoreError, StoreUnusable
 from satchel.library import watch
 from satchel.library.catalog import Libraries
 from satchel.model import Quota, Scope, StoreChange
-from satchel.services import projects, users
+from satchel.services import project_names, projects, users
 from satchel.storage.database import Database, open_database
 from satchel.transports.http.app import Guard, build_app
 from satchel.transports.http.endpoint import Calls, Endpoint
@@ -51,15 +52,6 @@ NO_NAME = """\
 other machines reach us by a name that we do not know yet, and are refused (status 421): add it with --allow-host NAME.
 satchel: """
 
-READY = """\
-serving {contract} at {url}/mcp (others at /mcp/NAME: {others})
-{page}  Any client    satchel install CLIENT --url {url}/mcp{install}
-  Claude Code   claude mcp add --transport http --scope user satchel {url}/mcp{claude}
-  VS Code       code --add-mcp '{{"name":"satchel","type":"http","url":"{url}/mcp"}}'
-  Cursor        "satchel": {{"url": "{url}/mcp"}} in ~/.cursor/mcp.json
-  curl          curl {url}/health
-Stop with Ctrl-C."""
-
 
 def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, heartbeat: float = HEARTBEAT) -> int:
     """Serve until a signal comes; return the exit status."""
@@ -69,6 +61,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
     store = open_store(settings, Scope(project=settings.project), needs_project=True)
     try:
         users.local(store, settings.home)
+        project = _find_project(store, settings)
         _make_oauth(http, "")  # so that a mistake in its settings is reported here, once
     except (AuthUnusable, StoreUnusable) as error:
         raise CannotStart(str(error), 1) from error
@@ -102,7 +95,7 @@ def serve(settings: Settings, http: Http, timeouts: Timeouts | None = None, hear
         timeouts=timeouts or Timeouts(),
         tls=tls,
         forwarded_allow_ips=http.forwarded_allow_ips,
-        greet=lambda: _greet(settings, http, url),
+        greet=lambda: _greet(settings, http, url, project),
     )
 
 
@@ -305,13 +298,22 @@ def _written(host: str) -> str:
     return f"[{host.strip('[]')}]" if ":" in host else host
 
 
-def _greet(settings: Settings, http: Http, url: str) -> None:
-    others = ", ".join(name for name in CONTRACTS if name != settings.contract)
-    has_token = http.auth == "token"
-    claude = ' --header "Authorization: Bearer TOKEN"' if has_token else ""
-    install = " --token-env SATCHEL_TOKEN" if has_token else ""
-    page = f"  For people    open {url}/ in a browser\n" if http.has_page else ""
-    named = http.allow_hosts or http.public_url
-    hint = "" if named or _is_loopback(http.host) else NO_NAME
-    lines = {"others": others, "claude": claude, "install": install, "page": page}
-    print_message(hint + READY.format(contract=settings.contract, url=url, **lines))
+def _find_project(store: Database, settings: Settings) -> str | None:
+    """Return the project of the working directory, for clients to name; None where it is the server's own."""
+    if settings.why_project is not None:
+        return None
+    found = project_discovery.find_current(Scope(project=settings.project), partial(project_names.exists, store))
+    return found.project if found.project != settings.project and project_names.exists(store, found.project) else None
+
+
+def _greet(settings: Settings, http: Http, url: str, project: str | None) -> None:
+    is_named = http.allow_hosts or http.public_url or _is_loopback(http.host)
+    greeting = write_greeting(
+        contract=settings.contract,
+        others=[name for name in CONTRACTS if name != settings.contract],
+        url=url,
+        project=project,
+        has_page=http.has_page,
+        needs_token=http.auth == "token",
+    )
+    print_message(greeting if is_named else NO_NAME + greeting)
