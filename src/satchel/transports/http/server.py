@@ -79,12 +79,23 @@ def run(
     for number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn raises the signal again at its end. No worker thread that waits for the database holds the exit up.
         signal.signal(number, lambda *_: os._exit(0))
-    greet()
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config, greet).run(sockets=[listening])
     except SystemExit:
         return 1  # the application could not be made; _load has logged why
     return 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which tells the operator when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, greet: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._greet = greet
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._greet()
 
 
 class _Supervisor(Multiprocess):
