@@ -22,9 +22,9 @@ import satchel
 
 SOURCE = Path(satchel.__file__).parent
 GOALS = {
-    "stdio add_prompt": 14,
-    "HTTP list_tasks with a token": 18,
-    "a saved template to a listener": 10,
+    "stdio add_prompt": 27,
+    "HTTP list_tasks with a token": 27,
+    "a saved template to a listener": 15,
     "satchel prompt add": 38,
 }
 # Runs `satchel` and writes a line for every call of a function of ours, and one for every file on a stack that ends

@@ -72,6 +72,12 @@ class Scope(Struct, frozen=True, kw_only=True):
         """Whether a `.satchel` file names the project, so that it must exist."""
         return self.why.startswith(NAMED_BY_FILE)
 
+    @property
+    def owner(self) -> str:
+        """The user whose tasks the call is about."""
+        assert self.user is not None, "a scope for tasks names a user"
+        return self.user
+
 
 class Identity(Struct, frozen=True, kw_only=True):
     """Who a request over HTTP comes from, and what their token permits."""

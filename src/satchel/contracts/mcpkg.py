@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from satchel.contracts.answer_size import BATCH, collect
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Contract, Result, Tool
+from satchel.contracts.runner import BATCH, collect
 from satchel.contracts.schema import UNSTORABLE
 from satchel.errors import AnswerTooLarge, NotFound, QuotaExceeded, Taken, WrongArgument
 from satchel.model import PromptDraft, PromptPatch, ResourceDraft, ResourcePatch

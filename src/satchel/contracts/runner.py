@@ -1,9 +1,10 @@
 """Carries out calls by the table of a contract: arguments checked, one transaction, the answer in its words."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Raw, Struct, to_builtins
@@ -48,8 +49,11 @@ if TYPE_CHECKING:
     from satchel.library.catalog import Libraries  # 8 ms of a start, and most contracts read no libraries
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_PAGE_BYTES = 1024 * 1024  # of the rows of one page, as JSON; a page has at least one row
+BATCH = 100  # rows that are read at once
 
 Value = TypeVar("Value")
+Row = TypeVar("Row")
 
 _TRIES = 10  # of a transaction that was rolled back because of another writer
 
@@ -401,3 +405,44 @@ def _encode_members(what: str, argument: str | None, result: Result) -> Result:
     if size > MAX_ANSWER_BYTES:
         raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
     return encoded
+
+
+def collect(
+    batches: Iterable[Sequence[Row]], size_of: Callable[[Row], int], what: str, argument: str | None = None
+) -> list[Row]:
+    """All rows of a list without pages; `size_of` is at most the bytes of a row in the answer.
+
+    Raises:
+        AnswerTooLarge: they do not fit into an answer to `what`, of which `argument` asks for less.
+    """
+    rows: list[Row] = []
+    size = 0
+    for batch in batches:
+        size += sum(map(size_of, batch))
+        if size > MAX_ANSWER_BYTES:
+            raise AnswerTooLarge(what, MAX_ANSWER_BYTES, argument)
+        rows += batch
+    return rows
+
+
+class PageRows:
+    """The rows of one page, as many as fit on it."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._size = 0
+
+    def add(self, row: object) -> bool:
+        """Add a row, if it fits; the first one always does."""
+        size = len(encode(row)) + 1
+        if self.rows and self._size + size > MAX_PAGE_BYTES:
+            return False
+        self._size += size
+        self.rows.append(row)
+        return True
+
+
+def count_fitting(rows: Iterable[object]) -> int:
+    """How many of the first rows of a page fit on it: at least one."""
+    page = PageRows()
+    return sum(1 for _ in takewhile(page.add, rows))

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from satchel import clock
 from satchel.model import Scope
 from satchel.services import rules
-from satchel.services.users import owner
 from satchel.storage import argument_history as rows
 from satchel.storage.database import Tx
 
@@ -20,7 +19,7 @@ def has_new(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) ->
     kept = _storable(values)
     if not kept:
         return False
-    used = rows.used(tx, owner(scope), prompt_key)
+    used = rows.used(tx, scope.owner, prompt_key)
     day_ago = clock.days_before(tx.now)
     return any(used.get(pair, "") < day_ago for pair in kept.items())
 
@@ -31,7 +30,7 @@ def remember(tx: Tx, scope: Scope, prompt_key: str, values: Mapping[str, str]) -
     A value that is empty, too long or cannot be stored is left out.
     """
     if has_new(tx, scope, prompt_key, values):
-        rows.put(tx, owner(scope), prompt_key, _storable(values))
+        rows.put(tx, scope.owner, prompt_key, _storable(values))
 
 
 def recall(tx: Tx, scope: Scope, prompt_key: str, argument: str, text: str = "") -> tuple[str, ...]:
@@ -40,7 +39,7 @@ def recall(tx: Tx, scope: Scope, prompt_key: str, argument: str, text: str = "")
     Case does not matter. In both groups the newest come first.
     """
     folded = text.casefold()
-    known = [value for name, value in rows.used(tx, owner(scope), prompt_key) if name == argument]
+    known = [value for name, value in rows.used(tx, scope.owner, prompt_key) if name == argument]
     starting = [value for value in known if value.casefold().startswith(folded)]
     containing = [value for value in known if folded in value.casefold() and value not in starting]
     return (*starting, *containing)

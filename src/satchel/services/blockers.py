@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from satchel.errors import MissingBlocker, NotFound, WrongArgument
 from satchel.model import Scope, TaskDetails
 from satchel.services import projects
-from satchel.services.users import owner
 from satchel.storage import tasks as rows
 from satchel.storage import trash
 from satchel.storage.database import Tx, Violation
@@ -28,18 +27,18 @@ def set_all(tx: Tx, scope: Scope, task: int, blockers: Sequence[int]) -> None:
     possible = [number for number in wanted if 0 < number <= _LARGEST_NUMBER]
     if scope.projects is not None:
         # Blockers that the scope cannot see can be neither added nor removed.
-        [before] = rows.details(tx, owner(scope), [task])
-        seen = rows.visible(tx, owner(scope), [*possible, *before.blocked_by], scope.projects)
+        [before] = rows.details(tx, scope.owner, [task])
+        seen = rows.visible(tx, scope.owner, [*possible, *before.blocked_by], scope.projects)
         possible = [number for number in possible if number in seen]
         possible += [number for number in before.blocked_by if number not in seen]
     try:
-        added = set(rows.set_blockers(tx, owner(scope), task, possible))
+        added = set(rows.set_blockers(tx, scope.owner, task, possible))
     except Violation as violation:  # one of them was deleted meanwhile
         raise NotFound("task", str(wanted[0]), scope) from violation
     missing = [number for number in wanted if number not in added]
     if missing:
         raise NotFound("task", str(missing[0]), scope)
-    check_circle(tx, owner(scope), task)
+    check_circle(tx, scope.owner, task)
 
 
 def check_circle(tx: Tx, user: str, task: int) -> None:
@@ -61,7 +60,7 @@ def keep_existing(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
         MissingBlocker: one of the others is in the trash, and can be brought back first.
     """
     with tx.in_all_projects():
-        present = rows.visible(tx, owner(scope), blockers, None)
+        present = rows.visible(tx, scope.owner, blockers, None)
     gone = keep_visible(tx, scope, [number for number in blockers if number not in present])
     for trashed in trash.by_number(tx, "task", gone, trash.kept_since(tx)):
         raise MissingBlocker(trashed.number, trashed.title)
@@ -73,7 +72,7 @@ def keep_visible(tx: Tx, scope: Scope, blockers: Sequence[int]) -> list[int]:
     if scope.projects is None or not blockers:
         return list(blockers)
     allowed = projects.allowed_numbers(tx, scope)
-    seen = rows.visible(tx, owner(scope), blockers, scope.projects)
+    seen = rows.visible(tx, scope.owner, blockers, scope.projects)
     deleted = trash.by_number(tx, "task", blockers)
     seen |= {one.number for one in deleted if one.project in allowed}
     return [number for number in blockers if number in seen]
@@ -84,7 +83,7 @@ def hide_in(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskDetails]
     blockers = sorted({number for task in found for number in task.blocked_by})
     if scope.projects is None or not blockers:
         return found
-    seen = rows.visible(tx, owner(scope), blockers, scope.projects)
+    seen = rows.visible(tx, scope.owner, blockers, scope.projects)
     return [
         replace(
             task,

@@ -12,7 +12,6 @@ from satchel import clock
 from satchel.errors import NotFound, NothingReady, StaleFence, TaskClosed, TaskHeld, WrongArgument
 from satchel.model import Claim, Holder, Scope, StoreChange, TaskDetails, TaskQuery
 from satchel.services import projects, rules
-from satchel.services.users import owner
 from satchel.storage import task_claims as rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as task_rows
@@ -24,7 +23,7 @@ _LONGEST_NAME = 60  # characters of a client's name
 def make_holder(client: str, session: str, scope: Scope) -> Holder:
     """Who a caller is: its client's name, and what tells it from others of that name, its session, token or user."""
     name = " ".join(client.split())[:_LONGEST_NAME] if rules.is_storable(client) else ""
-    apart = session or scope.author.token or owner(scope)
+    apart = session or scope.author.token or scope.owner
     key = f"{name} {apart if rules.is_storable(apart) else ''}"
     return Holder(f"{name or 'client'} {crc32(key.encode()) & 0xFFFF:04x}", key, bool(session))
 
@@ -64,7 +63,7 @@ def take_next(tx: Tx, scope: Scope, project: str | None, holder: Holder, minutes
     _check_minutes(minutes)
     if project is not None:
         projects.get(tx, scope, project)
-    user = owner(scope)
+    user = scope.owner
     tx.lock(f"claims of {user}")  # or all who ask at once would wait for the same row, and all but one in vain
     wanted = TaskQuery(filter="ready", project=project, holder_key="")
     while numbers := pages.numbers(tx, user, wanted, scope.projects, 1):
@@ -124,7 +123,7 @@ def _check_minutes(minutes: int) -> None:
 
 
 def _lock(tx: Tx, scope: Scope, number: int) -> TaskDetails:
-    task = task_rows.find_to_change(tx, owner(scope), number, scope.projects)
+    task = task_rows.find_to_change(tx, scope.owner, number, scope.projects)
     if task is None:
         raise NotFound("task", str(number), scope)
     return task

@@ -8,7 +8,6 @@ from satchel.model import Scope
 from satchel.services import rules
 from satchel.services.layers import find_personal
 from satchel.services.projects import current
-from satchel.services.users import owner
 from satchel.storage import completion as rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
@@ -49,7 +48,7 @@ def prompt_tags(tx: Tx, scope: Scope, text: str) -> Completion:
 
 def open_tasks(tx: Tx, scope: Scope, text: str) -> Completion:
     """Numbers of the user's open tasks that the scope may see, the newest first."""
-    numbers = task_rows.open_numbers(tx, owner(scope), _OPEN_TASKS, scope.projects)
+    numbers = task_rows.open_numbers(tx, scope.owner, _OPEN_TASKS, scope.projects)
     return _match(map(str, numbers), text.removeprefix("#"))
 
 

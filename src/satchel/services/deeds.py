@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from satchel.model import Action, Revision, Scope
 from satchel.services import states
-from satchel.services.users import owner
 from satchel.storage import revisions
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
@@ -35,7 +34,7 @@ def name_deeds(tx: Tx, scope: Scope, found: Sequence[Revision]) -> dict[int, str
 def _read_statuses(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[tuple[int, int], str]:
     """The status of tasks by their number and version, from the newest version backwards."""
     with tx.in_all_projects():  # the tasks may have been in other projects since
-        live = {task.number: states.of_task(task) for task in task_rows.details(tx, owner(scope), numbers)}
+        live = {task.number: states.of_task(task) for task in task_rows.details(tx, scope.owner, numbers)}
         kept_states = revisions.states_of_tasks(tx, numbers, _MOST_VERSIONS)
     statuses: dict[tuple[int, int], str] = {}
     current, state = 0, None

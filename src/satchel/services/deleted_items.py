@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from satchel.model import ItemKind, Scope, TrashedItem
-from satchel.services import projects, rules, users
+from satchel.services import projects, rules
 from satchel.services.suggestions import closest_entries
 from satchel.storage import trash
 from satchel.storage.database import Tx
@@ -40,4 +40,4 @@ def _list_newest(tx: Tx, scope: Scope, kind: ItemKind) -> list[TrashedItem]:
     if scope.user is None:
         return []
     where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
-    return trash.newest_tasks(tx, users.owner(scope), where, since, _LOOKED_AT)
+    return trash.newest_tasks(tx, scope.owner, where, since, _LOOKED_AT)

@@ -7,7 +7,6 @@ from satchel import clock
 from satchel.model import Author, ChangeQuery, Revision, Scope, TaskDetails, TaskNote, TaskQuery, Timestamp
 from satchel.services import deeds, history, projects, tasks
 from satchel.services.history import FeedEntry
-from satchel.services.users import owner
 from satchel.storage import overview as rows
 from satchel.storage import revisions, task_notes, task_pages
 from satchel.storage.database import Tx
@@ -33,7 +32,7 @@ def find_last_visit(tx: Tx, scope: Scope, client: str) -> Timestamp:
     """When a client of the user last changed something, but at least a day ago."""
     a_day_ago = clock.days_before(tx.now, 1)
     where = None if scope.projects is None else sorted(projects.allowed_numbers(tx, scope))
-    last = rows.last_change_by(tx, owner(scope), client, where) if client else None
+    last = rows.last_change_by(tx, scope.owner, client, where) if client else None
     return min(last or a_day_ago, a_day_ago)
 
 
@@ -75,12 +74,12 @@ def list_notes(tx: Tx, scope: Scope, query: ChangeQuery, limit: int) -> list[tup
     """
     since = revisions.time_of(tx, query.after) if query.after else query.since
     project = projects.current(tx, scope).number
-    return task_notes.newest_of_open(tx, owner(scope), project, since, limit, has_loose=scope.projects is None)
+    return task_notes.newest_of_open(tx, scope.owner, project, since, limit, has_loose=scope.projects is None)
 
 
 def count_open_tasks(tx: Tx, scope: Scope) -> dict[int, int]:
     """How many open tasks the user has that the scope may see, by the numbers of their projects."""
-    return rows.count_open(tx, owner(scope), scope.projects)
+    return rows.count_open(tx, scope.owner, scope.projects)
 
 
 def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tuple[TaskDetails, ...], int]:
@@ -92,7 +91,7 @@ def list_ready(tx: Tx, scope: Scope, query: TaskQuery, limit: int) -> tuple[tupl
     found, has_more = tasks.list_page(tx, scope, query, limit=limit)
     if not has_more:
         return found, len(found)
-    return found, len(task_pages.numbers(tx, owner(scope), query, scope.projects, _MOST_COUNTED))
+    return found, len(task_pages.numbers(tx, scope.owner, query, scope.projects, _MOST_COUNTED))
 
 
 def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
@@ -101,7 +100,7 @@ def list_tags(tx: Tx, scope: Scope, limit: int) -> list[str]:
     Raises:
         NotFound, Forbidden: as `projects.current`.
     """
-    return rows.tags_in_use(tx, projects.current(tx, scope).number, owner(scope), limit)
+    return rows.tags_in_use(tx, projects.current(tx, scope).number, scope.owner, limit)
 
 
 def _is_of_same_call(group: Doing, one: Doing) -> bool:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from satchel import clock
 from satchel.errors import AmbiguousItem, Forbidden, NotFound
 from satchel.model import KINDS, Item, ItemKind, Revision, Scope, TrashedItem
-from satchel.services import alike, deleted_items, layers, projects, prompts, resources, rules, states, tasks, users
+from satchel.services import alike, deleted_items, layers, projects, prompts, resources, rules, states, tasks
 from satchel.storage import revisions, trash
 from satchel.storage.database import Tx
 
@@ -196,7 +196,7 @@ def _find_task(tx: Tx, scope: Scope, key: str, *, is_exact: bool = False) -> Fou
         if len(key) > 18 and key.isdigit():
             return None
     if key.isascii() and key.isdigit():
-        trashed = trash.task(tx, users.owner(scope), int(key), trash.kept_since(tx))
+        trashed = trash.task(tx, scope.owner, int(key), trash.kept_since(tx))
     else:
         trashed = deleted_items.find_alike(tx, scope, "task", key, is_exact=is_exact)
     if trashed is None or not may_see(tx, scope, trashed):

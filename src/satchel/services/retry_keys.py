@@ -8,7 +8,6 @@ from satchel import clock
 from satchel.errors import KeyReused, StoreConflict, WrongArgument
 from satchel.model import Scope
 from satchel.services import rules
-from satchel.services.users import owner
 from satchel.storage import retry_keys as rows
 from satchel.storage.database import Tx, Violation
 
@@ -40,7 +39,7 @@ def recall(tx: Tx, scope: Scope, tool: str, key: str, digest: str) -> bytes | No
         raise WrongArgument("key", "minLength", limit=1)
     if len(key) > MAX_KEY:
         raise WrongArgument("key", "maxLength", limit=MAX_KEY)
-    found = rows.find(tx, owner(scope), tool, key, clock.days_before(tx.now, KEPT_DAYS))
+    found = rows.find(tx, scope.owner, tool, key, clock.days_before(tx.now, KEPT_DAYS))
     if found is None:
         return None
     if found[0] != digest:
@@ -55,8 +54,8 @@ def remember(tx: Tx, scope: Scope, tool: str, key: str, digest: str, answer: byt
         StoreConflict: the same call runs at the same time, and was faster; tried again, it is recalled.
     """
     # Before the insert: a key that is too old to be recalled would refuse its successor.
-    rows.remove_oldest(tx, owner(scope), before=clock.days_before(tx.now, KEPT_DAYS), most=MOST - 1)
+    rows.remove_oldest(tx, scope.owner, before=clock.days_before(tx.now, KEPT_DAYS), most=MOST - 1)
     try:
-        rows.add(tx, owner(scope), tool, key, digest=digest, answer=answer)
+        rows.add(tx, scope.owner, tool, key, digest=digest, answer=answer)
     except Violation as violation:
         raise StoreConflict(f"another call with the key {key!r} was faster") from violation

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from satchel.errors import NotFound, WrongArgument
 from satchel.model import MAX_DESCRIPTION, Scope, StoreChange, TaskNote, Timestamp
 from satchel.services import links, quotas, rules
-from satchel.services.users import owner
 from satchel.storage import task_notes as rows
 from satchel.storage import tasks as task_rows
 from satchel.storage.database import Tx
@@ -26,7 +25,7 @@ def add(tx: Tx, scope: Scope, number: int, text: str, at: Timestamp | None = Non
         raise WrongArgument("note", "minLength", limit=1, kind="task")
     if len(text) > MAX_DESCRIPTION:
         raise WrongArgument("note", "maxLength", limit=MAX_DESCRIPTION, kind="task")
-    task = task_rows.find_to_change(tx, owner(scope), number, scope.projects)
+    task = task_rows.find_to_change(tx, scope.owner, number, scope.projects)
     if task is None:
         raise NotFound("task", str(number), scope)
     if rows.count(tx, task.owner, number) >= MAX_NOTES:
@@ -39,13 +38,13 @@ def add(tx: Tx, scope: Scope, number: int, text: str, at: Timestamp | None = Non
 
 def list_newest(tx: Tx, scope: Scope, number: int, limit: int) -> tuple[list[TaskNote], int]:
     """The last notes of a task that the caller may see, the oldest of them first, and how many there are in all."""
-    notes = rows.newest(tx, owner(scope), number, limit)
-    return notes, len(notes) if len(notes) < limit else rows.count(tx, owner(scope), number)
+    notes = rows.newest(tx, scope.owner, number, limit)
+    return notes, len(notes) if len(notes) < limit else rows.count(tx, scope.owner, number)
 
 
 def list_of(tx: Tx, scope: Scope, numbers: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
     """Return time and text of the notes on some of the user's tasks by the task's number, the oldest first."""
     found: dict[int, list[tuple[str, str]]] = {}
-    for task, at, text in rows.of_tasks(tx, owner(scope), numbers):
+    for task, at, text in rows.of_tasks(tx, scope.owner, numbers):
         found.setdefault(task, []).append((at, text))
     return found

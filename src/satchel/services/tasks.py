@@ -29,7 +29,6 @@ from satchel.services import alike, blockers, claims, projects, rules, signed_li
 from satchel.services.recording import record_add, record_delete, record_update
 from satchel.services.states import State, of_task
 from satchel.services.suggestions import closest_names
-from satchel.services.users import owner
 from satchel.storage import projects as project_rows
 from satchel.storage import task_pages as pages
 from satchel.storage import tasks as rows
@@ -73,7 +72,7 @@ def iterate_all(tx: Tx, scope: Scope, status: TaskStatus | None = None) -> Itera
     before = ("~", 0)  # after all times
     while True:
         is_open = status == "pending"
-        found = rows.list_newest(tx, owner(scope), scope.projects, is_open=is_open, before=before, limit=_BATCH)
+        found = rows.list_newest(tx, scope.owner, scope.projects, is_open=is_open, before=before, limit=_BATCH)
         yield [task for task in found if task.is_completed] if status == "completed" else found
         if len(found) < _BATCH:
             return
@@ -96,7 +95,7 @@ def list_page(
         return (), False
     if query.project is not None:
         projects.get(tx, scope, query.project)
-    numbers = pages.numbers(tx, owner(scope), wanted, scope.projects, limit + 1, after)
+    numbers = pages.numbers(tx, scope.owner, wanted, scope.projects, limit + 1, after)
     return tuple(_details(tx, scope, numbers[:limit])), len(numbers) > limit
 
 
@@ -126,19 +125,19 @@ def list_board(tx: Tx, scope: Scope, project: str | None, *, most_open: int, mos
 def count_held(tx: Tx, scope: Scope, query: TaskQuery) -> int:
     """How many ready tasks of a query it leaves out, because others hold them."""
     wanted = rules.clean_query("task", query)
-    return 0 if wanted is None else pages.count_held(tx, owner(scope), wanted, scope.projects)
+    return 0 if wanted is None else pages.count_held(tx, scope.owner, wanted, scope.projects)
 
 
 def has_tag(tx: Tx, scope: Scope, tag: str, project: str | None) -> bool:
     """Whether a task of the user, in a project or anywhere, has a tag."""
     wanted = rules.clean_query("task", TaskQuery(filter="all", project=project, tags=(tag,)))
-    return wanted is not None and bool(pages.numbers(tx, owner(scope), wanted, scope.projects, 1))
+    return wanted is not None and bool(pages.numbers(tx, scope.owner, wanted, scope.projects, 1))
 
 
 def list_tags(tx: Tx, scope: Scope, project: str | None, newest: int = _NEWEST) -> list[str]:
     """The tags of the user's newest tasks, in a project or anywhere."""
-    numbers = pages.numbers(tx, owner(scope), TaskQuery(filter="all", project=project), scope.projects, newest)
-    return pages.tags(tx, owner(scope), numbers)
+    numbers = pages.numbers(tx, scope.owner, TaskQuery(filter="all", project=project), scope.projects, newest)
+    return pages.tags(tx, scope.owner, numbers)
 
 
 def position_of(filter: TaskFilter, task: TaskDetails) -> TaskPosition:
@@ -160,9 +159,9 @@ def get(tx: Tx, scope: Scope, reference: Reference) -> Task:
     task = None
     if isinstance(reference, int):
         if 0 < reference <= _LARGEST_NUMBER:
-            task = rows.find(tx, owner(scope), "number", reference, scope.projects)
+            task = rows.find(tx, scope.owner, "number", reference, scope.projects)
     elif rules.is_storable(reference):
-        task = rows.find(tx, owner(scope), "id", reference, scope.projects)
+        task = rows.find(tx, scope.owner, "id", reference, scope.projects)
         if task is None and tx.is_task(reference):
             raise Forbidden("task", reference, scope)
     return _require(task, reference, scope)
@@ -185,7 +184,7 @@ def find(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     if _is_number(text):
         numbers = _parse_number(text)
     elif id is not None:
-        task = rows.find(tx, owner(scope), "id", id, scope.projects)
+        task = rows.find(tx, scope.owner, "id", id, scope.projects)
         numbers = [task.number] if task else []
     found = _details(tx, scope, numbers)
     if not found and not _is_number(text) and id is None:
@@ -202,7 +201,7 @@ def find_whole(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
         NotFound: as `find`.
     """
     task = find(tx, scope, reference)
-    return task if scope.projects is None else rows.details(tx, owner(scope), [task.number])[0]
+    return task if scope.projects is None else rows.details(tx, scope.owner, [task.number])[0]
 
 
 def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -> tuple[tuple[int, ...], bool]:
@@ -210,7 +209,7 @@ def find_by_title(tx: Tx, scope: Scope, title: str, *, is_exact: bool = False) -
     text = title.strip()
     if not rules.is_storable(text) or _is_number(text) or clock.parse_id(text) is not None:
         return (), False
-    numbers = rows.numbers_with_title(tx, owner(scope), text, _SUGGESTIONS + 1, scope.projects)
+    numbers = rows.numbers_with_title(tx, scope.owner, text, _SUGGESTIONS + 1, scope.projects)
     numbers = numbers or ([] if is_exact else alike.find_alike(tx, scope, "task", text))
     return tuple(numbers[:_SUGGESTIONS]), len(numbers) > _SUGGESTIONS
 
@@ -223,7 +222,7 @@ def suggest(tx: Tx, scope: Scope, reference: Reference) -> tuple[tuple[int, str]
     text = str(reference).strip()
     if text.lstrip("#-").isdigit() or clock.parse_id(text) is not None or not rules.is_storable(text):
         return ()
-    user = owner(scope)
+    user = scope.owner
     known = rows.newest_open(tx, user, 2 * _NEIGHBOURS, scope.projects)
     for spelling in dict.fromkeys((text, text.lower(), text[:1].upper() + text[1:])):
         known += rows.beside_title(tx, user, spelling, _NEIGHBOURS, scope.projects)
@@ -255,7 +254,7 @@ def update(
     patch = rules.clean("task", patch)
     if patch.project is None and scope.projects is not None:
         raise WrongArgument("project", "minLength", limit=1, kind="task")
-    user = owner(scope)
+    user = scope.owner
     before = _find_to_change(tx, scope, reference)
     rules.check_new(tx, "task", "title", patch.title, before.title)
     claims.check_fence(tx, user, before.number, fence)
@@ -302,7 +301,7 @@ def complete(tx: Tx, scope: Scope, reference: Reference, fence: int | None = Non
         NotFound, Forbidden: as `get`.
         StaleFence: the fence is not that of the newest claim.
     """
-    user = owner(scope)
+    user = scope.owner
     before = _find_to_change(tx, scope, reference)
     claims.check_fence(tx, user, before.number, fence)
     task = rows.complete(tx, user, before.id)
@@ -316,7 +315,7 @@ def complete(tx: Tx, scope: Scope, reference: Reference, fence: int | None = Non
 
 def list_blocked(tx: Tx, scope: Scope, number: int) -> list[TaskDetails]:
     """The user's tasks that a task blocks."""
-    return _details(tx, scope, rows.blocked_tasks(tx, owner(scope), number))
+    return _details(tx, scope, rows.blocked_tasks(tx, scope.owner, number))
 
 
 def list_some(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
@@ -330,7 +329,7 @@ def delete(tx: Tx, scope: Scope, reference: Reference) -> Task:
     Raises:
         NotFound, Forbidden: as `get`.
     """
-    user = owner(scope)
+    user = scope.owner
     task = _find_to_change(tx, scope, reference)
     _announce(tx, user, task.number, with_blocked=True)
     with tx.in_all_projects():
@@ -353,7 +352,7 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
         MissingBlocker: a blocker is in the trash itself.
         WrongArgument: the task would block itself through others, whose blockers were changed meanwhile.
     """
-    user = owner(scope)
+    user = scope.owner
     project = item.project if item.project in project_rows.names_of(tx, [item.project or 0]) else None
     draft = TaskDraft(
         title=state.title,
@@ -388,7 +387,7 @@ def bring_back(tx: Tx, scope: Scope, item: TrashedItem, state: State) -> TaskDet
 
 
 def _insert(tx: Tx, scope: Scope, draft: TaskDraft, project: int | None, was: TaskDetails | None = None) -> TaskDetails:
-    user = owner(scope)
+    user = scope.owner
     try:
         task = rows.add(tx, user, draft, project, was=was)
     except Violation as violation:  # the project was deleted after we read its number
@@ -447,7 +446,7 @@ def _find_to_change(tx: Tx, scope: Scope, reference: Reference) -> TaskDetails:
     """
     number = reference if isinstance(reference, int) else get(tx, scope, reference).number
     is_possible = 0 < number <= _LARGEST_NUMBER
-    task = rows.find_to_change(tx, owner(scope), number, scope.projects) if is_possible else None
+    task = rows.find_to_change(tx, scope.owner, number, scope.projects) if is_possible else None
     if task is None:
         raise NotFound("task", str(reference), scope)
     return task
@@ -485,12 +484,12 @@ def _announce(tx: Tx, user: str, number: int, *, with_blocked: bool = False) -> 
 
 def _details(tx: Tx, scope: Scope, numbers: Sequence[int]) -> list[TaskDetails]:
     """Some of the user's tasks; of their blockers, only those that the scope may see."""
-    return _finish(tx, scope, rows.details(tx, owner(scope), numbers, scope.projects))
+    return _finish(tx, scope, rows.details(tx, scope.owner, numbers, scope.projects))
 
 
 def _finish(tx: Tx, scope: Scope, found: list[TaskDetails]) -> list[TaskDetails]:
     """Tasks as the scope may see them, with who holds them."""
-    return claims.fill_in(tx, owner(scope), blockers.hide_in(tx, scope, found))
+    return claims.fill_in(tx, scope.owner, blockers.hide_in(tx, scope, found))
 
 
 def _is_number(text: str) -> bool:

@@ -1,20 +1,14 @@
-"""The user of a call, and the local user, to whom a personal store belongs where no user is named."""
+"""The local user, to whom a personal store belongs where no user is named."""
 
 import os
 
 from satchel import clock
 from satchel.errors import StoreError, StoreFailed
-from satchel.model import DEFAULT_STORE, Scope
+from satchel.model import DEFAULT_STORE
 from satchel.storage import settings
 from satchel.storage.database import Database, Tx, open_database
 
 _NAME = "local_user"
-
-
-def owner(scope: Scope) -> str:
-    """The user whose tasks a call is about."""
-    assert scope.user is not None, "a scope for tasks names a user"
-    return scope.user
 
 
 def local(database: Database, home: str) -> str:

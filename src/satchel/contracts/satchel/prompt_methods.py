@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from satchel.contracts.answer_size import BATCH, PageRows
 from satchel.contracts.content import encode_arguments, with_description
 from satchel.contracts.contract import Context, Later, Result
+from satchel.contracts.runner import BATCH, PageRows
 from satchel.contracts.satchel.pages import PROJECT_URI, PROMPT_URI, TASK_URI, write_start_page
 from satchel.contracts.satchel.rendering import START_TASK, LibraryTemplate, begin_messages, find_prompt, history_key
 from satchel.contracts.satchel.shared import mark_layer

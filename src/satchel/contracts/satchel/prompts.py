@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from satchel.contracts.answer_size import count_fitting
 from satchel.contracts.contract import Body, Context, Later
+from satchel.contracts.runner import count_fitting
 from satchel.contracts.satchel import prompt_answers, reading, shared
 from satchel.contracts.satchel.cursors import decode_cursor
 from satchel.contracts.satchel.pages import MARKDOWN, quote_prompt_uri

@@ -6,9 +6,9 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from satchel.contracts.answer_size import BATCH, PageRows, count_fitting
 from satchel.contracts.content import encode_resource, with_description
 from satchel.contracts.contract import Body, Context, Reply, Result
+from satchel.contracts.runner import BATCH, PageRows, count_fitting
 from satchel.contracts.satchel import bulk, reading, resource_answers, shared
 from satchel.contracts.satchel.chat_app import read_app_resource
 from satchel.contracts.satchel.cursors import decode_cursor

@@ -6,9 +6,9 @@ The others are in `task_adding`, `task_changes` and `task_claims`.
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.contracts.answer_size import count_fitting
 from satchel.contracts.content import join_lines
 from satchel.contracts.contract import Body, Context
+from satchel.contracts.runner import count_fitting
 from satchel.contracts.satchel import shared, task_changes
 from satchel.contracts.satchel.cursors import List, decode_cursor
 from satchel.contracts.satchel.deleting import delete_one
