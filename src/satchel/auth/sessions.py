@@ -12,7 +12,7 @@ from satchel.errors import Unauthorized
 from satchel.model import Identity, StoreChange
 from satchel.storage import sessions as rows
 from satchel.storage.database import Database, Tx
-from satchel.storage.sessions import Session
+from satchel.storage.sessions import BrowserSession
 
 _PREFIXES = {"session": "satchelsession_", "code": "satchelcode_"}
 _RANDOM_PART = r"[A-Za-z0-9_-]{43}"
@@ -78,7 +78,7 @@ def make_code(tx: Tx, identity: Identity) -> str:
     return _add(tx, "code", identity, clock.minutes_after(tx.now, _CODE_MINUTES))
 
 
-def list_of(tx: Tx, user: str) -> list[Session]:
+def list_of(tx: Tx, user: str) -> list[BrowserSession]:
     """Return the open sessions of a user, newest first."""
     return rows.list_of(tx, user)
 
@@ -91,7 +91,7 @@ def end(tx: Tx, id: str, user: str) -> None:
 
 def _add(tx: Tx, kind: Literal["session", "code"], identity: Identity, expires_at: str) -> str:
     secret = _PREFIXES[kind] + secrets.token_urlsafe(32)
-    session = Session(
+    session = BrowserSession(
         id=tx.new_id(),
         kind=kind,
         token=identity.token or None,
@@ -106,13 +106,13 @@ def _add(tx: Tx, kind: Literal["session", "code"], identity: Identity, expires_a
     return secret
 
 
-def _find(tx: Tx, kind: Literal["session", "code"], secret: str) -> Session | None:
+def _find(tx: Tx, kind: Literal["session", "code"], secret: str) -> BrowserSession | None:
     if not re.fullmatch(re.escape(_PREFIXES[kind]) + _RANDOM_PART, secret):
         return None
     return rows.by_hash(tx, _hash(secret), kind)
 
 
-def _identity(session: Session) -> Identity:
+def _identity(session: BrowserSession) -> Identity:
     return Identity(
         user=session.owner, projects=session.projects, is_read_only=session.is_read_only, token=session.token or ""
     )

@@ -11,7 +11,7 @@ from satchel.storage.database import Row, Tx
 _COLUMNS = "id, kind, token, owner, is_read_only, projects, created_at, used_at, expires_at"
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class BrowserSession(Struct, frozen=True, kw_only=True):
     """A session of a browser, or a code that opens one once."""
 
     id: str
@@ -25,7 +25,7 @@ class Session(Struct, frozen=True, kw_only=True):
     expires_at: Timestamp
 
 
-def add(tx: Tx, hash: str, session: Session) -> None:
+def add(tx: Tx, hash: str, session: BrowserSession) -> None:
     """Insert a session."""
     sql = f"""
         insert into sessions (hash, {_COLUMNS})
@@ -35,7 +35,7 @@ def add(tx: Tx, hash: str, session: Session) -> None:
     tx.run(sql, **asdict(session) | {"hash": hash, "is_read_only": int(session.is_read_only), "projects": projects})
 
 
-def by_hash(tx: Tx, hash: str, kind: str) -> Session | None:
+def by_hash(tx: Tx, hash: str, kind: str) -> BrowserSession | None:
     """The session, or code, whose secret has this hash, unless it expired or its token did or was revoked."""
     sql = f"""
         select {_COLUMNS} from sessions s where hash = :hash and kind = :kind and expires_at > :now and (
@@ -54,7 +54,7 @@ def touch(tx: Tx, id: str) -> None:
     tx.run("update sessions set used_at = :now where id = :id", id=id, now=tx.now)
 
 
-def list_of(tx: Tx, owner: str) -> list[Session]:
+def list_of(tx: Tx, owner: str) -> list[BrowserSession]:
     """The sessions of a user, the newest first."""
     sql = f"""
         select {_COLUMNS} from sessions where owner = :owner and kind = 'session' and expires_at > :now
@@ -74,8 +74,8 @@ def delete_expired(tx: Tx, unused_since: Timestamp) -> None:
     tx.run(sql, now=tx.now, since=unused_since)
 
 
-def _session(row: Row) -> Session:
+def _session(row: Row) -> BrowserSession:
     columns: dict[str, Any] = dict(zip(_COLUMNS.split(", "), row, strict=True))
     columns["is_read_only"] = bool(columns["is_read_only"])
     columns["projects"] = None if columns["projects"] is None else tuple(columns["projects"].split(","))
-    return Session(**columns)
+    return BrowserSession(**columns)
