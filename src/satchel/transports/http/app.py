@@ -70,7 +70,7 @@ class Guard:
         headers = Headers(() if is_large else scope["headers"])
         account = Account(self._in_flight, (scope.get("client") or ("",))[0])
         origin = headers.last.get("origin")
-        is_shared = origin in self._allowed.origins and "origin" not in headers.repeated
+        is_shared = origin in self._allowed.origins and len(headers.all("origin")) == 1
         has_begun, received = False, 0
 
         async def send_guarded(message: Message) -> None:
